@@ -1,0 +1,62 @@
+//! Blocks that are in use, and sums over them.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use whyoom_trace::{Address, Bytes, PoolId, StackId, StreamId};
+
+use crate::category::Category;
+
+/// A map keyed by address. Addresses come from files, so the hash is seeded.
+pub(crate) type ByAddress<T> = HashMap<Address, T, RandomState>;
+
+/// A block in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveBlock {
+    /// What it costs.
+    pub size: Bytes,
+    /// What was asked for.
+    pub requested: Bytes,
+    /// The stream it belongs to.
+    pub stream: StreamId,
+    /// When it was made, as the number of the event; 0 for what history started with.
+    pub born: u64,
+    /// Who asked for it.
+    pub stack: StackId,
+    /// The pool it came from.
+    pub pool: PoolId,
+    /// What it probably is.
+    pub category: Category,
+    /// The program has given it back, but a stream still holds it.
+    pub pending: bool,
+}
+
+/// A sum over blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// What they cost.
+    pub bytes: Bytes,
+    /// How many they are.
+    pub blocks: u64,
+}
+
+impl Usage {
+    pub(crate) fn add(&mut self, size: Bytes) {
+        self.bytes = self.bytes.plus(size);
+        self.blocks += 1;
+    }
+}
+
+/// Sums over blocks by whatever `key` tells of each, the largest first.
+pub(crate) fn usage_by<'a, K: Ord + Copy>(
+    blocks: impl Iterator<Item = &'a LiveBlock>,
+    key: impl Fn(&LiveBlock) -> K,
+) -> Vec<(K, Usage)> {
+    let mut sums = std::collections::BTreeMap::<K, Usage>::new();
+    for block in blocks {
+        sums.entry(key(block)).or_default().add(block.size);
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, usage)| std::cmp::Reverse(usage.bytes));
+    sums
+}

@@ -1,0 +1,153 @@
+//! Free memory inside segments: how much, in how large pieces, and what pins it there.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{Address, Bytes, PoolId, SizeClass, StackId, StreamId};
+
+use crate::{
+    block::{ByAddress, LiveBlock},
+    segments::{Segment, Segments},
+};
+
+/// A request, as far as it decides which segments can serve it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) stream: StreamId,
+    pub(crate) pool: PoolId,
+    pub(crate) class: SizeClass,
+}
+
+impl Request {
+    fn fits(&self, segment: &Segment) -> bool {
+        (segment.stream, segment.pool, segment.class) == (self.stream, self.pool, self.class)
+    }
+}
+
+/// Live blocks of one stack that keep segments from being given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pin {
+    /// Who made them.
+    pub stack: StackId,
+    /// How many they are.
+    pub blocks: u64,
+    /// What they themselves take.
+    pub bytes: Bytes,
+    /// Their share of the free bytes around them.
+    pub holds: Bytes,
+}
+
+/// Free memory inside segments at one instant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// All of it.
+    pub total: Bytes,
+    /// The largest piece.
+    pub largest: Bytes,
+    /// In segments that hold nothing: the allocator gives these back before it gives up.
+    pub in_empty_segments: Bytes,
+    /// In segments that hold something and could have served the request.
+    pub usable: Bytes,
+    /// The largest piece of those.
+    pub usable_largest: Bytes,
+    /// In segments of other streams.
+    pub other_streams: Bytes,
+    /// In segments of other pools.
+    pub other_pools: Bytes,
+    /// What other pools hold altogether.
+    pub other_pools_reserved: Bytes,
+    /// In segments for the other class of sizes, small or large.
+    pub other_class: Bytes,
+    /// Segments that hold something and have free bytes too.
+    pub pinned_segments: u64,
+    /// All segments.
+    pub segments: u64,
+    /// What pins them, the most first.
+    pub pins: Vec<Pin>,
+}
+
+impl FreeSpace {
+    /// The free space that `segments` have around `blocks`, as `request` sees it.
+    pub(crate) fn measure(
+        segments: &Segments,
+        blocks: &ByAddress<LiveBlock>,
+        request: Request,
+    ) -> Self {
+        let mut sorted: Vec<(Address, &LiveBlock)> =
+            blocks.iter().map(|(&address, block)| (address, block)).collect();
+        sorted.sort_unstable_by_key(|(address, _)| *address);
+        let mut space = Self::default();
+        let mut pins = BTreeMap::new();
+        let mut rest = &sorted[..];
+        for (address, segment) in segments.iter() {
+            rest = &rest[rest.partition_point(|(start, _)| *start < address)..];
+            let end = address.offset(segment.size);
+            let (inside, behind) = rest.split_at(rest.partition_point(|(start, _)| *start < end));
+            rest = behind;
+            space.add_segment((address, end), segment, inside, request, &mut pins);
+        }
+        space.pins = pins.into_values().collect();
+        space.pins.sort_by_key(|pin| std::cmp::Reverse(pin.holds));
+        space
+    }
+
+    fn add_segment(
+        &mut self,
+        (start, end): (Address, Address),
+        segment: &Segment,
+        blocks: &[(Address, &LiveBlock)],
+        request: Request,
+        pins: &mut BTreeMap<StackId, Pin>,
+    ) {
+        let (free, largest) = gaps(start, end, blocks);
+        self.segments += 1;
+        self.total = self.total.plus(free);
+        self.largest = self.largest.max(largest);
+        if segment.pool != request.pool {
+            self.other_pools = self.other_pools.plus(free);
+            self.other_pools_reserved = self.other_pools_reserved.plus(segment.size);
+        } else if segment.stream != request.stream {
+            self.other_streams = self.other_streams.plus(free);
+        } else if segment.class != request.class {
+            self.other_class = self.other_class.plus(free);
+        }
+        if blocks.is_empty() {
+            self.in_empty_segments = self.in_empty_segments.plus(free);
+            return;
+        }
+        if free == Bytes::ZERO {
+            return;
+        }
+        self.pinned_segments += 1;
+        if request.fits(segment) {
+            self.usable = self.usable.plus(free);
+            self.usable_largest = self.usable_largest.max(largest);
+            add_pins(free, blocks, pins);
+        }
+    }
+}
+
+/// The free bytes between blocks, in all and the longest run.
+fn gaps(start: Address, end: Address, blocks: &[(Address, &LiveBlock)]) -> (Bytes, Bytes) {
+    let (mut total, mut largest, mut cursor) = (Bytes::ZERO, Bytes::ZERO, start);
+    let ends = std::iter::once((end, end));
+    let taken = blocks.iter().map(|(address, block)| (*address, address.offset(block.size)));
+    for (taken_from, taken_to) in taken.chain(ends) {
+        let gap = taken_from.since(cursor);
+        total = total.plus(gap);
+        largest = largest.max(gap);
+        cursor = cursor.max(taken_to);
+    }
+    (total, largest)
+}
+
+/// Shares a segment's free bytes out among the blocks that pin it.
+fn add_pins(free: Bytes, blocks: &[(Address, &LiveBlock)], pins: &mut BTreeMap<StackId, Pin>) {
+    let share = Bytes(free.0 / blocks.len() as u64);
+    for (_, block) in blocks {
+        let none = Pin { stack: block.stack, blocks: 0, bytes: Bytes::ZERO, holds: Bytes::ZERO };
+        let pin = pins.entry(block.stack).or_insert(none);
+        pin.blocks += 1;
+        pin.bytes = pin.bytes.plus(block.size);
+        pin.holds = pin.holds.plus(share);
+    }
+}

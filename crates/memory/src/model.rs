@@ -1,0 +1,149 @@
+//! Everything that was seen: each process's memory on each device, settings, incidents.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{
+    Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, Tables,
+};
+
+use crate::{
+    free_space::Request,
+    growth::Growth,
+    incident::Incident,
+    profile::Profiles,
+    space::{Space, Totals},
+};
+
+/// Incidents beyond these are counted, not kept: a loop that retries can make millions.
+const MAX_INCIDENTS: usize = 4096;
+/// The address map is measured for so many incidents, then for ever fewer.
+const MEASURED_INCIDENTS: u64 = 64;
+/// The largest request that PyTorch serves from small segments.
+const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
+
+/// Memory over time, rebuilt from events.
+#[derive(Debug, Default)]
+pub struct Model {
+    spaces: BTreeMap<(ProcessId, DeviceId), Space>,
+    settings: BTreeMap<(ProcessId, String), String>,
+    incidents: Vec<Incident>,
+    incidents_seen: u64,
+    pending_counters: BTreeMap<Counter, Bytes>,
+    pending_holders: Vec<(u32, Bytes)>,
+    profiles: Profiles,
+    events: u64,
+}
+
+impl Model {
+    /// Every process's memory on every device that it has any on.
+    pub fn spaces(&self) -> impl Iterator<Item = (ProcessId, DeviceId, &Space)> {
+        self.spaces.iter().map(|(&(process, device), space)| (process, device, space))
+    }
+
+    /// One process's memory on one device.
+    #[must_use]
+    pub fn space(&self, process: ProcessId, device: DeviceId) -> Option<&Space> {
+        self.spaces.get(&(process, device))
+    }
+
+    /// Growth of a space from iteration to iteration, if there is any.
+    #[must_use]
+    pub fn growth(&self, space: &Space) -> Option<Growth> {
+        space.growth(&self.profiles)
+    }
+
+    /// A setting of a process, as its allocator reported it.
+    #[must_use]
+    pub fn setting(&self, process: ProcessId, name: &str) -> Option<&str> {
+        self.settings.get(&(process, name.to_owned())).map(String::as_str)
+    }
+
+    /// The moments at which memory ran out, in order; of very many, the first.
+    #[must_use]
+    pub fn incidents(&self) -> &[Incident] {
+        &self.incidents
+    }
+
+    /// How many such moments there were.
+    #[must_use]
+    pub fn incidents_seen(&self) -> u64 {
+        self.incidents_seen
+    }
+
+    /// How many events were taken.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn incident(&mut self, event: &Event) {
+        let counters = std::mem::take(&mut self.pending_counters);
+        let holders = std::mem::take(&mut self.pending_holders);
+        self.incidents_seen += 1;
+        if self.incidents.len() >= MAX_INCIDENTS {
+            return;
+        }
+        let symptom = match event.action {
+            Action::Symptom { symptom, software, text } => Some((symptom, software, text)),
+            _ => None,
+        };
+        let mut incident = Incident {
+            process: event.origin.process,
+            device: event.origin.device,
+            time: event.time,
+            event: self.events,
+            stack: event.stack,
+            symptom,
+            counters,
+            holders,
+            totals: None,
+            free_space: None,
+        };
+        if let Action::OutOfMemory { requested } = event.action {
+            incident.counters.insert(Counter::Requested, requested);
+            self.measure(event, requested, &mut incident);
+        }
+        self.incidents.push(incident);
+    }
+
+    fn measure(&self, event: &Event, requested: Bytes, incident: &mut Incident) {
+        let seen = self.incidents_seen;
+        let Some(space) = self.space(event.origin.process, event.origin.device) else { return };
+        incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
+        if seen <= MEASURED_INCIDENTS || seen.is_power_of_two() {
+            let small = requested <= LARGEST_SMALL_REQUEST;
+            let request = Request {
+                stream: event.origin.stream,
+                pool: event.origin.pool,
+                class: if small { SizeClass::Small } else { SizeClass::Large },
+            };
+            incident.free_space = Some(space.free_space_for(request));
+        }
+    }
+}
+
+impl EventSink for Model {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.events += 1;
+        let process = event.origin.process;
+        match event.action {
+            Action::Setting { name, value } => {
+                let name = tables.text(name).to_owned();
+                self.settings.insert((process, name), tables.text(value).to_owned());
+            }
+            Action::Sample { counter, bytes } => {
+                self.pending_counters.insert(counter, bytes);
+            }
+            Action::Holder { pid, bytes } => {
+                if self.pending_holders.len() < MAX_INCIDENTS {
+                    self.pending_holders.push((pid, bytes));
+                }
+            }
+            Action::OutOfMemory { .. } | Action::Symptom { .. } => self.incident(event),
+            _ => {
+                let space = self.spaces.entry((process, event.origin.device)).or_default();
+                space.event(event, self.events, tables, &mut self.profiles);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Who was live at the peak, in one pass and in memory that follows the live set.
+//!
+//! A copy of the live set is brought up to date whenever the peak rises. Between two rises only a
+//! journal of changes is kept; one that outgrows the copy is dropped, and the next rise copies the
+//! live set whole. Either way each event pays for a bounded amount of work.
+
+use whyoom_trace::{Address, Bytes, Time};
+
+use crate::{
+    block::{ByAddress, LiveBlock},
+    space::Totals,
+};
+
+/// Rises come after a few events or after many; a journal of this length is always kept.
+const JOURNAL_AT_LEAST: usize = 1024;
+
+#[derive(Debug, Default)]
+pub(crate) struct Peak {
+    pub(crate) totals: Totals,
+    pub(crate) time: Time,
+    pub(crate) event: u64,
+    live: ByAddress<LiveBlock>,
+    journal: Vec<(Address, Option<LiveBlock>)>,
+    journal_dropped: bool,
+}
+
+impl Peak {
+    /// The blocks that were live at the peak.
+    pub(crate) fn blocks(&self) -> &ByAddress<LiveBlock> {
+        &self.live
+    }
+
+    /// Notes that a block came, changed or went.
+    pub(crate) fn note(&mut self, address: Address, block: Option<LiveBlock>) {
+        if self.journal_dropped {
+            return;
+        }
+        self.journal.push((address, block));
+        if self.journal.len() > JOURNAL_AT_LEAST + 2 * self.live.len() {
+            self.journal = Vec::new();
+            self.journal_dropped = true;
+        }
+    }
+
+    /// Takes the present as the new peak if it is one.
+    pub(crate) fn rise(
+        &mut self,
+        totals: Totals,
+        time: Time,
+        event: u64,
+        live: &ByAddress<LiveBlock>,
+    ) {
+        if totals.allocated <= self.totals.allocated && self.totals.allocated > Bytes::ZERO {
+            return;
+        }
+        (self.totals, self.time, self.event) = (totals, time, event);
+        if std::mem::take(&mut self.journal_dropped) {
+            self.live.clone_from(live);
+            return;
+        }
+        for (address, block) in self.journal.drain(..) {
+            match block {
+                Some(block) => self.live.insert(address, block),
+                None => self.live.remove(&address),
+            };
+        }
+    }
+
+    /// Forgets the peak: history starts now.
+    pub(crate) fn restart(&mut self) {
+        self.totals = Totals::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use whyoom_trace::{PoolId, StackId, StreamId};
+
+    use super::*;
+    use crate::category::Category;
+
+    fn block(size: u64) -> LiveBlock {
+        LiveBlock {
+            size: Bytes(size),
+            requested: Bytes(size),
+            stream: StreamId(0),
+            born: 0,
+            stack: StackId(0),
+            pool: PoolId(0),
+            category: Category::Unattributed,
+            pending: false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_keeps_the_live_set_of_the_highest_moment(
+            steps in prop::collection::vec((0u64..40, 1u64..1000), 1..4000),
+        ) {
+            let mut live = ByAddress::default();
+            let mut peak = Peak::default();
+            let mut expected = (0, ByAddress::default());
+            for (address, size) in steps {
+                let address = Address(address);
+                let change = live.remove(&address).is_none().then(|| block(size));
+                if let Some(block) = change {
+                    live.insert(address, block);
+                }
+                peak.note(address, change);
+                let allocated: u64 = live.values().map(|block: &LiveBlock| block.size.0).sum();
+                let totals = Totals { allocated: Bytes(allocated), ..Totals::default() };
+                peak.rise(totals, Time(0), 0, &live);
+                if allocated > expected.0 {
+                    expected = (allocated, live.clone());
+                }
+            }
+            prop_assert_eq!(peak.totals.allocated, Bytes(expected.0));
+            prop_assert_eq!(peak.blocks(), &expected.1);
+        }
+    }
+}

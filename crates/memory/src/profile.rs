@@ -1,0 +1,216 @@
+//! What a stack tells, worked out once for each stack.
+
+use whyoom_trace::{FrameText, StackId, Tables};
+
+use crate::category::Category;
+
+/// What the program was doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Inside a module's call.
+    Forward,
+    /// Inside autograd's engine.
+    Backward,
+    /// Inside an optimizer's step.
+    Optimizer,
+    /// Elsewhere, or unknown.
+    Other,
+}
+
+/// What a stack tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StackProfile {
+    pub(crate) category: Category,
+    pub(crate) phase: Phase,
+    /// In the outermost module's `forward`: a number for the function, and the line it is at.
+    pub(crate) root: Option<(u64, u32)>,
+}
+
+/// The profiles of all stacks seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Profiles(Vec<StackProfile>);
+
+impl Profiles {
+    pub(crate) fn of(&mut self, stack: StackId, tables: &Tables) -> StackProfile {
+        while self.0.len() <= stack.0 as usize && self.0.len() < tables.stack_count() {
+            let next = StackId(self.0.len() as u32);
+            self.0.push(StackProfile::read(next, tables));
+        }
+        self.known(stack)
+    }
+
+    /// The profile of a stack that was seen before.
+    pub(crate) fn known(&self, stack: StackId) -> StackProfile {
+        let unknown =
+            StackProfile { category: Category::Unattributed, phase: Phase::Other, root: None };
+        self.0.get(stack.0 as usize).copied().unwrap_or(unknown)
+    }
+}
+
+/// What single frames say of the stack they are in.
+#[derive(Default)]
+struct Signs {
+    backward: bool,
+    optimizer: bool,
+    optimizer_step: bool,
+    forward: bool,
+    module_setup: bool,
+    workspace: bool,
+    python: bool,
+}
+
+impl StackProfile {
+    fn read(stack: StackId, tables: &Tables) -> Self {
+        let mut signs = Signs::default();
+        let mut root = None;
+        for frame in tables.frames(stack) {
+            signs.note(&frame);
+            if is_forward(&frame) {
+                root = Some((function_number(&frame), frame.line));
+            }
+        }
+        Self { category: signs.category(), phase: signs.phase(), root }
+    }
+}
+
+fn is_forward(frame: &FrameText<'_>) -> bool {
+    frame.function == "forward" && frame.is_python()
+}
+
+/// A number that tells one function from another.
+fn function_number(frame: &FrameText<'_>) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    (frame.file, frame.function).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Signs {
+    fn note(&mut self, frame: &FrameText<'_>) {
+        if frame.is_python() {
+            self.note_python(frame);
+        } else {
+            self.note_native(frame.function);
+        }
+    }
+
+    fn note_python(&mut self, frame: &FrameText<'_>) {
+        self.python = true;
+        let file = frame.file.rsplit('/').next().unwrap_or(frame.file);
+        let in_optimizer = frame.file.contains("/torch/optim/") || file.contains("optim");
+        let in_module = frame.file.contains("torch/nn/modules/module.py");
+        match frame.function {
+            "step" if in_optimizer => self.optimizer_step = true,
+            _ if in_optimizer => self.optimizer = true,
+            "forward" => self.forward = true,
+            "_call_impl" if in_module => self.forward = true,
+            "__init__"
+            | "reset_parameters"
+            | "load_state_dict"
+            | "_load_from_state_dict"
+            | "from_pretrained" => self.module_setup = true,
+            "_apply" | "to" | "cuda" | "convert" | "half" | "bfloat16" if in_module => {
+                self.module_setup = true;
+            }
+            "backward"
+                if frame.file.contains("torch/_tensor.py")
+                    || frame.file.contains("torch/autograd/") =>
+            {
+                self.backward = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn note_native(&mut self, function: &str) {
+        self.backward |= function.starts_with("torch::autograd::Engine::");
+        let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
+        self.workspace |= names_workspace.iter().any(|name| function.contains(name))
+            && !function.contains("cudnn_batch_norm")
+            && !function.contains("cudnn_convolution");
+    }
+
+    fn phase(&self) -> Phase {
+        if self.backward {
+            Phase::Backward
+        } else if self.optimizer_step {
+            Phase::Optimizer
+        } else if self.forward {
+            Phase::Forward
+        } else {
+            Phase::Other
+        }
+    }
+
+    /// The first sign that decides. What backward recomputes under checkpointing is backward's.
+    fn category(&self) -> Category {
+        if self.workspace {
+            Category::Workspaces
+        } else if self.backward {
+            Category::Gradients
+        } else if self.optimizer || self.optimizer_step {
+            Category::OptimizerState
+        } else if self.forward {
+            Category::Activations
+        } else if self.module_setup {
+            Category::Parameters
+        } else if self.python {
+            Category::Inputs
+        } else {
+            Category::Unattributed
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The profile of a stack given as (function, file), innermost first.
+    fn profile(frames: &[(&str, &str)]) -> StackProfile {
+        let mut tables = Tables::default();
+        let ids: Vec<_> =
+            frames.iter().map(|(function, file)| tables.frame_text(function, file, 1)).collect();
+        let stack = tables.stack(&ids);
+        Profiles::default().of(stack, &tables)
+    }
+
+    const MODULE: &str = "/lib/site-packages/torch/nn/modules/module.py";
+
+    #[test]
+    fn frames_tell_what_a_block_is() {
+        let cases: &[(&[(&str, &str)], Category)] = &[
+            (&[("at::empty", "??"), ("__init__", "/home/me/model.py")], Category::Parameters),
+            (&[("convert", MODULE), ("_apply", MODULE), ("to", MODULE)], Category::Parameters),
+            (&[("forward", "/home/me/model.py"), ("_call_impl", MODULE)], Category::Activations),
+            (
+                &[
+                    ("torch::autograd::generated::MulBackward0::apply(x)", "??"),
+                    ("torch::autograd::Engine::thread_main(y)", "??"),
+                ],
+                Category::Gradients,
+            ),
+            (&[("_init_group", "/lib/torch/optim/adamw.py")], Category::OptimizerState),
+            (&[("step", "/home/me/optimizer.py")], Category::OptimizerState),
+            (
+                &[("at::cuda::getChosenWorkspaceSize()", "??"), ("forward", "/home/me/m.py")],
+                Category::Workspaces,
+            ),
+            (&[("load", "/home/me/train.py"), ("main", "/home/me/train.py")], Category::Inputs),
+            (&[("__clone", "??")], Category::Unattributed),
+            (&[], Category::Unattributed),
+        ];
+        for (frames, expected) in cases {
+            assert_eq!(profile(frames).category, *expected, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn the_root_is_the_outermost_forward() {
+        let inner = profile(&[("forward", "a.py"), ("forward", "b.py"), ("main", "c.py")]);
+        let outer = profile(&[("forward", "b.py"), ("main", "c.py")]);
+        assert!(inner.root.is_some());
+        assert_eq!(inner.root, outer.root);
+        assert_eq!(inner.phase, Phase::Forward);
+    }
+}

@@ -1,0 +1,10 @@
+//! Importers: what other tools wrote, turned into whyoom's events.
+//!
+//! Each importer is a folder with one `import` function that reads from anything and pushes into an
+//! [`whyoom_trace::EventSink`]. All input is hostile until parsed: nothing is executed, and time and
+//! memory stay in proportion to the input.
+
+mod pickle;
+pub mod torch_snapshot;
+
+pub use pickle::PickleError;

@@ -1,0 +1,81 @@
+//! Where blocks lie at one instant, as far as it decides how large the next one is.
+//!
+//! The allocator hands out a free block's front and splits the rest off if it is worth it; what is
+//! not split off belongs to the block. The trace tells only what was requested, so the rest is read
+//! off the gap behind: neighbours coalesce at once on free, hence a gap is one free block.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass};
+
+use super::rules::Rules;
+
+/// What is known of the segment around an address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) end: Address,
+    pub(super) class: SizeClass,
+    pub(super) growth: SegmentGrowth,
+    pub(super) pool: PoolId,
+}
+
+#[derive(Debug)]
+pub(super) struct Layout {
+    rules: Rules,
+    segments: BTreeMap<Address, Extent>,
+    /// The blocks of fixed, large segments: in all others nothing is left unsplit.
+    large_blocks: BTreeMap<Address, Bytes>,
+}
+
+impl Layout {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self { rules, segments: BTreeMap::new(), large_blocks: BTreeMap::new() }
+    }
+
+    pub(super) fn add_segment(&mut self, address: Address, extent: Extent) {
+        self.segments.insert(address, extent);
+    }
+
+    pub(super) fn remove_segment(&mut self, address: Address) {
+        self.segments.remove(&address);
+    }
+
+    /// The segment around an address.
+    pub(super) fn segment_at(&self, address: Address) -> Option<Extent> {
+        let (_, &extent) = self.segments.range(..=address).next_back()?;
+        (address < extent.end).then_some(extent)
+    }
+
+    /// Places a block and says what it costs.
+    pub(super) fn place(&mut self, address: Address, requested: Bytes) -> Bytes {
+        let rounded = self.rules.round(requested);
+        let Some(extent) = self.segment_at(address).filter(is_large_and_fixed) else {
+            return rounded;
+        };
+        let end = address.offset(rounded);
+        let next = self.large_blocks.range(end..extent.end).next().map_or(extent.end, |(&a, _)| a);
+        let remainder = next.since(end);
+        let size = if self.rules.keeps_remainder(rounded, remainder) {
+            rounded.plus(remainder)
+        } else {
+            rounded
+        };
+        self.large_blocks.insert(address, size);
+        size
+    }
+
+    /// Places a block whose size is known.
+    pub(super) fn place_exactly(&mut self, address: Address, size: Bytes) {
+        if self.segment_at(address).filter(is_large_and_fixed).is_some() {
+            self.large_blocks.insert(address, size);
+        }
+    }
+
+    pub(super) fn remove(&mut self, address: Address) {
+        self.large_blocks.remove(&address);
+    }
+}
+
+fn is_large_and_fixed(extent: &Extent) -> bool {
+    extent.class == SizeClass::Large && extent.growth == SegmentGrowth::Fixed
+}

@@ -1,0 +1,185 @@
+//! The state that a trace starts from.
+//!
+//! PyTorch keeps its history in a ring, so most traces begin in mid-run. What existed then is what
+//! exists now, less what the trace made, plus what it ended without having made it.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use whyoom_trace::{Address, Bytes, DeviceId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
+
+use super::{
+    content::{BlockState, Entry, EntryAction, Segment},
+    ranges::Ranges,
+    rules::{class_of_mapping, class_of_segment},
+};
+
+/// A segment that existed when the trace began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StartSegment {
+    pub(super) address: Address,
+    pub(super) size: Bytes,
+    pub(super) stream: StreamId,
+    pub(super) pool: PoolId,
+    pub(super) class: SizeClass,
+    pub(super) growth: SegmentGrowth,
+    pub(super) stack: StackId,
+}
+
+/// A block that was in use when the trace began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StartBlock {
+    pub(super) address: Address,
+    pub(super) requested: Bytes,
+    /// Its exact size, where it lived on to be in the snapshot.
+    pub(super) size: Option<Bytes>,
+    pub(super) stream: StreamId,
+    pub(super) pool: PoolId,
+    pub(super) stack: StackId,
+    pub(super) pending: bool,
+}
+
+/// The state that one device's trace starts from, in order of address.
+#[derive(Debug, Default)]
+pub(super) struct Start {
+    pub(super) segments: Vec<StartSegment>,
+    pub(super) blocks: Vec<StartBlock>,
+    /// Blocks of which trace and state disagree: the file contradicts itself.
+    pub(super) contradictions: u64,
+}
+
+impl Start {
+    pub(super) fn of(device: DeviceId, segments: &[Segment], trace: &[Entry]) -> Self {
+        let segments: Vec<&Segment> = segments.iter().filter(|s| s.device == device).collect();
+        let mut start = Self::default();
+        start.find_fixed_segments(&segments, trace);
+        start.find_mapped_ranges(&segments, trace);
+        start.find_blocks(&segments, trace);
+        start.segments.sort_by_key(|segment| segment.address);
+        start.blocks.sort_by_key(|block| block.address);
+        start
+    }
+
+    fn find_fixed_segments(&mut self, segments: &[&Segment], trace: &[Entry]) {
+        let mut made = HashMap::<Address, bool, RandomState>::default();
+        for entry in trace {
+            match entry.action {
+                EntryAction::SegmentAlloc => {
+                    made.insert(entry.address, true);
+                }
+                EntryAction::SegmentFree => {
+                    if !made.contains_key(&entry.address) {
+                        self.segments.push(StartSegment {
+                            address: entry.address,
+                            size: entry.size,
+                            stream: entry.stream,
+                            pool: entry.pool,
+                            class: class_of_segment(entry.size),
+                            growth: SegmentGrowth::Fixed,
+                            stack: StackId(0),
+                        });
+                    }
+                    made.insert(entry.address, false);
+                }
+                _ => {}
+            }
+        }
+        let fixed = segments.iter().filter(|s| s.growth == SegmentGrowth::Fixed);
+        let untouched = fixed.filter(|s| !made.contains_key(&s.address));
+        self.segments.extend(untouched.map(|segment| StartSegment {
+            address: segment.address,
+            size: segment.size,
+            stream: segment.stream,
+            pool: segment.pool,
+            class: segment.class,
+            growth: segment.growth,
+            stack: segment.stack,
+        }));
+    }
+
+    fn find_mapped_ranges(&mut self, segments: &[&Segment], trace: &[Entry]) {
+        let mut expandable: Vec<_> =
+            segments.iter().filter(|s| s.growth == SegmentGrowth::Expandable).collect();
+        expandable.sort_by_key(|segment| segment.address);
+        let mut mapped = Ranges::default();
+        for segment in &expandable {
+            mapped.add(segment.address, segment.end());
+        }
+        for entry in trace.iter().rev() {
+            let end = entry.address.offset(entry.size);
+            match entry.action {
+                EntryAction::SegmentMap => mapped.remove(entry.address, end),
+                EntryAction::SegmentUnmap => mapped.add(entry.address, end),
+                _ => {}
+            }
+        }
+        for (address, end) in mapped.iter() {
+            let size = end.since(address);
+            let behind = expandable.partition_point(|segment| segment.address <= address);
+            let known = behind
+                .checked_sub(1)
+                .map(|index| expandable[index])
+                .filter(|segment| address < segment.end());
+            self.segments.push(StartSegment {
+                address,
+                size,
+                stream: known.map_or(StreamId(0), |segment| segment.stream),
+                pool: known.map_or(PoolId(0), |segment| segment.pool),
+                class: known.map_or_else(|| class_of_mapping(size), |segment| segment.class),
+                growth: SegmentGrowth::Expandable,
+                stack: known.map_or(StackId(0), |segment| segment.stack),
+            });
+        }
+    }
+
+    fn find_blocks(&mut self, segments: &[&Segment], trace: &[Entry]) {
+        /// What the trace has last said of a block.
+        #[derive(PartialEq)]
+        enum Last {
+            Allocated,
+            FreeRequested,
+            Free,
+        }
+        let mut touched = HashMap::<Address, Last, RandomState>::default();
+        for entry in trace {
+            let last = match entry.action {
+                EntryAction::Alloc => Last::Allocated,
+                EntryAction::FreeRequested => Last::FreeRequested,
+                EntryAction::FreeCompleted => Last::Free,
+                _ => continue,
+            };
+            let ends = last != Last::Allocated;
+            let pending = last == Last::Free;
+            if touched.insert(entry.address, last).is_none() && ends {
+                self.blocks.push(StartBlock {
+                    address: entry.address,
+                    requested: entry.size,
+                    size: None,
+                    stream: entry.stream,
+                    pool: entry.pool,
+                    stack: StackId(0),
+                    pending,
+                });
+            }
+        }
+        for segment in segments {
+            for block in segment.blocks.iter().filter(|b| b.state != BlockState::Inactive) {
+                match touched.remove(&block.address) {
+                    None => self.blocks.push(StartBlock {
+                        address: block.address,
+                        requested: block.requested,
+                        size: Some(block.size),
+                        stream: segment.stream,
+                        pool: segment.pool,
+                        stack: block.stack,
+                        pending: block.state == BlockState::PendingFree,
+                    }),
+                    Some(Last::Free) => self.contradictions += 1,
+                    Some(Last::Allocated | Last::FreeRequested) => {}
+                }
+            }
+        }
+        let left_over = touched.values().filter(|last| **last != Last::Free).count();
+        self.contradictions += left_over as u64;
+    }
+}

@@ -1,0 +1,437 @@
+//! The event: the one thing that every source emits and every reader understands.
+//!
+//! An event is small and `Copy`; whatever is large or repeats (stacks, strings, pools) is interned
+//! in [`crate::Tables`] and named here by its id. Nothing in an event refers to another event, so a
+//! stream of any length can be read in one pass.
+
+use crate::ids::{
+    Address, Bytes, ContextId, DeviceId, HandleId, PoolId, ProcessId, ResultCode, StackId,
+    StreamId, StringId, ThreadId, Time,
+};
+
+/// Something that happened, where, and how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// When it happened.
+    pub time: Time,
+    /// Who did it, and on what.
+    pub origin: Origin,
+    /// The call stack that led to it.
+    pub stack: StackId,
+    /// What the call returned. An allocation that failed is an event with its error here.
+    pub result: ResultCode,
+    /// What happened.
+    pub action: Action,
+}
+
+/// Who acted, and on what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The process that acted.
+    pub process: ProcessId,
+    /// The thread that acted.
+    pub thread: ThreadId,
+    /// The device acted on, or the host.
+    pub device: DeviceId,
+    /// The context that was current.
+    pub context: ContextId,
+    /// The stream that the action is ordered on.
+    pub stream: StreamId,
+    /// The allocator's pool that the action belongs to.
+    pub pool: PoolId,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Everything before this restored the state that recording started from; history follows.
+    #[default]
+    HistoryStart,
+
+    /// Memory was taken from the driver.
+    Alloc {
+        /// Which interface it came through.
+        kind: MemoryKind,
+        /// Where it lies.
+        address: Address,
+        /// How much was taken.
+        size: Bytes,
+    },
+    /// Memory was given back to the driver.
+    Free {
+        /// Which interface it went through.
+        kind: MemoryKind,
+        /// Where it lay.
+        address: Address,
+    },
+    /// A stream-ordered pool was trimmed.
+    PoolTrim {
+        /// What it was asked to keep.
+        keep: Bytes,
+    },
+
+    /// Virtual addresses were reserved.
+    Reserve {
+        /// The first address.
+        address: Address,
+        /// The length of the range.
+        size: Bytes,
+    },
+    /// A reserved range of virtual addresses was given up.
+    Unreserve {
+        /// The first address.
+        address: Address,
+        /// The length of the range.
+        size: Bytes,
+    },
+    /// Physical memory was created behind a handle.
+    Create {
+        /// The handle.
+        handle: HandleId,
+        /// Its size.
+        size: Bytes,
+    },
+    /// A handle of physical memory was released.
+    Release {
+        /// The handle.
+        handle: HandleId,
+    },
+    /// Physical memory was mapped at an address. One handle may be mapped at several.
+    Map {
+        /// The first address.
+        address: Address,
+        /// The length of the mapping.
+        size: Bytes,
+        /// What is mapped there.
+        handle: HandleId,
+    },
+    /// A mapping was taken away.
+    Unmap {
+        /// The first address.
+        address: Address,
+        /// The length of the mapping.
+        size: Bytes,
+    },
+
+    /// A context was created on the device.
+    ContextCreate,
+    /// The context was destroyed.
+    ContextDestroy,
+    /// A limit was set.
+    LimitSet {
+        /// Which.
+        limit: Limit,
+        /// To what; bytes, except where the limit counts something else.
+        value: u64,
+    },
+    /// A kernel launch failed; the event's result says how.
+    LaunchFailed {
+        /// The kernel's name.
+        kernel: StringId,
+        /// The dynamic shared memory that it asked for.
+        shared_memory: Bytes,
+    },
+    /// The host waited for the device.
+    Synchronize {
+        /// For how much of it.
+        scope: SyncScope,
+    },
+
+    /// A caching allocator took a segment from the driver.
+    SegmentAlloc {
+        /// Where it starts.
+        address: Address,
+        /// How long it is.
+        size: Bytes,
+        /// Which requests it serves.
+        class: SizeClass,
+        /// Whether it can grow.
+        growth: SegmentGrowth,
+    },
+    /// A caching allocator gave a segment back.
+    SegmentFree {
+        /// Where it started.
+        address: Address,
+    },
+    /// An expandable segment grew by mapping memory.
+    SegmentMap {
+        /// Where the new part starts.
+        address: Address,
+        /// How long it is.
+        size: Bytes,
+        /// Which requests the segment serves.
+        class: SizeClass,
+    },
+    /// An expandable segment shrank.
+    SegmentUnmap {
+        /// Where the part that went started.
+        address: Address,
+        /// How long it was.
+        size: Bytes,
+    },
+    /// A caching allocator gave a block to the program.
+    BlockAlloc {
+        /// Where it starts.
+        address: Address,
+        /// What the program asked for.
+        requested: Bytes,
+        /// What it cost: rounded up, and grown by what was too small to split off.
+        size: Bytes,
+    },
+    /// The program gave a block back; streams that used it may hold it a while longer.
+    BlockFreeRequested {
+        /// Where it starts.
+        address: Address,
+    },
+    /// A block is free to be used again.
+    BlockFree {
+        /// Where it started.
+        address: Address,
+    },
+
+    /// An allocation failed for want of memory.
+    OutOfMemory {
+        /// What was asked for; nothing where the source does not tell.
+        requested: Bytes,
+    },
+    /// A message that tells of a failure.
+    Symptom {
+        /// What it tells.
+        symptom: Symptom,
+        /// Whose message it is.
+        software: Software,
+        /// Its text.
+        text: StringId,
+    },
+    /// The program said where it is.
+    Mark {
+        /// In which kind of sequence.
+        kind: MarkKind,
+        /// The mark's name.
+        name: StringId,
+    },
+    /// A setting in force, as the program's allocator reported it.
+    Setting {
+        /// Its name.
+        name: StringId,
+        /// Its value.
+        value: StringId,
+    },
+    /// A counter was read.
+    Sample {
+        /// Which.
+        counter: Counter,
+        /// Its value.
+        bytes: Bytes,
+    },
+    /// A process was seen to hold device memory.
+    Holder {
+        /// Its number, as the observer saw it.
+        pid: u32,
+        /// What it held.
+        bytes: Bytes,
+    },
+}
+
+/// The interface of the driver that memory came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum MemoryKind {
+    /// Plain device memory.
+    Device,
+    /// Memory of a stream-ordered pool.
+    StreamOrdered,
+    /// An array for textures.
+    Array,
+    /// Managed memory, which moves between host and device.
+    Managed,
+    /// Page-locked host memory.
+    Pinned,
+    /// Host memory that was page-locked after the fact.
+    Registered,
+    /// Another process's memory, opened here.
+    Imported,
+}
+
+/// Limits of a context or a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The heap of in-kernel allocation.
+    DeviceHeap,
+    /// The stack of each device thread.
+    Stack,
+    /// The buffer of in-kernel printing.
+    Printf,
+    /// What a stream-ordered pool may keep when nothing uses it.
+    ReleaseThreshold,
+}
+
+/// What a synchronize waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SyncScope {
+    /// Everything on the device.
+    Device,
+    /// One stream.
+    Stream,
+    /// One event.
+    Event,
+}
+
+/// Which requests a segment serves: PyTorch keeps those up to 1 MiB apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SizeClass {
+    /// Requests of at most 1 MiB.
+    Small,
+    /// Larger requests.
+    Large,
+}
+
+/// Whether a segment can grow after it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SegmentGrowth {
+    /// It keeps the size it was made with.
+    Fixed,
+    /// Memory is mapped into it and out of it.
+    Expandable,
+}
+
+/// What a mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum MarkKind {
+    /// A new iteration starts.
+    Iteration,
+    /// A new phase starts.
+    Phase,
+}
+
+/// A quantity that something reported about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Counter {
+    /// What was asked for.
+    Requested,
+    /// The device's capacity.
+    DeviceTotal,
+    /// What the driver says is free.
+    DeviceFree,
+    /// What this process uses, with what its framework does not know of.
+    ProcessUsed,
+    /// What the framework's allocator has given to tensors.
+    Allocated,
+    /// What the framework's allocator has taken from the driver.
+    Reserved,
+    /// Reserved, but given to nobody.
+    Cached,
+    /// Free bytes inside private pools (PyTorch's message calls them allocated).
+    PrivateFree,
+    /// The cap that a fraction or a shim puts on the process.
+    Allowed,
+    /// What a server or framework wanted to take in advance.
+    Preallocation,
+    /// What the work would need.
+    Needed,
+    /// The limit of host memory.
+    HostLimit,
+    /// Host memory that the process held.
+    HostResident,
+}
+
+/// What a message tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Symptom {
+    /// The device ran out of memory.
+    DeviceOutOfMemory,
+    /// A library could not get memory for itself and said so in its own words.
+    LibraryAllocFailed,
+    /// A library found no algorithm or could not start, which want of memory often causes.
+    Disguised,
+    /// The report of an out-of-memory itself failed.
+    ReportFailed,
+    /// A size that no machine has was asked for: a bug in the program, not want of memory.
+    BogusSize,
+    /// A cap was reached, not the device.
+    LimitReached,
+    /// A server could not take its share in advance.
+    PreallocationFailed,
+    /// The share taken in advance leaves no room for the work.
+    ShareTooSmall,
+    /// Pinned host memory ran out.
+    PinnedOutOfMemory,
+    /// The kernel killed the program for want of host memory.
+    HostKilled,
+    /// The program was killed by signal 9; the kernel's log would say whether for host memory.
+    Killed,
+}
+
+/// Whose message it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Software {
+    /// PyTorch.
+    PyTorch,
+    /// cuBLAS.
+    CuBlas,
+    /// cuDNN.
+    CuDnn,
+    /// cuFFT.
+    CuFft,
+    /// TensorFlow.
+    TensorFlow,
+    /// XLA, as JAX and TensorFlow use it.
+    Xla,
+    /// CuPy.
+    CuPy,
+    /// RAPIDS Memory Manager.
+    Rmm,
+    /// NCCL.
+    Nccl,
+    /// vLLM.
+    Vllm,
+    /// llama.cpp.
+    LlamaCpp,
+    /// The HAMi shim.
+    Hami,
+    /// The operating system's kernel.
+    Kernel,
+    /// Something that watches processes: a shell, a scheduler, a launcher.
+    Supervisor,
+}
+
+impl Software {
+    /// Its name as its users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PyTorch => "PyTorch",
+            Self::CuBlas => "cuBLAS",
+            Self::CuDnn => "cuDNN",
+            Self::CuFft => "cuFFT",
+            Self::TensorFlow => "TensorFlow",
+            Self::Xla => "XLA",
+            Self::CuPy => "CuPy",
+            Self::Rmm => "RMM",
+            Self::Nccl => "NCCL",
+            Self::Vllm => "vLLM",
+            Self::LlamaCpp => "llama.cpp",
+            Self::Hami => "HAMi",
+            Self::Kernel => "the kernel",
+            Self::Supervisor => "the launcher",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_stays_small() {
+        // A hundred million of them pass through one loop: a variant that grows this costs time.
+        assert!(size_of::<Event>() <= 88, "{}", size_of::<Event>());
+    }
+}

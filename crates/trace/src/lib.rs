@@ -1,0 +1,21 @@
+//! The contract of whyoom: the events that every source emits and everything else reads.
+//!
+//! A source (an importer, the recorder, the node's monitor, a replay) fills [`Tables`] with what
+//! repeats and pushes [`Event`]s into an [`EventSink`]. Events are complete in themselves and come
+//! in order, so that whatever reads them can do so in one pass, at any length.
+
+mod event;
+mod ids;
+mod sink;
+mod tables;
+
+pub use event::{
+    Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, SegmentGrowth, SizeClass,
+    Software, Symptom, SyncScope,
+};
+pub use ids::{
+    Address, Bytes, ContextId, DeviceId, FrameId, HandleId, PoolId, ProcessId, ResultCode, StackId,
+    StreamId, StringId, ThreadId, Time,
+};
+pub use sink::EventSink;
+pub use tables::{Frame, FrameText, Tables};

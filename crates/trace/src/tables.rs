@@ -1,0 +1,179 @@
+//! What events name by id: strings, frames, stacks, pools, processes.
+
+use foldhash::fast::RandomState;
+use indexmap::IndexSet;
+
+use crate::ids::{FrameId, PoolId, ProcessId, StackId, StringId};
+
+/// One frame of a call stack. An unknown file or line is empty or 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// The function.
+    pub function: StringId,
+    /// The source file, or the library where no source is known.
+    pub file: StringId,
+    /// The line in that file.
+    pub line: u32,
+}
+
+/// A frame with its strings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameText<'a> {
+    /// The function.
+    pub function: &'a str,
+    /// The source file or library.
+    pub file: &'a str,
+    /// The line in that file.
+    pub line: u32,
+}
+
+impl FrameText<'_> {
+    /// Whether this is a frame of Python code.
+    #[must_use]
+    pub fn is_python(&self) -> bool {
+        self.file.ends_with(".py")
+            || self.file.starts_with('<')
+            || self.file.starts_with("/tmp/ipy")
+    }
+}
+
+/// The interned things of one stream of events. Ids are dense and grow in order of first sight.
+#[derive(Debug)]
+pub struct Tables {
+    strings: IndexSet<Box<str>, RandomState>,
+    frames: IndexSet<Frame, RandomState>,
+    stacks: IndexSet<Box<[FrameId]>, RandomState>,
+    pools: IndexSet<(u64, u64), RandomState>,
+    processes: Vec<String>,
+}
+
+impl Default for Tables {
+    fn default() -> Self {
+        let mut tables = Self {
+            strings: IndexSet::default(),
+            frames: IndexSet::default(),
+            stacks: IndexSet::default(),
+            pools: IndexSet::default(),
+            processes: Vec::new(),
+        };
+        tables.string("");
+        tables.stack(&[]);
+        tables.pool(0, 0);
+        tables
+    }
+}
+
+/// An index as an id. Inputs are bounded far below 2³² distinct things; beyond that ids collapse
+/// into one instead of wrapping into each other.
+fn id(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+impl Tables {
+    /// The id of a string.
+    pub fn string(&mut self, text: &str) -> StringId {
+        if let Some(index) = self.strings.get_index_of(text) {
+            return StringId(id(index));
+        }
+        StringId(id(self.strings.insert_full(text.into()).0))
+    }
+
+    /// The id of a frame.
+    pub fn frame(&mut self, frame: Frame) -> FrameId {
+        FrameId(id(self.frames.insert_full(frame).0))
+    }
+
+    /// The id of a frame that is given by its strings.
+    pub fn frame_text(&mut self, function: &str, file: &str, line: u32) -> FrameId {
+        let frame = Frame { function: self.string(function), file: self.string(file), line };
+        self.frame(frame)
+    }
+
+    /// The id of a stack, innermost frame first.
+    pub fn stack(&mut self, frames: &[FrameId]) -> StackId {
+        if let Some(index) = self.stacks.get_index_of(frames) {
+            return StackId(id(index));
+        }
+        StackId(id(self.stacks.insert_full(frames.into()).0))
+    }
+
+    /// The id of a pool that its allocator names by two numbers; (0, 0) is the default pool.
+    pub fn pool(&mut self, first: u64, second: u64) -> PoolId {
+        PoolId(id(self.pools.insert_full((first, second)).0))
+    }
+
+    /// A new process with the name that people should read.
+    pub fn process(&mut self, name: impl Into<String>) -> ProcessId {
+        self.processes.push(name.into());
+        ProcessId(id(self.processes.len() - 1))
+    }
+
+    /// The string of an id; empty where there is none.
+    #[must_use]
+    pub fn text(&self, id: StringId) -> &str {
+        self.strings.get_index(id.0 as usize).map_or("", |text| text)
+    }
+
+    /// The frames of a stack, innermost first.
+    pub fn frames(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameText<'_>> {
+        let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
+        frames.iter().filter_map(|&id| self.frames.get_index(id.0 as usize)).map(|frame| {
+            FrameText {
+                function: self.text(frame.function),
+                file: self.text(frame.file),
+                line: frame.line,
+            }
+        })
+    }
+
+    /// The two numbers by which its allocator names a pool.
+    #[must_use]
+    pub fn pool_name(&self, pool: PoolId) -> (u64, u64) {
+        self.pools.get_index(pool.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// The name of a process.
+    #[must_use]
+    pub fn process_name(&self, process: ProcessId) -> &str {
+        self.processes.get(process.0 as usize).map_or("", String::as_str)
+    }
+
+    /// How many stacks there are; their ids are below this.
+    #[must_use]
+    pub fn stack_count(&self) -> usize {
+        self.stacks.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_thing_has_one_id() {
+        let mut tables = Tables::default();
+        let frame = tables.frame_text("forward", "model.py", 7);
+        let stack = tables.stack(&[frame]);
+        assert_eq!(tables.frame_text("forward", "model.py", 7), frame);
+        assert_eq!(tables.stack(&[frame]), stack);
+        assert_eq!(tables.stack_count(), 2, "the empty stack is one of them");
+        let read: Vec<_> = tables.frames(stack).map(|f| (f.function, f.file, f.line)).collect();
+        assert_eq!(read, [("forward", "model.py", 7)]);
+    }
+
+    #[test]
+    fn zero_names_nothing() {
+        let tables = Tables::default();
+        assert_eq!(tables.text(StringId(0)), "");
+        assert_eq!(tables.frames(StackId(0)).count(), 0);
+        assert_eq!(tables.pool_name(PoolId(0)), (0, 0));
+    }
+
+    #[test]
+    fn an_unknown_id_reads_as_nothing() {
+        let tables = Tables::default();
+        assert_eq!(tables.text(StringId(99)), "");
+        assert_eq!(tables.frames(StackId(99)).count(), 0);
+        assert_eq!(tables.process_name(ProcessId(99)), "");
+    }
+}
