@@ -4,6 +4,7 @@
 //! [`whyoom_trace::EventSink`]. All input is hostile until parsed: nothing is executed, and time and
 //! memory stay in proportion to the input.
 
+pub mod oom_text;
 mod pickle;
 pub mod torch_snapshot;
 

@@ -334,6 +334,8 @@ pub enum Counter {
     Preallocation,
     /// What the work would need.
     Needed,
+    /// What the share taken in advance leaves for the work.
+    RoomLeft,
     /// The limit of host memory.
     HostLimit,
     /// Host memory that the process held.
@@ -360,8 +362,12 @@ pub enum Symptom {
     PreallocationFailed,
     /// The share taken in advance leaves no room for the work.
     ShareTooSmall,
+    /// Another process changed the device's free memory while it was being measured.
+    Disturbed,
     /// Pinned host memory ran out.
     PinnedOutOfMemory,
+    /// The program could not get host memory.
+    HostOutOfMemory,
     /// The kernel killed the program for want of host memory.
     HostKilled,
     /// The program was killed by signal 9; the kernel's log would say whether for host memory.

@@ -1,0 +1,77 @@
+//! A cache holds unused bytes that another allocator needs.
+
+use whyoom_trace::{Bytes, Software, Symptom};
+
+use crate::{
+    cause::Cause,
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    scene::Scene,
+};
+
+pub(super) const CAUSE: Cause = Cause {
+    id: "cache-held",
+    title: "PyTorch's cache holds unused memory that another allocator needs",
+    explanation: "\
+PyTorch keeps what it has freed, to give it out again fast. Its own requests find it there. Another
+allocator in the same process (cuBLAS, cuFFT, NCCL, CuPy, a second framework) or another process does
+not: to it the device is full.
+
+What it looks like: an error of a library or of a second framework while PyTorch has much more reserved
+than allocated.
+
+What helps: torch.cuda.empty_cache() once, right before the other one allocates; a cap on the cache;
+one shared pool for both.",
+    check,
+};
+
+fn check(scene: &Scene<'_>) -> Option<Finding> {
+    let asked_outside = matches!(
+        scene.symptom()?,
+        Symptom::LibraryAllocFailed | Symptom::Disguised | Symptom::DeviceOutOfMemory
+    );
+    let outsider = scene.software().filter(|software| *software != Software::PyTorch)?;
+    let (reserved, active, returnable) = pytorch_cache(scene).filter(|_| asked_outside)?;
+    let needed = scene.situation.requested.unwrap_or(Bytes::MIB);
+    if returnable < needed || returnable.share_of(reserved) < 0.05 {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!(
+            "PyTorch's cache holds {returnable} that it does not use, and {} found none",
+            outsider.name()
+        ),
+        format!("PyTorch has {reserved} reserved and {active} in use."),
+    );
+    finding.gives_back = Some(returnable);
+    finding.evidence.extend([
+        Evidence::bytes("reserved by PyTorch", reserved, Basis::Recorded),
+        Evidence::bytes("in use by PyTorch", active, Basis::Recorded),
+        Evidence::bytes("in wholly free segments", returnable, Basis::Recorded),
+        Evidence::text("message", scene.message(), Basis::Message),
+    ]);
+    finding.remedies = vec![
+        Remedy::line(
+            "torch.cuda.empty_cache()",
+            format!("once, right before {} allocates", outsider.name()),
+        )
+        .freeing(returnable),
+        Remedy::line(
+            "torch.cuda.set_per_process_memory_fraction(0.8)",
+            "cap PyTorch, so that there is always room for the other",
+        ),
+    ];
+    Some(finding)
+}
+
+/// What PyTorch holds, uses and could give back, from a snapshot that was given beside the message.
+fn pytorch_cache(scene: &Scene<'_>) -> Option<(Bytes, Bytes, Bytes)> {
+    let spaces = scene.model.spaces().filter(|(_, device, _)| *device == scene.device);
+    spaces
+        .map(|(_, _, space)| {
+            let totals = space.totals();
+            (totals.reserved, totals.active, space.free_space().in_empty_segments)
+        })
+        .max_by_key(|(_, _, returnable)| *returnable)
+}

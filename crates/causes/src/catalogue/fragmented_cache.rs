@@ -1,0 +1,99 @@
+//! Enough is free, but in pieces that cannot be used.
+
+use whyoom_trace::Bytes;
+
+use crate::{
+    cause::Cause,
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    scene::Scene,
+};
+
+pub(super) const CAUSE: Cause = Cause {
+    id: "fragmented-cache",
+    title: "enough is free inside PyTorch's cache, but in pieces",
+    explanation: "\
+PyTorch takes memory from the driver in segments and cuts them into blocks. Before it gives up it
+returns every segment that is wholly free. What is still \"reserved but unallocated\" then lies in
+segments that at least one live block pins: together it would have been enough, but no piece is large
+enough, and no segment can be given back.
+
+What it looks like: a large \"reserved by PyTorch but unallocated\" in the message; sizes that vary from
+step to step (sequence lengths, image sizes).
+
+What helps: expandable segments, which map memory where it is needed so that pieces join up; a
+largest size that may be split (max_split_size_mb), which keeps large segments whole; padding to a few
+fixed sizes. empty_cache() does not help: it returns only what PyTorch returns by itself.",
+    check,
+};
+
+/// Waste below this share of the device is not what stopped the run.
+const WORTH_NAMING: f64 = 0.05;
+/// How many stacks that pin segments are listed.
+const LISTED_PINS: usize = 3;
+
+fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if !scene.device_ran_out() {
+        return None;
+    }
+    let situation = &scene.situation;
+    let (requested, cached) = (situation.requested?, situation.cached?);
+    let free = situation.free.unwrap_or(Bytes::ZERO);
+    if cached == Bytes::ZERO || cached.plus(free) < requested {
+        return None;
+    }
+    let whole = situation.capacity.or(situation.reserved)?;
+    let strength = if cached.share_of(whole) >= WORTH_NAMING {
+        Strength::Explains
+    } else {
+        Strength::Contributing
+    };
+    let mut finding = scene.finding(
+        CAUSE.id,
+        strength,
+        format!("{cached} is free in PyTorch's cache, but in pieces too small for {requested}"),
+        format!(
+            "With the {free} free on the device that is {}, enough for the {requested} that was \
+             asked for.",
+            cached.plus(free)
+        ),
+    );
+    finding.gives_back = Some(cached);
+    add_layout(scene, &mut finding);
+    finding.remedies = remedies(scene, cached);
+    Some(finding)
+}
+
+fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
+    let Some(space) = scene.incident.and_then(|incident| incident.free_space.as_ref()) else {
+        return;
+    };
+    finding.evidence.extend([
+        Evidence::bytes("largest free piece", space.usable_largest, Basis::Recorded),
+        Evidence::count("segments pinned by live blocks", space.pinned_segments, Basis::Recorded),
+    ]);
+    for pin in space.pins.iter().take(LISTED_PINS) {
+        let label = format!("pinned by {} blocks of {}", pin.blocks, scene.place(pin.stack));
+        finding.evidence.push(Evidence::bytes(label, pin.holds, Basis::Recorded));
+    }
+}
+
+/// Settings that are not on already. No replay has proved them yet, and they say so.
+fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
+    let mut remedies = Vec::new();
+    if scene.expandable_segments_on() {
+        remedies.push(Remedy::advice(
+            "expandable segments are on already: pad inputs to a few fixed sizes, so that freed \
+             blocks fit the next request",
+        ));
+    } else {
+        let what = "lets free pieces join up; set it before Python starts (not proved on this run)";
+        let line = scene.export_conf("expandable_segments:True");
+        remedies.push(Remedy::line(line, what).freeing(cached));
+        if !scene.max_split_size_set() {
+            let what =
+                "where expandable segments cannot be used: keeps large segments whole (not proved)";
+            remedies.push(Remedy::line(scene.export_conf("max_split_size_mb:128"), what));
+        }
+    }
+    remedies
+}

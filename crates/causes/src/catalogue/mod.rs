@@ -1,0 +1,51 @@
+//! The catalogue: one file a cause. To add one: a file here, a line in [`CATALOGUE`], its cases in
+//! `tests/`.
+
+mod cache_held;
+mod fragmented_cache;
+mod growth;
+mod healthy;
+mod host_oom;
+mod late_setting;
+mod limit;
+mod masked;
+mod other_process;
+mod preallocated;
+mod private_pool;
+mod request_too_big;
+mod rounding;
+mod unknown;
+mod working_set;
+
+use crate::{cause::Cause, finding::Finding, scene::Scene};
+
+/// Every cause that is known. Of two that are equally strong and give back equally much, the
+/// earlier is named first.
+pub const CATALOGUE: &[Cause] = &[
+    request_too_big::CAUSE,
+    limit::CAUSE,
+    host_oom::CAUSE,
+    preallocated::CAUSE,
+    late_setting::CAUSE,
+    growth::CAUSE,
+    other_process::CAUSE,
+    fragmented_cache::CAUSE,
+    private_pool::CAUSE,
+    cache_held::CAUSE,
+    rounding::CAUSE,
+    working_set::CAUSE,
+    masked::CAUSE,
+    healthy::CAUSE,
+    unknown::CAUSE,
+];
+
+/// The cause of that id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Cause> {
+    CATALOGUE.iter().find(|cause| cause.id == id)
+}
+
+/// The verdict where there was nothing to judge.
+pub(crate) fn nothing_found(scene: &Scene<'_>) -> Finding {
+    unknown::nothing_found(scene)
+}

@@ -1,0 +1,136 @@
+//! Other processes hold what this one lacks.
+
+use whyoom_trace::{Bytes, Symptom};
+
+use crate::{
+    cause::Cause,
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    scene::{CONTEXT_ALLOWANCE, Scene},
+};
+
+pub(super) const CAUSE: Cause = Cause {
+    id: "other-process",
+    title: "other processes hold the memory that this one lacks",
+    explanation: "\
+The device is full, but not of this program. Alone on it, the request would have been served.
+
+What it looks like: \"Process 2797307 has 14.85 GiB memory in use\" in PyTorch's message; little
+\"already allocated\" and yet little free; a server that finds too little free at its start.
+
+Why it happens: a notebook kernel that is still open, yesterday's run, a second job on the same GPU,
+another rank that opened a context here, a worker that outlived its parent.
+
+A fact often told wrong: when a process has really ended, the driver takes all its memory back.
+Memory that is held belongs to a process that has not ended, or to somebody who holds its file
+descriptor. Resetting or emptying the cache of one's own process frees nothing of another's.
+
+What helps: find the holder and stop, move or cap it.",
+    check,
+};
+
+const LIST_HOLDERS: &str =
+    "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv";
+
+fn check(scene: &Scene<'_>) -> Option<Finding> {
+    match scene.symptom() {
+        Some(Symptom::PreallocationFailed) => return startup(scene),
+        Some(Symptom::Disturbed) => return Some(disturbed(scene)),
+        _ => {}
+    }
+    if !scene.device_ran_out() {
+        return None;
+    }
+    let situation = &scene.situation;
+    let lacking = situation.lacking()?;
+    let named = situation.others_hold();
+    let unnamed = situation.unexplained()?.minus(CONTEXT_ALLOWANCE);
+    // With a list of processes the rest is the driver's; without one, it is somebody's.
+    let held = if situation.processes_listed { named } else { unnamed };
+    let capacity = situation.capacity?;
+    if held < lacking || held.share_of(capacity) < 0.05 {
+        return None;
+    }
+    // The device would be too small for this process even if it had it alone.
+    let alone = situation.too_much_alone().unwrap_or(false);
+    let strength = match (alone, situation.processes_listed) {
+        (true, _) => Strength::Contributing,
+        (false, true) => Strength::Explains,
+        (false, false) => Strength::Likely,
+    };
+    let largest = situation.others.iter().max_by_key(|(_, bytes)| *bytes);
+    let headline = match largest {
+        Some((pid, bytes)) if situation.others.len() == 1 => {
+            format!("Process {pid} holds {bytes} of this GPU; alone on it, this request would fit")
+        }
+        Some((pid, bytes)) => format!(
+            "{} other processes hold {held} of this GPU; the largest is process {pid} with {bytes}",
+            situation.others.len()
+        ),
+        None => format!(
+            "About {held} of this GPU is held by something that is not this program's allocator"
+        ),
+    };
+    let own = situation.process_used.or(situation.reserved).unwrap_or_default();
+    let because =
+        format!("{lacking} was missing for the request; this process uses {own} of {capacity}.");
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    finding.gives_back = Some(held);
+    if !situation.processes_listed {
+        let label = "held by nothing named, less 1 GiB for a context";
+        finding.evidence.push(Evidence::bytes(label, held, Basis::Computed));
+    }
+    finding.remedies = stop_or_move(largest.map(|(pid, _)| *pid), held);
+    Some(finding)
+}
+
+fn stop_or_move(pid: Option<u32>, held: Bytes) -> Vec<Remedy> {
+    let look = match pid {
+        Some(pid) => {
+            let what = "see who that is; then stop it (kill PID) if it is yours and not needed";
+            Remedy::line(format!("ps -o pid,user,etime,args -p {pid}"), what)
+        }
+        None => Remedy::line(
+            LIST_HOLDERS,
+            "see who holds memory here (on the host, not in a container)",
+        ),
+    };
+    vec![
+        look.freeing(held),
+        Remedy::line("CUDA_VISIBLE_DEVICES=1 python …", "or run on a GPU that is free"),
+    ]
+}
+
+/// A server found far too little free when it started.
+fn startup(scene: &Scene<'_>) -> Option<Finding> {
+    let (free, total) = (scene.situation.free?, scene.situation.capacity?);
+    let wanted = scene.incident?.counter(whyoom_trace::Counter::Preallocation)?;
+    if free.0 >= wanted.0 / 2 {
+        return None;
+    }
+    let held = total.minus(free);
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!(
+            "Other processes hold {held} of this GPU's {total}: only {free} is free at start-up"
+        ),
+        format!("vLLM wants {wanted}."),
+    );
+    finding.gives_back = Some(held);
+    finding.evidence.push(Evidence::bytes("wanted in advance", wanted, Basis::Message));
+    finding.remedies = stop_or_move(None, held);
+    Some(finding)
+}
+
+fn disturbed(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        "Another process gave memory back while vLLM was measuring the GPU",
+        "Free memory grew during its profiling, so its plan would have been wrong.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies =
+        vec![Remedy::line(LIST_HOLDERS, "wait until the others have settled, then start again")];
+    finding
+}

@@ -1,0 +1,79 @@
+//! One request exceeds the device, or the cap, on its own.
+
+use whyoom_trace::{Bytes, Symptom};
+
+use crate::{
+    cause::Cause,
+    finding::{Finding, Remedy, Strength},
+    scene::Scene,
+};
+
+pub(super) const CAUSE: Cause = Cause {
+    id: "request-too-big",
+    title: "one request is larger than the whole device",
+    explanation: "\
+A single tensor (or buffer) was asked for that no empty device of this size could hold. Emptying the
+cache, another allocator or a smaller batch of something else cannot help.
+
+What it looks like: \"Tried to allocate 37.25 GiB\" on a GPU of 24 GiB.
+
+Why it happens: a full attention matrix or a full set of logits for a long sequence; a library that
+chose an algorithm with an enormous workspace; a shape that was computed wrongly. A request of more
+than an exabyte is always a bug: a negative or garbage size, often ranks that got out of step in a
+collective call.
+
+What helps: compute in chunks, use a smaller type, or do not build the tensor at all (fused
+attention, fused cross entropy).",
+    check,
+};
+
+fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.symptom() == Some(Symptom::BogusSize) {
+        return Some(bogus(scene));
+    }
+    let requested = scene.situation.requested.filter(|_| scene.device_ran_out())?;
+    let (room, whose) = room(scene)?;
+    if requested <= room {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        format!("One request of {requested} cannot fit: {whose} is {room}"),
+        format!(
+            "Even with nothing else on the device, {} would be missing for this one request.",
+            requested.minus(room)
+        ),
+    );
+    finding.gives_back = Some(requested.minus(room));
+    let chunks = requested.0.div_ceil((room.0 / 2).max(1));
+    finding.remedies = vec![Remedy::advice(format!(
+        "split this one computation into at least {chunks} chunks (each then takes at most half of \
+         the device), or do not materialize the tensor: fused attention, chunked loss, a smaller type"
+    ))];
+    Some(finding)
+}
+
+fn room(scene: &Scene<'_>) -> Option<(Bytes, &'static str)> {
+    let situation = &scene.situation;
+    match (situation.capacity, situation.allowed) {
+        (Some(capacity), Some(allowed)) if allowed < capacity => Some((allowed, "the cap")),
+        (Some(capacity), _) => Some((capacity, "the whole device")),
+        (None, Some(allowed)) => Some((allowed, "the cap")),
+        (None, None) => None,
+    }
+}
+
+fn bogus(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        "The program asked for over an exabyte: a wrong size, not a full device",
+        "No machine has 1 EiB; the size was negative or garbage before it reached the allocator.",
+    );
+    finding.remedies = vec![Remedy::advice(
+        "print the shape that is allocated at this line; in distributed runs check that every rank \
+         makes the same collective calls in the same order",
+    )];
+    finding
+}

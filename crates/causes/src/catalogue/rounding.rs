@@ -1,0 +1,88 @@
+//! Far more is allocated than was requested.
+
+use whyoom_trace::Bytes;
+
+use crate::{
+    cause::Cause,
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    scene::Scene,
+};
+
+pub(super) const CAUSE: Cause = Cause {
+    id: "rounding",
+    title: "far more is allocated than was asked for",
+    explanation: "\
+Every request is rounded up: to 512 bytes at least, to more where roundup_power2_divisions is set, and
+a large block keeps up to 1 MiB behind it that is not worth splitting off. A million tensors of 8 bytes
+take 488 MiB.
+
+What it looks like: requested bytes far below allocated bytes in memory_stats() or a snapshot.
+
+What helps: fewer, larger tensors (pack small ones into one); a finer rounding setting, or none.",
+    check,
+};
+
+/// Waste below this share of what is allocated is the ordinary price of blocks.
+const WORTH_NAMING: f64 = 0.10;
+
+fn check(scene: &Scene<'_>) -> Option<Finding> {
+    let space = scene.space?;
+    let totals = scene.incident.map_or(Some(space.peak().0), |incident| incident.totals)?;
+    let waste = totals.allocated.minus(totals.requested);
+    if waste.share_of(totals.allocated) < WORTH_NAMING {
+        return None;
+    }
+    let lacking = scene.situation.lacking();
+    let covers = lacking.is_some_and(|lacking| waste >= lacking);
+    let strength = if covers { Strength::Explains } else { Strength::Contributing };
+    let mut finding = scene.finding(
+        CAUSE.id,
+        strength,
+        format!(
+            "{waste} goes into rounding: {} was asked for, {} allocated",
+            totals.requested, totals.allocated
+        ),
+        format!(
+            "Of each allocated byte, {:.0} % is rounding.",
+            waste.share_of(totals.allocated) * 100.0
+        ),
+    );
+    finding.gives_back = Some(waste);
+    finding.evidence.extend([
+        Evidence::bytes("requested", totals.requested, Basis::Recorded),
+        Evidence::bytes("allocated", totals.allocated, Basis::Recorded),
+    ]);
+    for (size, blocks, bytes) in worst_sizes(scene) {
+        let label = format!("{blocks} blocks of {size} requested, waste");
+        finding.evidence.push(Evidence::bytes(label, bytes, Basis::Computed));
+    }
+    finding.remedies = remedies(scene, waste);
+    Some(finding)
+}
+
+/// The requested sizes that waste most: size, how many, waste.
+fn worst_sizes(scene: &Scene<'_>) -> Vec<(Bytes, u64, Bytes)> {
+    let mut by_size = std::collections::BTreeMap::<Bytes, (u64, Bytes)>::new();
+    for (_, block) in scene.space.into_iter().flat_map(whyoom_memory::Space::blocks) {
+        let (count, waste) = by_size.entry(block.requested).or_default();
+        *count += 1;
+        *waste = waste.plus(block.size.minus(block.requested));
+    }
+    let mut sizes: Vec<_> =
+        by_size.into_iter().map(|(size, (n, waste))| (size, n, waste)).collect();
+    sizes.sort_by_key(|(_, _, waste)| std::cmp::Reverse(*waste));
+    sizes.truncate(3);
+    sizes
+}
+
+fn remedies(scene: &Scene<'_>, waste: Bytes) -> Vec<Remedy> {
+    let divisions = scene.allocator_conf().contains("roundup_power2_divisions");
+    if divisions {
+        let what = "take roundup_power2_divisions out of the variable, or raise its number";
+        return vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(waste)];
+    }
+    vec![
+        Remedy::advice("pack many small tensors into one (foreach optimizers, one flat buffer)")
+            .freeing(waste),
+    ]
+}

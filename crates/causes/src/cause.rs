@@ -1,0 +1,15 @@
+//! What a cause is.
+
+use crate::{finding::Finding, scene::Scene};
+
+/// Something that can be true of a run.
+pub struct Cause {
+    /// Its name, for people and programs.
+    pub id: &'static str,
+    /// What is true when it is the cause, in one line.
+    pub title: &'static str,
+    /// What it is in general: what it looks like, why it happens, what helps.
+    pub explanation: &'static str,
+    /// Whether it is true of this scene.
+    pub check: fn(&Scene<'_>) -> Option<Finding>,
+}

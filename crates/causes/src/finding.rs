@@ -1,0 +1,141 @@
+//! What a cause yields: a claim, the numbers behind it, and what to do.
+
+use whyoom_trace::{Bytes, DeviceId, ProcessId};
+
+/// A cause that was found to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The cause's id.
+    pub cause: &'static str,
+    /// How far the evidence carries it.
+    pub strength: Strength,
+    /// The answer, in one line.
+    pub headline: String,
+    /// The numbers that show it, in one sentence.
+    pub because: String,
+    /// What removing the cause would give back, where that can be said.
+    pub gives_back: Option<Bytes>,
+    /// The figures, each with where it came from.
+    pub evidence: Vec<Evidence>,
+    /// What to do, the best first.
+    pub remedies: Vec<Remedy>,
+    /// Whose run it is.
+    pub process: ProcessId,
+    /// On which device.
+    pub device: DeviceId,
+}
+
+/// How far the evidence carries a finding, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// True, but not what stopped the run: never an answer by itself.
+    Contributing,
+    /// Nothing better was found.
+    Fallback,
+    /// The evidence points to it; something else is possible.
+    Likely,
+    /// It explains what happened.
+    Explains,
+    /// Nothing else can be true.
+    Decisive,
+}
+
+/// A figure with its name and origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// What it is.
+    pub label: String,
+    /// Its value.
+    pub figure: Figure,
+    /// Where it came from.
+    pub basis: Basis,
+}
+
+/// A value that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// An amount of memory.
+    Bytes(Bytes),
+    /// A number of things.
+    Count(u64),
+    /// A share of a whole.
+    Share(f64),
+    /// Words.
+    Text(String),
+}
+
+/// Where a figure came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// A message said it.
+    Message,
+    /// A snapshot or recording holds it.
+    Recorded,
+    /// It was computed from the others.
+    Computed,
+}
+
+impl Basis {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Recorded => "recorded",
+            Self::Computed => "computed",
+        }
+    }
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remedy {
+    /// What it does and why it helps.
+    pub what: String,
+    /// The line to paste.
+    pub paste: Option<String>,
+    /// What it frees, where that can be said.
+    pub frees: Option<Bytes>,
+}
+
+impl Remedy {
+    /// Something to do that has no line to paste.
+    #[must_use]
+    pub fn advice(what: impl Into<String>) -> Self {
+        Self { what: what.into(), paste: None, frees: None }
+    }
+
+    /// A line to paste, and what it does.
+    #[must_use]
+    pub fn line(paste: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { what: what.into(), paste: Some(paste.into()), frees: None }
+    }
+
+    /// The same, with what it frees.
+    #[must_use]
+    pub fn freeing(self, frees: Bytes) -> Self {
+        Self { frees: Some(frees), ..self }
+    }
+}
+
+impl Evidence {
+    /// An amount of memory.
+    pub(crate) fn bytes(label: impl Into<String>, bytes: Bytes, basis: Basis) -> Self {
+        Self { label: label.into(), figure: Figure::Bytes(bytes), basis }
+    }
+
+    /// A number of things.
+    pub(crate) fn count(label: impl Into<String>, count: u64, basis: Basis) -> Self {
+        Self { label: label.into(), figure: Figure::Count(count), basis }
+    }
+
+    /// A share of a whole.
+    pub(crate) fn share(label: impl Into<String>, share: f64, basis: Basis) -> Self {
+        Self { label: label.into(), figure: Figure::Share(share), basis }
+    }
+
+    /// Words.
+    pub(crate) fn text(label: impl Into<String>, text: impl Into<String>, basis: Basis) -> Self {
+        Self { label: label.into(), figure: Figure::Text(text.into()), basis }
+    }
+}

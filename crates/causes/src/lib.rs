@@ -1,0 +1,19 @@
+//! The causes: what can be true of a run that ran out of memory, how each is recognised, and what
+//! to do about it.
+//!
+//! [`judge`] looks at everything that a [`whyoom_memory::Model`] holds and names one primary cause.
+//! Each cause is a file in `catalogue/` that looks at one [`Scene`] and may yield a [`Finding`].
+
+mod catalogue;
+mod cause;
+mod finding;
+mod glossary;
+mod scene;
+mod verdict;
+
+pub use catalogue::{CATALOGUE, find};
+pub use cause::Cause;
+pub use finding::{Basis, Evidence, Figure, Finding, Remedy, Strength};
+pub use glossary::{GLOSSARY, Term};
+pub use scene::{Scene, Situation};
+pub use verdict::{Verdict, judge};

@@ -1,0 +1,111 @@
+//! From scenes to one verdict.
+
+use std::collections::BTreeMap;
+
+use whyoom_memory::Model;
+use whyoom_trace::{DeviceId, ProcessId, Tables};
+
+use crate::{
+    catalogue::CATALOGUE,
+    finding::{Finding, Strength},
+    scene::{Scene, Situation},
+};
+
+/// The answer: one primary cause, what contributed, and which processes it holds for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The cause that explains what happened.
+    pub primary: Finding,
+    /// Other causes that hold, by the bytes that each would give back.
+    pub contributing: Vec<Finding>,
+    /// Every process and device that was judged, with its own primary cause.
+    pub by_process: Vec<(ProcessId, DeviceId, &'static str)>,
+}
+
+/// Judges everything that a model holds.
+#[must_use]
+pub fn judge(model: &Model, tables: &Tables) -> Verdict {
+    let judged: Vec<Vec<Finding>> =
+        scenes(model, tables).iter().map(findings).filter(|found| !found.is_empty()).collect();
+    let mut by_process = Vec::new();
+    for found in &judged {
+        let judgement = (found[0].process, found[0].device, found[0].cause);
+        if !by_process.contains(&judgement) {
+            by_process.push(judgement);
+        }
+    }
+    let Some(chosen) = choose(&judged) else {
+        let nothing = Scene::of(model, tables, (ProcessId(0), DeviceId(0)));
+        let primary = crate::catalogue::nothing_found(&nothing);
+        return Verdict { primary, contributing: Vec::new(), by_process };
+    };
+    let mut found = judged[chosen].clone();
+    let primary = found.remove(0);
+    add_other_causes(&mut found, &primary, &judged);
+    found.sort_by_key(|finding| std::cmp::Reverse((finding.gives_back, finding.strength)));
+    Verdict { primary, contributing: found, by_process }
+}
+
+/// Every moment at which memory ran out, or, where there was none, every space.
+fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
+    if model.incidents().is_empty() {
+        let spaces = model.spaces();
+        return spaces
+            .map(|(process, device, _)| Scene::of(model, tables, (process, device)))
+            .collect();
+    }
+    let incidents = model.incidents().iter();
+    incidents
+        .map(|incident| Scene {
+            situation: Situation::of(incident),
+            incident: Some(incident),
+            ..Scene::of(model, tables, (incident.process, incident.device))
+        })
+        .collect()
+}
+
+impl<'a> Scene<'a> {
+    fn of(model: &'a Model, tables: &'a Tables, (process, device): (ProcessId, DeviceId)) -> Self {
+        let space = model.space(process, device);
+        let growth = space.and_then(|space| model.growth(space));
+        let situation = Situation::default();
+        Self { model, tables, process, device, incident: None, space, growth, situation }
+    }
+}
+
+/// What holds in a scene, the primary cause first.
+fn findings(scene: &Scene<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        CATALOGUE.iter().filter_map(|cause| (cause.check)(scene)).collect();
+    // Stable: of equals the catalogue's order decides.
+    found.sort_by_key(|finding| std::cmp::Reverse((finding.strength, finding.gives_back)));
+    let is_answered = found.first().is_some_and(|first| first.strength > Strength::Fallback);
+    if is_answered {
+        found.retain(|finding| finding.strength != Strength::Fallback);
+    }
+    found
+}
+
+/// The scene that stands for all: of the strongest, the cause that most have, and its first scene.
+/// When one rank runs out the others die of it, so what came first weighs more than what came last.
+fn choose(judged: &[Vec<Finding>]) -> Option<usize> {
+    let strongest = judged.iter().map(|found| found[0].strength).max()?;
+    let mut votes = BTreeMap::<&str, usize>::new();
+    let candidates: Vec<usize> =
+        (0..judged.len()).filter(|&index| judged[index][0].strength == strongest).collect();
+    for &index in &candidates {
+        *votes.entry(judged[index][0].cause).or_default() += 1;
+    }
+    let most = votes.values().copied().max()?;
+    candidates.into_iter().find(|&index| votes[judged[index][0].cause] == most)
+}
+
+/// Causes that hold only in other scenes contribute too.
+fn add_other_causes(found: &mut Vec<Finding>, primary: &Finding, judged: &[Vec<Finding>]) {
+    for other in judged.iter().map(|found| &found[0]) {
+        let known = other.cause == primary.cause || found.iter().any(|f| f.cause == other.cause);
+        if !known && other.strength > Strength::Fallback && other.cause != "healthy" {
+            found.push(other.clone());
+        }
+    }
+}

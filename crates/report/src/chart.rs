@@ -1,0 +1,59 @@
+//! Memory over time as a small chart of characters.
+
+use whyoom_memory::{Point, Space};
+use whyoom_trace::Bytes;
+
+const HEIGHT: usize = 6;
+const LABEL: usize = 11;
+/// Fewer points make no picture.
+const MIN_POINTS: usize = 16;
+
+/// The lines of a chart of a space's memory over time, or none where there is too little to see.
+pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
+    let points: Vec<&Point> = space.timeline().points().collect();
+    let columns = width.saturating_sub(LABEL + 2).clamp(20, 80);
+    let top = points.iter().map(|point| point.reserved.max(point.allocated)).max();
+    let Some(top) = top.filter(|top| points.len() >= MIN_POINTS && *top > Bytes::ZERO) else {
+        return Vec::new();
+    };
+    let columns: Vec<(f64, f64)> =
+        (0..columns).map(|column| highest(&points, column, columns, top)).collect();
+    let mut lines: Vec<String> = (0..HEIGHT)
+        .rev()
+        .map(|row| {
+            let label = match row {
+                0 => Bytes::ZERO.to_string(),
+                row if row == HEIGHT - 1 => top.to_string(),
+                _ => String::new(),
+            };
+            let cells: String = columns.iter().map(|&column| cell(column, row)).collect();
+            format!("{label:>LABEL$} {}", cells.trim_end())
+        })
+        .collect();
+    lines.push(format!("{:>LABEL$} █ in use  ░ reserved", ""));
+    lines
+}
+
+/// The highest use and reservation of a column's stretch of time, as shares of the chart's height.
+fn highest(points: &[&Point], column: usize, columns: usize, top: Bytes) -> (f64, f64) {
+    let from = column * points.len() / columns;
+    let to = ((column + 1) * points.len() / columns).max(from + 1);
+    let stretch = &points[from..to.min(points.len())];
+    let share = |of: fn(&Point) -> Bytes| {
+        stretch.iter().map(|point| of(point)).max().unwrap_or_default().share_of(top)
+    };
+    (share(|point| point.allocated), share(|point| point.reserved))
+}
+
+fn cell((allocated, reserved): (f64, f64), row: usize) -> char {
+    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let height = |share: f64| share * HEIGHT as f64 - row as f64;
+    let in_use = (height(allocated).clamp(0.0, 1.0) * 8.0).round() as usize;
+    if in_use > 0 {
+        EIGHTHS[in_use]
+    } else if height(reserved) > 0.25 {
+        '░'
+    } else {
+        ' '
+    }
+}

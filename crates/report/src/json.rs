@@ -1,0 +1,302 @@
+//! The verdict as programs read it. The schema is documented in docs/json.md; a change that could
+//! break a reader raises [`VERSION`].
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Remedy, Situation};
+use whyoom_memory::{Incident, Space};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, Tables};
+
+use crate::Answer;
+
+const VERSION: u32 = 1;
+/// Incidents beyond these are counted only.
+const MAX_INCIDENTS: usize = 256;
+
+#[derive(Serialize)]
+struct VerdictJson<'a> {
+    schema: &'static str,
+    version: u32,
+    verdict: FindingJson<'a>,
+    contributing: Vec<FindingJson<'a>>,
+    by_process: Vec<ProcessJson<'a>>,
+    totals: Vec<TotalsJson<'a>>,
+    incidents: Vec<IncidentJson<'a>>,
+    incidents_seen: u64,
+    inputs: Vec<InputJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    cause: &'a str,
+    strength: String,
+    headline: &'a str,
+    because: &'a str,
+    gives_back_bytes: Option<u64>,
+    process: &'a str,
+    device: DeviceJson,
+    evidence: Vec<EvidenceJson<'a>>,
+    remedies: Vec<RemedyJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct EvidenceJson<'a> {
+    label: &'a str,
+    #[serde(flatten)]
+    figure: FigureJson<'a>,
+    basis: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum FigureJson<'a> {
+    Bytes(u64),
+    Count(u64),
+    Share(f64),
+    Text(&'a str),
+}
+
+#[derive(Serialize)]
+struct RemedyJson<'a> {
+    what: &'a str,
+    paste: Option<&'a str>,
+    frees_bytes: Option<u64>,
+    /// Whether a replay of this very run has shown that it helps.
+    proved: bool,
+}
+
+#[derive(Serialize)]
+struct ProcessJson<'a> {
+    process: &'a str,
+    device: DeviceJson,
+    cause: &'a str,
+}
+
+#[derive(Serialize)]
+struct TotalsJson<'a> {
+    process: &'a str,
+    device: DeviceJson,
+    reserved_bytes: u64,
+    allocated_bytes: u64,
+    active_bytes: u64,
+    requested_bytes: u64,
+    active_blocks: u64,
+    segments: u64,
+    peak_allocated_bytes: u64,
+    peak_reserved_bytes: u64,
+    blocks_made: u64,
+    blocks_freed: u64,
+}
+
+#[derive(Serialize)]
+struct IncidentJson<'a> {
+    process: &'a str,
+    device: DeviceJson,
+    requested_bytes: Option<u64>,
+    capacity_bytes: Option<u64>,
+    free_bytes: Option<u64>,
+    allocated_bytes: Option<u64>,
+    reserved_bytes: Option<u64>,
+    cached_bytes: Option<u64>,
+    private_free_bytes: Option<u64>,
+    allowed_bytes: Option<u64>,
+    process_used_bytes: Option<u64>,
+    others: Vec<HolderJson>,
+    message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct HolderJson {
+    pid: u32,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct InputJson<'a> {
+    name: &'a str,
+    kind: &'static str,
+    notes: &'a [String],
+}
+
+/// A device's ordinal, or the word `host`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DeviceJson {
+    Ordinal(u16),
+    Host(&'static str),
+}
+
+impl From<DeviceId> for DeviceJson {
+    fn from(device: DeviceId) -> Self {
+        if device == DeviceId::HOST { Self::Host("host") } else { Self::Ordinal(device.0) }
+    }
+}
+
+/// Writes a verdict as JSON.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_verdict_json(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let tables = answer.tables;
+    let document = VerdictJson {
+        schema: "whyoom.why",
+        version: VERSION,
+        verdict: finding(&answer.verdict.primary, tables),
+        contributing: answer.verdict.contributing.iter().map(|f| finding(f, tables)).collect(),
+        by_process: answer
+            .verdict
+            .by_process
+            .iter()
+            .map(|&(process, device, cause)| ProcessJson {
+                process: tables.process_name(process),
+                device: device.into(),
+                cause,
+            })
+            .collect(),
+        totals: answer
+            .model
+            .spaces()
+            .map(|(process, device, space)| totals(process, device, space, tables))
+            .collect(),
+        incidents: answer
+            .model
+            .incidents()
+            .iter()
+            .take(MAX_INCIDENTS)
+            .map(|found| incident(found, tables))
+            .collect(),
+        incidents_seen: answer.model.incidents_seen(),
+        inputs: answer
+            .inputs
+            .iter()
+            .map(|input| InputJson {
+                name: &input.name,
+                kind: input.kind.name(),
+                notes: &input.notes,
+            })
+            .collect(),
+    };
+    write_json(&document, out)
+}
+
+fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    writeln!(out)
+}
+
+fn finding<'a>(finding: &'a Finding, tables: &'a Tables) -> FindingJson<'a> {
+    FindingJson {
+        cause: finding.cause,
+        strength: format!("{:?}", finding.strength).to_lowercase(),
+        headline: &finding.headline,
+        because: &finding.because,
+        gives_back_bytes: raw(finding.gives_back),
+        process: tables.process_name(finding.process),
+        device: finding.device.into(),
+        evidence: finding.evidence.iter().map(evidence).collect(),
+        remedies: finding.remedies.iter().map(remedy).collect(),
+    }
+}
+
+fn evidence(evidence: &Evidence) -> EvidenceJson<'_> {
+    let figure = match &evidence.figure {
+        Figure::Bytes(bytes) => FigureJson::Bytes(bytes.0),
+        Figure::Count(count) => FigureJson::Count(*count),
+        Figure::Share(share) => FigureJson::Share(*share),
+        Figure::Text(text) => FigureJson::Text(text),
+    };
+    EvidenceJson { label: &evidence.label, figure, basis: evidence.basis.name() }
+}
+
+fn remedy(remedy: &Remedy) -> RemedyJson<'_> {
+    let (what, paste) = (remedy.what.as_str(), remedy.paste.as_deref());
+    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: false }
+}
+
+fn totals<'a>(
+    process: ProcessId,
+    device: DeviceId,
+    space: &Space,
+    tables: &'a Tables,
+) -> TotalsJson<'a> {
+    let (end, (peak, _), (made, freed)) = (space.totals(), space.peak(), space.history());
+    TotalsJson {
+        process: tables.process_name(process),
+        device: device.into(),
+        reserved_bytes: end.reserved.0,
+        allocated_bytes: end.allocated.0,
+        active_bytes: end.active.0,
+        requested_bytes: end.requested.0,
+        active_blocks: end.blocks,
+        segments: end.segments,
+        peak_allocated_bytes: peak.allocated.0,
+        peak_reserved_bytes: space.peak_reserved().0,
+        blocks_made: made,
+        blocks_freed: freed,
+    }
+}
+
+fn incident<'a>(incident: &Incident, tables: &'a Tables) -> IncidentJson<'a> {
+    let situation = Situation::of(incident);
+    IncidentJson {
+        process: tables.process_name(incident.process),
+        device: incident.device.into(),
+        requested_bytes: raw(situation.requested),
+        capacity_bytes: raw(situation.capacity),
+        free_bytes: raw(situation.free),
+        allocated_bytes: raw(situation.allocated),
+        reserved_bytes: raw(situation.reserved),
+        cached_bytes: raw(situation.cached),
+        private_free_bytes: raw(situation.private_free),
+        allowed_bytes: raw(situation.allowed),
+        process_used_bytes: raw(situation.process_used),
+        others: situation.others.iter().map(|&(pid, b)| HolderJson { pid, bytes: b.0 }).collect(),
+        message: incident.symptom.map(|(_, _, text)| tables.text(text)),
+    }
+}
+
+fn raw(bytes: Option<Bytes>) -> Option<u64> {
+    bytes.map(|bytes| bytes.0)
+}
+
+#[derive(Serialize)]
+struct CatalogueJson {
+    schema: &'static str,
+    version: u32,
+    causes: Vec<CauseJson>,
+    glossary: Vec<TermJson>,
+}
+
+#[derive(Serialize)]
+struct CauseJson {
+    id: &'static str,
+    title: &'static str,
+    explanation: &'static str,
+}
+
+#[derive(Serialize)]
+struct TermJson {
+    word: &'static str,
+    meaning: &'static str,
+}
+
+/// Writes the causes as JSON: all of them, or the one of that id.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_catalogue_json(id: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+    let causes = CATALOGUE.iter().filter(|cause| id.is_none_or(|id| cause.id == id));
+    let document = CatalogueJson {
+        schema: "whyoom.causes",
+        version: VERSION,
+        causes: causes
+            .map(|c| CauseJson { id: c.id, title: c.title, explanation: c.explanation })
+            .collect(),
+        glossary: GLOSSARY
+            .iter()
+            .map(|term| TermJson { word: term.word, meaning: term.meaning })
+            .collect(),
+    };
+    write_json(&document, out)
+}

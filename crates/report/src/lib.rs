@@ -1,0 +1,58 @@
+//! What people and programs see. Everything here only renders: no figure is made in this crate.
+
+mod chart;
+mod explain;
+mod json;
+mod style;
+mod text;
+
+pub use explain::{write_catalogue, write_cause};
+pub use json::{write_catalogue_json, write_verdict_json};
+pub use text::write_verdict;
+
+use whyoom_causes::Verdict;
+use whyoom_memory::Model;
+use whyoom_trace::Tables;
+
+/// Everything that a rendering may show.
+pub struct Answer<'a> {
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// What it was made from.
+    pub model: &'a Model,
+    /// The names of it.
+    pub tables: &'a Tables,
+    /// What was read, for people to recognise.
+    pub inputs: &'a [Input],
+}
+
+/// Something that was read.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Its name: a path, or `standard input`.
+    pub name: String,
+    /// What it was taken for.
+    pub kind: InputKind,
+    /// What is worth saying of it.
+    pub notes: Vec<String>,
+}
+
+/// What an input was taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InputKind {
+    /// A PyTorch memory snapshot.
+    TorchSnapshot,
+    /// A log or a message.
+    Text,
+}
+
+impl InputKind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TorchSnapshot => "pytorch-snapshot",
+            Self::Text => "text",
+        }
+    }
+}

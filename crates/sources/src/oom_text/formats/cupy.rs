@@ -1,0 +1,34 @@
+//! CuPy (format C).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use whyoom_trace::{Counter, Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{
+    amount::{regex, whole},
+    message::Message,
+    window::Window,
+};
+
+pub(super) const FORMAT: Format = Format { anchors: &["Out of memory allocating "], parse };
+
+static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^Out of memory allocating ([\d,]+) bytes(?: \(allocated so far: ([\d,]+) bytes(?:, limit set to: ([\d,]+) bytes)?\))?",
+    )
+});
+
+fn parse(window: &Window) -> Option<Message> {
+    let found = MESSAGE.captures(&window.text)?;
+    let at = |group: usize| whole(found.get(group)?.as_str());
+    let message = Message::new("C", Software::CuPy, Symptom::DeviceOutOfMemory)
+        .with(Counter::Requested, at(1))
+        .with(Counter::Reserved, at(2))
+        .with(Counter::Allowed, at(3));
+    Some(match at(3) {
+        Some(_) => Message { symptom: Symptom::LimitReached, ..message },
+        None => message,
+    })
+}

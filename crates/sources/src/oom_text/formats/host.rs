@@ -1,0 +1,61 @@
+//! The kernel and whatever watches processes: host memory (format K).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use whyoom_trace::{Counter, DeviceId, Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{
+    amount::{AmountAfter, amount_between, regex, whole},
+    message::Message,
+    window::Window,
+};
+
+pub(super) const FORMAT: Format = Format {
+    anchors: &[
+        "Killed process ",
+        "oom-kill event",
+        "oom_kill event",
+        "OOMKilled",
+        "oom_kill ",
+        "exit status 137",
+        "exit code 137",
+        "exit code (137)",
+        "Exit Code:    137",
+        "exitcode: -9",
+        "exitcode  : -9",
+    ],
+    parse,
+};
+
+amount_between!(RESIDENT, "anon-rss:", "");
+static EVENTS_LIMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"memory\.max\s+(\d+)"));
+
+fn parse(window: &Window) -> Option<Message> {
+    let text = &window.text;
+    let (software, symptom) = if text.starts_with("Killed process") {
+        // Without the sizes it is some program's word, not the kernel's.
+        RESIDENT.find(text)?;
+        (Software::Kernel, Symptom::HostKilled)
+    } else if text.starts_with("OOMKilled") {
+        // `docker inspect` prints the field whether or not it happened.
+        if text.contains("OOMKilled\": false") || text.starts_with("OOMKilled=false") {
+            return None;
+        }
+        (Software::Supervisor, Symptom::HostKilled)
+    } else if text.starts_with("oom-kill event") || text.starts_with("oom_kill event") {
+        (Software::Supervisor, Symptom::HostKilled)
+    } else if let Some(count) = text.strip_prefix("oom_kill ") {
+        let count: u64 = count.split_whitespace().next()?.parse().ok()?;
+        (count > 0 && window.prefix.trim().is_empty()).then_some(())?;
+        (Software::Kernel, Symptom::HostKilled)
+    } else {
+        (Software::Supervisor, Symptom::Killed)
+    };
+    let limit = EVENTS_LIMIT.captures(&window.before).and_then(|found| whole(&found[1]));
+    let message = Message::new("K", software, symptom)
+        .with(Counter::HostResident, RESIDENT.find(text))
+        .with(Counter::HostLimit, limit);
+    Some(Message { device: Some(DeviceId::HOST), ..message })
+}

@@ -1,0 +1,32 @@
+//! NVIDIA's libraries, whose errors often are an out-of-memory in disguise (formats B, D).
+
+use whyoom_trace::{Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{message::Message, window::Window};
+
+pub(super) const FORMAT: Format = Format {
+    anchors: &[
+        "CUBLAS_STATUS_ALLOC_FAILED",
+        "CUBLAS_STATUS_NOT_INITIALIZED",
+        "CUFFT_ALLOC_FAILED",
+        "CUDNN_STATUS_ALLOC_FAILED",
+        "GET was unable to find an engine",
+        "Unable to find a valid cuDNN algorithm",
+    ],
+    parse,
+};
+
+fn parse(window: &Window) -> Option<Message> {
+    let text = &window.text;
+    let (format, software) = if text.starts_with("CUBLAS") {
+        ("B", Software::CuBlas)
+    } else if text.starts_with("CUFFT") {
+        ("B", Software::CuFft)
+    } else {
+        ("D", Software::CuDnn)
+    };
+    let names_memory = text.split_whitespace().next()?.contains("ALLOC_FAILED");
+    let symptom = if names_memory { Symptom::LibraryAllocFailed } else { Symptom::Disguised };
+    Some(Message::new(format, software, symptom))
+}

@@ -1,0 +1,39 @@
+//! The formats of messages, one file a family. To add one: a file here, a line in [`FORMATS`], its
+//! samples in `tests/messages.rs`.
+
+mod cupy;
+mod hami;
+mod host;
+mod libraries;
+mod llama_cpp;
+mod nccl;
+mod pytorch;
+mod rmm;
+mod tensorflow;
+mod vllm;
+mod xla;
+
+use super::{message::Message, window::Window};
+
+/// A family of messages.
+pub(super) struct Format {
+    /// Words that its messages contain; the window given to `parse` starts at one of them.
+    pub(super) anchors: &'static [&'static str],
+    /// Reads the message, if it is one.
+    pub(super) parse: fn(&Window) -> Option<Message>,
+}
+
+/// All families. Of those that share an anchor, the first that understands it has it.
+pub(super) const FORMATS: &[Format] = &[
+    pytorch::FORMAT,
+    libraries::FORMAT,
+    host::FORMAT,
+    tensorflow::FORMAT,
+    xla::FORMAT,
+    cupy::FORMAT,
+    rmm::FORMAT,
+    nccl::FORMAT,
+    vllm::FORMAT,
+    llama_cpp::FORMAT,
+    hami::FORMAT,
+];

@@ -1,0 +1,71 @@
+//! TensorFlow (format TF). JAX shares its allocator, and so some of the words.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{
+    amount::{AMOUNT, amount, regex, whole},
+    message::Message,
+    window::Window,
+};
+
+pub(super) const FORMAT: Format = Format {
+    anchors: &[
+        "OOM when allocating tensor",
+        "failed to allocate ",
+        "ran out of memory trying to allocate",
+    ],
+    parse,
+};
+
+static TENSOR: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^OOM when allocating tensor with shape\s?\[([\d, ]*)\] and type (\w+) on \S*device:(GPU|CPU):(\d+)",
+    )
+});
+static FROM_DEVICE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^failed to allocate \S+ \((\d+) bytes\) from device: CUDA_ERROR_OUT_OF_MEMORY")
+});
+static ALLOCATOR: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!(r"^ran out of memory trying to allocate {AMOUNT}")));
+static ALLOCATOR_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\(GPU_(\d+)_bfc\)\s*$"));
+
+fn parse(window: &Window) -> Option<Message> {
+    let text = &window.text;
+    let message = Message::new("TF", Software::TensorFlow, Symptom::DeviceOutOfMemory);
+    if let Some(found) = TENSOR.captures(text) {
+        let bytes = tensor_bytes(&found[1], &found[2]);
+        let message = message.with(Counter::Requested, bytes);
+        if &found[3] == "CPU" {
+            return Some(Message { symptom: Symptom::HostOutOfMemory, ..message });
+        }
+        return Some(message.on(Some(&found[4])));
+    }
+    if let Some(found) = FROM_DEVICE.captures(text) {
+        return Some(message.with(Counter::Requested, whole(&found[1])));
+    }
+    let found = ALLOCATOR.captures(text)?;
+    // Most of these are not failures, and say so.
+    if window.line.contains("not a failure") {
+        return None;
+    }
+    let device = ALLOCATOR_DEVICE.captures(&window.prefix);
+    let device = device.as_ref().map(|found| found[1].to_owned());
+    Some(message.with(Counter::Requested, amount(&found[1], &found[2])).on(device.as_deref()))
+}
+
+fn tensor_bytes(shape: &str, type_name: &str) -> Option<Bytes> {
+    let element: u64 = match type_name {
+        "double" | "int64" | "uint64" | "complex64" => 8,
+        "float" | "int32" | "uint32" => 4,
+        "half" | "bfloat16" | "int16" | "uint16" => 2,
+        "complex128" => 16,
+        "int8" | "uint8" | "bool" => 1,
+        _ => return None,
+    };
+    let mut sizes = shape.split(',').map(str::trim).filter(|size| !size.is_empty());
+    sizes.try_fold(element, |product, size| product.checked_mul(size.parse().ok()?)).map(Bytes)
+}

@@ -1,0 +1,60 @@
+//! vLLM (format V).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use whyoom_trace::{Counter, Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{
+    amount::{AmountAfter, amount, amount_between, regex},
+    message::Message,
+    window::Window,
+};
+
+pub(super) const FORMAT: Format = Format {
+    anchors: &[
+        "Free memory on device ",
+        "No available memory for the cache blocks",
+        "To serve at least one request with the model",
+        "CUDA out of memory occurred when warming up sampler",
+        "Error in memory profiling.",
+    ],
+    parse,
+};
+
+static STARTUP: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"^Free memory on device (?:cuda:(\d+) )?\(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \([\d.]+, ([\d.]+) GiB\)",
+    )
+});
+amount_between!(NEEDED, r"\d+\),\s+\(?", " KV cache is needed");
+amount_between!(ROOM_LEFT, r"available KV cache memory \(", r"\)");
+
+fn parse(window: &Window) -> Option<Message> {
+    if window.is_source_line() {
+        return None;
+    }
+    let text = &window.text;
+    let message = |symptom| Message::new("V", Software::Vllm, symptom);
+    if text.starts_with("Free memory") {
+        let found = STARTUP.captures(text)?;
+        let gib = |group: usize| amount(&found[group], "GiB");
+        let ordinal = found.get(1).map(|ordinal| ordinal.as_str());
+        return Some(
+            message(Symptom::PreallocationFailed)
+                .on(ordinal)
+                .with(Counter::DeviceFree, gib(2))
+                .with(Counter::DeviceTotal, gib(3))
+                .with(Counter::Preallocation, gib(4)),
+        );
+    }
+    if text.starts_with("Error in memory profiling") {
+        return Some(message(Symptom::Disturbed));
+    }
+    Some(
+        message(Symptom::ShareTooSmall)
+            .with(Counter::Needed, NEEDED.find(text))
+            .with(Counter::RoomLeft, ROOM_LEFT.find(text)),
+    )
+}

@@ -1,0 +1,40 @@
+//! XLA, as JAX uses it (format X).
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use whyoom_trace::{Counter, Software, Symptom};
+
+use super::Format;
+use crate::oom_text::{
+    amount::{AMOUNT, amount, regex, whole},
+    message::Message,
+    window::Window,
+};
+
+pub(super) const FORMAT: Format =
+    Format { anchors: &["Out of memory while trying to allocate", "Failed to allocate "], parse };
+
+static TRYING: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!(r"^Out of memory while trying to allocate {AMOUNT}")));
+static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^Failed to allocate request for \S+ \((\d+)B\) on device ordinal (\d+)")
+});
+static HOST: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^Failed to allocate \S+ \((\d+) bytes\) of (pinned host|unified) memory")
+});
+
+fn parse(window: &Window) -> Option<Message> {
+    let text = &window.text;
+    let message = Message::new("X", Software::Xla, Symptom::DeviceOutOfMemory);
+    if let Some(found) = TRYING.captures(text) {
+        return Some(message.with(Counter::Requested, amount(&found[1], &found[2])));
+    }
+    if let Some(found) = REQUEST.captures(text) {
+        return Some(message.with(Counter::Requested, whole(&found[1])).on(Some(&found[2])));
+    }
+    let found = HOST.captures(text)?;
+    let pinned = &found[2] == "pinned host";
+    let symptom = if pinned { Symptom::PinnedOutOfMemory } else { Symptom::DeviceOutOfMemory };
+    Some(Message { symptom, ..message.with(Counter::Requested, whole(&found[1])) })
+}

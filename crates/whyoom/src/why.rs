@@ -1,0 +1,104 @@
+//! `whyoom why`.
+
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+use whyoom_causes::judge;
+use whyoom_memory::Model;
+use whyoom_report::{Answer, Input, InputKind, write_verdict, write_verdict_json};
+use whyoom_sources::{oom_text, torch_snapshot};
+use whyoom_trace::Tables;
+
+use crate::{arguments::WhyArguments, progress::ProgressReader};
+
+/// Lines longer than this are hard to read, however wide the terminal.
+const MAX_WIDTH: usize = 100;
+
+pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
+    let (mut model, mut tables) = (Model::default(), Tables::default());
+    let standard_input = [PathBuf::from("-")];
+    let files = if arguments.files.is_empty() { &standard_input[..] } else { &arguments.files[..] };
+    let inputs =
+        files.iter().map(|file| read(file, &mut model, &mut tables)).collect::<Result<Vec<_>>>()?;
+
+    let verdict = judge(&model, &tables);
+    let answer = Answer { verdict: &verdict, model: &model, tables: &tables, inputs: &inputs };
+    let mut out = io::BufWriter::new(anstream::stdout().lock());
+    if arguments.json {
+        write_verdict_json(&answer, &mut out)?;
+    } else {
+        write_verdict(&answer, width(), &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn width() -> usize {
+    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    terminal.unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
+}
+
+fn read(path: &Path, model: &mut Model, tables: &mut Tables) -> Result<Input> {
+    if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            anstream::eprintln!("Paste the traceback, then press Ctrl-D.");
+        }
+        return import(io::stdin().lock(), None, "standard input", model, tables);
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
+    anyhow::ensure!(!metadata.is_dir(), "{name} is a folder; name the files in it");
+    import(file, Some(metadata.len()), &name, model, tables)
+}
+
+fn import(
+    reader: impl Read,
+    length: Option<u64>,
+    name: &str,
+    model: &mut Model,
+    tables: &mut Tables,
+) -> Result<Input> {
+    let mut reader = ProgressReader::new(reader, length, name);
+    let mut first_bytes = [0; 2];
+    let read =
+        read_up_to(&mut reader, &mut first_bytes).with_context(|| format!("cannot read {name}"))?;
+    let first_bytes = &first_bytes[..read];
+    let whole = first_bytes.chain(reader);
+    let mut notes = Vec::new();
+    let kind = if torch_snapshot::is_pickle(first_bytes) {
+        let process = tables.process(name);
+        let summary = torch_snapshot::import(whole, process, tables, model)
+            .with_context(|| format!("cannot read {name}"))?;
+        if summary.contradictions > 0 {
+            notes.push(format!(
+                "its history and its state disagree about {} blocks; figures over time may be off",
+                summary.contradictions
+            ));
+        }
+        InputKind::TorchSnapshot
+    } else {
+        oom_text::scan(whole, name, tables, model)
+            .with_context(|| format!("cannot read {name}"))?;
+        InputKind::Text
+    };
+    Ok(Input { name: name.to_owned(), kind, notes })
+}
+
+/// Fills the buffer as far as the input reaches.
+fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
