@@ -258,7 +258,7 @@ impl<'a> Scene<'a> {
 
     /// The line that sets the allocator's variable, with what is set already kept.
     pub(crate) fn export_conf(&self, option: &str) -> String {
-        let variable = if self.message().starts_with("HIP") {
+        let variable = if self.message().contains("HIP out of memory") {
             "PYTORCH_HIP_ALLOC_CONF"
         } else {
             "PYTORCH_CUDA_ALLOC_CONF"

@@ -143,14 +143,20 @@ fn write_processes(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Wraps words, with `first` before the first line and as many blanks before the others.
+/// Wraps words, with `first` before the first line and as many blanks before the others. An amount
+/// stays in one line with its unit.
 fn wrap(text: &str, width: usize, first: &str) -> String {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let mut text = text.to_owned();
+    for unit in UNITS {
+        text = text.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"));
+    }
     let rest = " ".repeat(first.chars().count());
     let options = textwrap::Options::new(width)
         .initial_indent(first)
         .subsequent_indent(&rest)
         .break_words(false);
-    textwrap::fill(text, options)
+    textwrap::fill(&text, options).replace('\u{a0}', " ")
 }
 
 #[cfg(test)]

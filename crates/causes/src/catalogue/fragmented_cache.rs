@@ -58,6 +58,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     );
     finding.gives_back = Some(cached);
+    if let Some(space) = scene.incident.and_then(|incident| incident.free_space.as_ref()) {
+        let largest = space.usable_largest;
+        finding.because.push_str(&format!(" The largest piece is {largest}."));
+    }
     add_layout(scene, &mut finding);
     finding.remedies = remedies(scene, cached);
     Some(finding)

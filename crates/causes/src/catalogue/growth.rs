@@ -64,13 +64,14 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     finding.remedies = vec![
         Remedy::line(
             "total += loss.item()",
-            format!("keep a number, not the tensor: see what holds on to what {place} makes"),
+            format!("if a running sum keeps what {place} makes: add a number, not the tensor"),
         )
         .freeing(growth.total),
         Remedy::line(
             "outputs.append(y.detach().cpu())",
-            "if outputs are collected, collect them on the host",
-        ),
+            "if a list keeps it: collect on the host, without the graph",
+        )
+        .freeing(growth.total),
     ];
     Some(finding)
 }

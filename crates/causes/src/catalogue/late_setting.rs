@@ -33,16 +33,27 @@ fn overridden(scene: &Scene<'_>) -> Option<Finding> {
     if general == special {
         return None;
     }
+    // It explains the failure where what is overridden would have helped.
+    let situation = &scene.situation;
+    let cached = situation.cached.filter(|cached| {
+        let enough = cached.plus(situation.free.unwrap_or_default());
+        scene.device_ran_out() && situation.requested.is_some_and(|requested| enough >= requested)
+    });
+    let would_help =
+        general.contains("expandable_segments:True") && !special.contains("expandable");
+    let strength =
+        if cached.is_some() && would_help { Strength::Explains } else { Strength::Contributing };
     let mut finding = scene.finding(
         CAUSE.id,
-        Strength::Contributing,
+        strength,
         "PYTORCH_ALLOC_CONF is set, and PYTORCH_CUDA_ALLOC_CONF overrides it",
         format!("\"{special}\" is in force, \"{general}\" is not."),
     );
-    finding.evidence = vec![
+    finding.gives_back = cached;
+    finding.evidence.extend([
         Evidence::text("PYTORCH_ALLOC_CONF", general, Basis::Message),
         Evidence::text("PYTORCH_CUDA_ALLOC_CONF", special, Basis::Message),
-    ];
+    ]);
     finding.remedies =
         vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", "let the other one through")];
     Some(finding)

@@ -47,7 +47,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         strength,
         format!("A cap of {allowed} stopped this process; the device was not full"),
         format!(
-            "It held {held} and asked for {requested} more than its cap allows{}.",
+            "It held {held}; the {requested} it asked for would make that {}{}.",
+            held.plus(requested),
             situation.free.map_or(String::new(), |free| format!(", while {free} was free"))
         ),
     );

@@ -84,6 +84,18 @@ fn incident(scene: &Scene<'_>) -> (String, String) {
                 .to_owned(),
         );
     }
+    if let (Some(requested), Some(reserved)) = (situation.requested, situation.reserved) {
+        return (
+            format!(
+                "Cannot tell yet: {requested} was asked for, and no known cause explains why it failed"
+            ),
+            format!(
+                "{} was free on the device; the allocator held {reserved}, of it {} in use.",
+                situation.free.map_or("An unknown amount".to_owned(), |free| free.to_string()),
+                situation.allocated.unwrap_or_default(),
+            ),
+        );
+    }
     match situation.requested {
         Some(requested) => (
             format!(

@@ -56,7 +56,14 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     };
     let cached = situation.cached.unwrap_or_default();
-    let because = format!("{lacking} was missing; only {cached} lay unused in the cache.");
+    let because = match capacity.filter(|_| cached >= lacking) {
+        Some(capacity) => format!(
+            "{lacking} was missing; the {cached} that lay unused in the cache, in pieces, is {:.1} % of \
+             the device.",
+            cached.share_of(capacity) * 100.0
+        ),
+        None => format!("{lacking} was missing; only {cached} lay unused in the cache."),
+    };
     let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
     // It gives back what is missing and no more: any waste that is larger comes first.
     finding.gives_back = Some(lacking);

@@ -18,7 +18,7 @@ use amount::regex;
 use formats::FORMATS;
 use message::Message;
 use regex::Regex;
-use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Tables};
+use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Symptom, Tables};
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
 const CHUNK: usize = 1 << 20;
@@ -26,6 +26,8 @@ const CHUNK: usize = 1 << 20;
 const MAX_MESSAGES: usize = 4096;
 /// How much of a message is kept as its text.
 const KEPT_TEXT: usize = 400;
+/// How much of the line before it: an exception's class, the name of a device's kind.
+const KEPT_PREFIX: usize = 60;
 
 /// What a scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -153,6 +155,14 @@ impl Scanner<'_> {
         if !self.summary.formats.contains(&message.format) {
             self.summary.formats.push(message.format);
         }
+        let of_host = matches!(
+            message.symptom,
+            Symptom::HostKilled
+                | Symptom::HostOutOfMemory
+                | Symptom::Killed
+                | Symptom::PinnedOutOfMemory
+        );
+        let device = if of_host { Some(DeviceId::HOST) } else { message.device };
         // The same failure is often printed two or three times: as it happens, as it is handled.
         let process = self.process(window);
         let repeated = self.seen.contains(&(process, message.clone()));
@@ -160,14 +170,14 @@ impl Scanner<'_> {
             return;
         }
         for &(counter, bytes) in &message.counters {
-            self.emit(process, message.device, Action::Sample { counter, bytes });
+            self.emit(process, device, Action::Sample { counter, bytes });
         }
         for &(pid, bytes) in &message.holders {
-            self.emit(process, message.device, Action::Holder { pid, bytes });
+            self.emit(process, device, Action::Holder { pid, bytes });
         }
         let text = self.tables.string(&kept_text(window));
         let (symptom, software) = (message.symptom, message.software);
-        self.emit(process, message.device, Action::Symptom { symptom, software, text });
+        self.emit(process, device, Action::Symptom { symptom, software, text });
         self.seen.insert((process, message));
     }
 
@@ -190,11 +200,13 @@ impl Scanner<'_> {
     }
 }
 
-/// The message's own line, for people to recognise it by.
+/// The message's own line with the words before it, for people to recognise it by.
 fn kept_text(window: &Window) -> String {
-    let mut text = window.line.trim_end().to_owned();
-    if let Some((end, _)) = text.char_indices().nth(KEPT_TEXT) {
-        text.truncate(end);
+    let words_before = window.prefix.chars().rev().take(KEPT_PREFIX).collect::<Vec<_>>();
+    let before: String = words_before.into_iter().rev().collect();
+    let line = format!("{before}{}", window.line);
+    let mut text: String = line.trim().chars().take(KEPT_TEXT).collect();
+    if text.len() < line.trim().len() {
         text.push('…');
     }
     text

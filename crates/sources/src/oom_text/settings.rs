@@ -25,7 +25,7 @@ pub(super) fn setting(window: &Window) -> Option<(String, String)> {
     if advice.iter().any(|words| before.ends_with(words.trim_end())) {
         return None;
     }
-    let found = ASSIGNMENT.captures(&window.line)?;
+    let found = ASSIGNMENT.captures(&window.line).filter(|found| ANCHORS.contains(&&found[1]))?;
     let value = found[2].trim_end_matches(['.', ',']);
     Some((found[1].to_owned(), value.to_owned()))
 }

@@ -1,8 +1,10 @@
 //! From [`Content`] to events: settings, the state at the start, then the history in time.
 
+use std::collections::BTreeMap;
+
 use whyoom_trace::{
-    Action, Address, Counter, DeviceId, Event, EventSink, MarkKind, Origin, ProcessId,
-    SegmentGrowth, StackId, Tables, Time,
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MarkKind, Origin, PoolId,
+    ProcessId, SegmentGrowth, SizeClass, StackId, Tables, Time,
 };
 
 use super::{
@@ -20,7 +22,9 @@ pub(super) fn emit(
     sink: &mut dyn EventSink,
 ) -> SnapshotSummary {
     let mut summary = SnapshotSummary::default();
-    let mut emitter = Emitter { tables, sink, process };
+    let pools = content.segments.iter().filter(|segment| segment.pool != PoolId(0));
+    let pools = pools.map(|segment| (segment.address, segment.pool)).collect();
+    let mut emitter = Emitter { tables, sink, process, pools };
     emitter.settings(&content.settings);
 
     let rules = Rules::of(&content.settings);
@@ -64,6 +68,8 @@ struct Emitter<'a> {
     tables: &'a mut Tables,
     sink: &'a mut dyn EventSink,
     process: ProcessId,
+    /// The private pools of the segments in the snapshot: older traces do not name them.
+    pools: BTreeMap<Address, PoolId>,
 }
 
 impl Emitter<'_> {
@@ -173,7 +179,10 @@ impl Emitter<'_> {
             }
             EntryAction::SegmentAlloc => {
                 let (class, growth) = (class_of_segment(entry.size), SegmentGrowth::Fixed);
-                layout.add_segment(address, extent(entry, class, growth));
+                if let Some(&pool) = self.pools.get(&address) {
+                    origin.pool = pool;
+                }
+                layout.add_segment(address, extent(entry, class, growth, origin.pool));
                 Action::SegmentAlloc { address, size: entry.size, class, growth }
             }
             EntryAction::SegmentFree => {
@@ -182,7 +191,10 @@ impl Emitter<'_> {
             }
             EntryAction::SegmentMap => {
                 let class = class_of_mapping(entry.size);
-                layout.add_segment(address, extent(entry, class, SegmentGrowth::Expandable));
+                layout.add_segment(
+                    address,
+                    extent(entry, class, SegmentGrowth::Expandable, origin.pool),
+                );
                 Action::SegmentMap { address, size: entry.size, class }
             }
             EntryAction::SegmentUnmap => Action::SegmentUnmap { address, size: entry.size },
@@ -201,12 +213,11 @@ impl Emitter<'_> {
     /// An out-of-memory entry carries in its address what the device had free.
     fn device_free(&mut self, device: DeviceId, entry: &Entry) {
         let Address(free) = entry.address;
-        let action =
-            Action::Sample { counter: Counter::DeviceFree, bytes: whyoom_trace::Bytes(free) };
+        let action = Action::Sample { counter: Counter::DeviceFree, bytes: Bytes(free) };
         self.event(entry.time_us, self.origin(device), entry.stack, action);
     }
 }
 
-fn extent(entry: &Entry, class: whyoom_trace::SizeClass, growth: SegmentGrowth) -> Extent {
-    Extent { end: entry.address.offset(entry.size), class, growth, pool: entry.pool }
+fn extent(entry: &Entry, class: SizeClass, growth: SegmentGrowth, pool: PoolId) -> Extent {
+    Extent { end: entry.address.offset(entry.size), class, growth, pool }
 }

@@ -23,6 +23,11 @@ static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
 fn parse(window: &Window) -> Option<Message> {
     let found = MESSAGE.captures(&window.text)?;
     let at = |group: usize| whole(found.get(group)?.as_str());
+    // XLA uses the same words for the host's memory.
+    if window.prefix.contains("RESOURCE_EXHAUSTED") {
+        let message = Message::new("X", Software::Xla, Symptom::HostOutOfMemory);
+        return Some(message.with(Counter::Requested, at(1)));
+    }
     let message = Message::new("C", Software::CuPy, Symptom::DeviceOutOfMemory)
         .with(Counter::Requested, at(1))
         .with(Counter::Reserved, at(2))

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::{Counter, DeviceId, Software, Symptom};
+use whyoom_trace::{Counter, Software, Symptom};
 
 use super::Format;
 use crate::oom_text::{
@@ -54,8 +54,6 @@ fn parse(window: &Window) -> Option<Message> {
         (Software::Supervisor, Symptom::Killed)
     };
     let limit = EVENTS_LIMIT.captures(&window.before).and_then(|found| whole(&found[1]));
-    let message = Message::new("K", software, symptom)
-        .with(Counter::HostResident, RESIDENT.find(text))
-        .with(Counter::HostLimit, limit);
-    Some(Message { device: Some(DeviceId::HOST), ..message })
+    let message = Message::new("K", software, symptom);
+    Some(message.with(Counter::HostResident, RESIDENT.find(text)).with(Counter::HostLimit, limit))
 }

@@ -17,31 +17,33 @@ pub(super) const FORMAT: Format = Format {
     parse,
 };
 
+/// A message, with the path of the file that it names, is shorter than this.
+const MESSAGE_LENGTH: usize = 500;
+
 static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"failed to allocate {AMOUNT}")));
 /// What the pool holds, its cap, and what it tried.
 static POOL: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"current/max/try size = {AMOUNT}, {AMOUNT}, {AMOUNT}")));
 
 fn parse(window: &Window) -> Option<Message> {
-    let line = &window.line;
-    let symptom =
-        if line.contains("Maximum pool size exceeded") || line.contains("Exceeded memory limit") {
-            // The anchor that names the limit has it; the one before it is the same message.
-            if line.starts_with("std::bad_alloc") {
-                return None;
-            }
-            Symptom::LimitReached
-        } else if line.contains("CUDA error") && line.contains("out of memory") {
-            // Wrapped exceptions repeat their first words.
-            if window.prefix.contains("std::bad_alloc") {
-                return None;
-            }
-            Symptom::DeviceOutOfMemory
-        } else {
+    let text: String = window.text.chars().take(MESSAGE_LENGTH).collect();
+    let names_limit = ["Maximum pool size exceeded", "Exceeded memory limit"];
+    let symptom = if names_limit.iter().any(|words| text.starts_with(words)) {
+        Symptom::LimitReached
+    } else if names_limit.iter().any(|words| text.contains(words)) {
+        // The same message comes again at the words that name the limit.
+        return None;
+    } else if text.contains("cudaErrorMemoryAllocation") {
+        // Wrapped exceptions repeat their first words.
+        if window.prefix.contains("std::bad_alloc") {
             return None;
-        };
-    let requested = SIZE.captures(line).and_then(|found| amount(&found[1], &found[2]));
-    let pool = POOL.captures(line);
+        }
+        Symptom::DeviceOutOfMemory
+    } else {
+        return None;
+    };
+    let requested = SIZE.captures(&text).and_then(|found| amount(&found[1], &found[2]));
+    let pool = POOL.captures(&text);
     let pool = |group: usize| {
         let found = pool.as_ref()?;
         amount(found.get(group)?.as_str(), found.get(group + 1)?.as_str())

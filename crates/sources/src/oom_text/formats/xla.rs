@@ -17,6 +17,8 @@ pub(super) const FORMAT: Format =
 
 static TRYING: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"^Out of memory while trying to allocate {AMOUNT}")));
+/// Newer releases go on with the allocator and the device.
+static DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*with allocator \S+ on device (\d+)"));
 static REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^Failed to allocate request for \S+ \((\d+)B\) on device ordinal (\d+)")
 });
@@ -28,7 +30,9 @@ fn parse(window: &Window) -> Option<Message> {
     let text = &window.text;
     let message = Message::new("X", Software::Xla, Symptom::DeviceOutOfMemory);
     if let Some(found) = TRYING.captures(text) {
-        return Some(message.with(Counter::Requested, amount(&found[1], &found[2])));
+        let device = DEVICE.captures(&text[found[0].len()..]).map(|found| found[1].to_owned());
+        let message = message.with(Counter::Requested, amount(&found[1], &found[2]));
+        return Some(message.on(device.as_deref()));
     }
     if let Some(found) = REQUEST.captures(text) {
         return Some(message.with(Counter::Requested, whole(&found[1])).on(Some(&found[2])));

@@ -1,0 +1,322 @@
+//! One verdict for each fixture: the cause, the advice that must be given, the advice that must not.
+
+use std::{path::PathBuf, process::Command};
+
+use serde_json::Value;
+
+struct Case {
+    files: &'static [&'static str],
+    cause: &'static str,
+    must: &'static [&'static str],
+    must_not: &'static [&'static str],
+}
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
+}
+
+fn why(files: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+    command.args(["why", "--json"]).args(files.iter().map(|file| fixture(file)));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The lines to paste, of all remedies of the primary finding.
+fn pasted(answer: &Value) -> String {
+    let remedies = answer["verdict"]["remedies"].as_array().unwrap();
+    remedies.iter().filter_map(|remedy| remedy["paste"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_fixture_gets_its_cause_and_its_advice() {
+    for case in CASES {
+        let answer = why(case.files);
+        assert_eq!(answer["verdict"]["cause"], case.cause, "{:?}: {answer:#}", case.files);
+        let pasted = pasted(&answer);
+        for line in case.must {
+            assert!(pasted.contains(line), "{:?} lacks {line}: {pasted}", case.files);
+        }
+        for line in case.must_not {
+            assert!(!pasted.contains(line), "{:?} advises {line}: {pasted}", case.files);
+        }
+    }
+}
+
+#[test]
+fn every_fixture_has_a_case() {
+    for folder in ["snapshots", "logs"] {
+        for entry in std::fs::read_dir(fixture(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let named = |case: &Case| case.files.contains(&format!("{folder}/{name}").as_str());
+            assert!(name.ends_with(".py") || CASES.iter().any(named), "{folder}/{name}");
+        }
+    }
+}
+
+#[test]
+fn every_cause_is_reached() {
+    let output = Command::new(env!("CARGO_BIN_EXE_whyoom")).args(["causes", "--json"]).output();
+    let catalogue: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    for cause in catalogue["causes"].as_array().unwrap() {
+        let id = cause["id"].as_str().unwrap();
+        assert!(CASES.iter().any(|case| case.cause == id), "no fixture shows {id}");
+    }
+}
+
+#[test]
+fn four_ranks_give_one_verdict() {
+    let answer = why(&["logs/four-ranks.log"]);
+    assert_eq!(answer["by_process"].as_array().unwrap().len(), 4);
+    assert_eq!(answer["incidents"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn growth_names_its_slope_and_its_line() {
+    let answer = why(&["snapshots/growth.pickle"]);
+    assert!(answer["verdict"]["because"].as_str().unwrap().contains("head.py:30"), "{answer:#}");
+    assert_eq!(answer["verdict"]["evidence"][0]["bytes"], 32 << 20);
+}
+
+#[test]
+fn the_ring_agrees_with_the_whole_history() {
+    let (whole, ring) = (why(&["snapshots/healthy.pickle"]), why(&["snapshots/ring.pickle"]));
+    for key in ["reserved_bytes", "allocated_bytes", "active_blocks", "peak_allocated_bytes"] {
+        assert_eq!(whole["totals"][0][key], ring["totals"][0][key], "{key}");
+    }
+}
+
+#[test]
+fn pinned_host_memory_is_a_space_of_its_own() {
+    let answer = why(&["snapshots/host.pickle"]);
+    let totals = answer["totals"].as_array().unwrap();
+    let host = totals.iter().find(|space| space["device"] == "host").unwrap();
+    assert_eq!(host["allocated_bytes"], 256 << 20);
+}
+
+#[test]
+fn blocks_that_wait_for_a_stream_are_active_and_not_allocated() {
+    let answer = why(&["snapshots/pending.pickle"]);
+    let space = &answer["totals"][0];
+    let waiting =
+        space["active_bytes"].as_u64().unwrap() - space["allocated_bytes"].as_u64().unwrap();
+    assert_eq!(waiting, 3 * (24 << 20));
+}
+
+const EXPANDABLE: &str = "expandable_segments:True";
+
+/// A case that wants no particular advice.
+const fn plain(files: &'static [&'static str], cause: &'static str) -> Case {
+    Case { files, cause, must: &[], must_not: &[] }
+}
+
+const CASES: &[Case] = &[
+    plain(&["snapshots/expandable.pickle"], "healthy"),
+    Case {
+        files: &["snapshots/fragmented-oom.pickle"],
+        cause: "fragmented-cache",
+        must: &[EXPANDABLE],
+        must_not: &["empty_cache", "batch"],
+    },
+    Case {
+        files: &["snapshots/growth.pickle"],
+        cause: "growth",
+        must: &["loss.item()"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["snapshots/growth-oom.pickle"],
+        cause: "growth",
+        must: &["loss.item()"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["snapshots/healthy.pickle"],
+        cause: "healthy",
+        must: &[],
+        must_not: &["export", "torch"],
+    },
+    plain(&["snapshots/host.pickle"], "healthy"),
+    Case {
+        files: &["snapshots/late-setting-oom.pickle"],
+        cause: "late-setting",
+        must: &[EXPANDABLE],
+        must_not: &["max_split_size_mb"],
+    },
+    plain(&["snapshots/layers.pickle"], "healthy"),
+    Case {
+        files: &["snapshots/old-format.pickle"],
+        cause: "unknown",
+        must: &["_record_memory_history"],
+        must_not: &[],
+    },
+    plain(&["snapshots/pending.pickle"], "healthy"),
+    Case {
+        files: &["snapshots/private-pool-oom.pickle"],
+        cause: "private-pool",
+        must: &["pool="],
+        must_not: &[EXPANDABLE],
+    },
+    plain(&["snapshots/repeated-line.pickle"], "growth"),
+    plain(&["snapshots/ring.pickle"], "healthy"),
+    Case {
+        files: &["snapshots/rounding-oom.pickle"],
+        cause: "rounding",
+        must: &["unset"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["snapshots/working-set-oom.pickle"],
+        cause: "working-set",
+        must: &["gradient_checkpointing"],
+        must_not: &[EXPANDABLE, "empty_cache"],
+    },
+    Case {
+        files: &["logs/four-ranks.log"],
+        cause: "working-set",
+        must: &["gradient_checkpointing"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/fragmented.log"],
+        cause: "fragmented-cache",
+        must: &[EXPANDABLE],
+        must_not: &["empty_cache"],
+    },
+    Case {
+        files: &["logs/fragmented-already-expandable.log"],
+        cause: "fragmented-cache",
+        must: &[],
+        must_not: &[EXPANDABLE, "max_split_size_mb"],
+    },
+    Case {
+        files: &["logs/fragmented-old.log"],
+        cause: "fragmented-cache",
+        must: &[EXPANDABLE],
+        must_not: &[],
+    },
+    Case {
+        files: &["logs/fragmented-rocm.log"],
+        cause: "fragmented-cache",
+        must: &["PYTORCH_HIP_ALLOC_CONF=expandable_segments:True"],
+        must_not: &["PYTORCH_CUDA_ALLOC_CONF"],
+    },
+    Case {
+        files: &["logs/host-oom-137.log"],
+        cause: "host-oom",
+        must: &["dmesg"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/host-oom-kernel.log"],
+        cause: "host-oom",
+        must: &["num_workers"],
+        must_not: &["dmesg"],
+    },
+    plain(&["logs/host-oom-slurm.log"], "host-oom"),
+    Case {
+        files: &["logs/late-setting.log"],
+        cause: "late-setting",
+        must: &["unset PYTORCH_CUDA_ALLOC_CONF"],
+        must_not: &[],
+    },
+    plain(&["logs/limit-cupy.log"], "limit"),
+    Case {
+        files: &["logs/limit-fraction.log"],
+        cause: "limit",
+        must: &["set_per_process_memory_fraction(0.42)"],
+        must_not: &["kill", EXPANDABLE],
+    },
+    plain(&["logs/limit-hami.log"], "limit"),
+    Case {
+        files: &["logs/limit-vllm-cache.log"],
+        cause: "limit",
+        must: &["--max-model-len"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/masked-cublas.log"],
+        cause: "masked",
+        must: &["mem_get_info"],
+        must_not: &[EXPANDABLE],
+    },
+    plain(&["logs/masked-cudnn.log"], "masked"),
+    plain(&["logs/masked-mig.log"], "masked"),
+    Case {
+        files: &["logs/no-message.log"],
+        cause: "unknown",
+        must: &["_record_memory_history"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/other-process.log"],
+        cause: "other-process",
+        must: &["2797307"],
+        must_not: &[EXPANDABLE, "gradient_checkpointing"],
+    },
+    Case {
+        files: &["logs/other-process-in-container.log"],
+        cause: "other-process",
+        must: &["21200"],
+        must_not: &["21194", EXPANDABLE],
+    },
+    Case {
+        files: &["logs/other-process-unnamed.log"],
+        cause: "other-process",
+        must: &["nvidia-smi"],
+        must_not: &["max_split_size_mb"],
+    },
+    plain(&["logs/other-process-vllm.log"], "other-process"),
+    plain(&["logs/preallocated-jax-nccl.log"], "preallocated"),
+    Case {
+        files: &["logs/preallocated-vllm.log"],
+        cause: "preallocated",
+        must: &["--gpu-memory-utilization 0.94"],
+        must_not: &["nvidia-smi"],
+    },
+    Case {
+        files: &["logs/private-pool.log"],
+        cause: "private-pool",
+        must: &["pool="],
+        must_not: &[EXPANDABLE],
+    },
+    plain(&["logs/request-bogus.log"], "request-too-big"),
+    Case {
+        files: &["logs/request-too-big.log"],
+        cause: "request-too-big",
+        must: &[],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/unknown-no-sizes.log"],
+        cause: "unknown",
+        must: &["_record_memory_history"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/unknown-outside-allocator.log"],
+        cause: "unknown",
+        must: &[],
+        must_not: &[EXPANDABLE, "gradient_checkpointing"],
+    },
+    Case {
+        files: &["logs/working-set.log"],
+        cause: "working-set",
+        must: &[],
+        must_not: &[EXPANDABLE, "max_split"],
+    },
+    Case {
+        files: &["logs/working-set-wrapped.log"],
+        cause: "working-set",
+        must: &[],
+        must_not: &[EXPANDABLE],
+    },
+    // A library's failure beside a snapshot whose cache could have served it.
+    Case {
+        files: &["logs/masked-cublas.log", "snapshots/healthy.pickle"],
+        cause: "cache-held",
+        must: &["empty_cache"],
+        must_not: &[EXPANDABLE],
+    },
+];
