@@ -1,1 +1,73 @@
-fn main() {}
+//! Developers' commands. Every figure that the project states is printed by one of them: a table,
+//! and last a line `NAME: …` with the figure. It exits with 0 only where the bar holds.
+
+mod arrows;
+mod hostile;
+mod log_speed;
+mod model_scale;
+mod picture;
+mod readme;
+mod snapshots;
+mod tools;
+mod why_speed;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "arrows",
+        about: "crates depend on each other only as the architecture says",
+        run: arrows::run,
+    },
+    Command {
+        name: "snapshots",
+        about: "real snapshots import exactly (--bless rewrites docs/snapshots.md)",
+        run: snapshots::run,
+    },
+    Command { name: "why-speed", about: "whyoom why against pickle.load", run: why_speed::run },
+    Command {
+        name: "model-scale",
+        about: "100 million events through the model",
+        run: model_scale::run,
+    },
+    Command {
+        name: "hostile",
+        about: "hostile pickles are refused in bounded time and memory",
+        run: hostile::run,
+    },
+    Command { name: "log-speed", about: "a message found in a log of 100 MB", run: log_speed::run },
+    Command {
+        name: "picture",
+        about: "README's picture is the real output (--bless rewrites it)",
+        run: picture::run,
+    },
+    Command { name: "readme", about: "README's commands, run as written", run: readme::run },
+];
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        eprintln!("cargo xtask NAME, where NAME is one of:");
+        for command in COMMANDS {
+            eprintln!("  {:<12} {}", command.name, command.about);
+        }
+        return ExitCode::from(2);
+    };
+    let arguments: Vec<String> = arguments.collect();
+    match (command.run)(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("{name}: FAILED: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

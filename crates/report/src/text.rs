@@ -19,9 +19,7 @@ const LISTED: usize = 8;
 /// When `out` cannot be written to.
 pub fn write_verdict(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let finding = &answer.verdict.primary;
-    let mark = styled(style::cause(finding), finding.cause);
-    let headline = wrap(&finding.headline, width, "");
-    writeln!(out, "{mark}\n{}", styled(style::HEADLINE, headline))?;
+    write_answer(finding, width, out)?;
     writeln!(out, "{}", wrap(&finding.because, width, ""))?;
     write_remedies(&finding.remedies, width, out)?;
     write_evidence(&finding.evidence, out)?;
@@ -35,6 +33,14 @@ pub fn write_verdict(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> 
     }
     let more = format!("In general: whyoom causes {}", finding.cause);
     writeln!(out, "\n{}", styled(style::FAINT, more))
+}
+
+/// The first line is the answer: the cause, and what is true.
+fn write_answer(finding: &Finding, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let answer = wrap(&format!("{}: {}", finding.cause, finding.headline), width, "");
+    let headline = &answer[finding.cause.len()..];
+    let cause = styled(style::cause(finding), finding.cause);
+    writeln!(out, "{cause}{}", styled(style::HEADLINE, headline))
 }
 
 fn write_remedies(remedies: &[Remedy], width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -120,8 +126,8 @@ fn write_contributing(findings: &[Finding], width: usize, out: &mut dyn Write) -
     }
     writeln!(out, "\n{}", styled(style::HEADING, "Also true"))?;
     for finding in findings {
-        writeln!(out, "  {}", styled(style::cause(finding), finding.cause))?;
-        writeln!(out, "{}", wrap(&finding.headline, width, "    "))?;
+        let line = format!("{}: {}", finding.cause, finding.headline);
+        writeln!(out, "{}", wrap(&line, width, "  "))?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Every format of message, as programs print it and people paste it, read to the right fields.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
+
 use std::fmt::Write as _;
 
 use whyoom_sources::oom_text;

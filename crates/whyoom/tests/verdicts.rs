@@ -1,5 +1,7 @@
 //! One verdict for each fixture: the cause, the advice that must be given, the advice that must not.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use std::{path::PathBuf, process::Command};
 
 use serde_json::Value;

@@ -245,14 +245,30 @@ impl std::fmt::Debug for Node<'_> {
 impl<'a> Node<'a> {
     /// The items in order; of a dict, keys and values by turns.
     pub(crate) fn items(self) -> impl Iterator<Item = Value<'a>> {
+        self.packed_items().map(move |&packed| self.document.unpack(packed))
+    }
+
+    /// The items that are containers, by their identity; nothing for the others.
+    pub(crate) fn container_ids(self) -> impl Iterator<Item = Option<ContainerId>> {
+        self.packed_items().map(|packed| packed.as_container())
+    }
+
+    /// How many items there are.
+    pub(crate) fn len(self) -> usize {
+        self.spans().map(|span| span.length as usize).sum()
+    }
+
+    fn packed_items(self) -> impl Iterator<Item = &'a Packed> {
+        let items = &self.document.items;
+        self.spans().flat_map(|span| &items[span.start as usize..][..span.length as usize])
+    }
+
+    fn spans(self) -> impl Iterator<Item = &'a Span> {
         let document = self.document;
         let first = document.containers[self.id.0 as usize].first;
-        let spans = std::iter::successors(document.spans.get(first as usize), move |span| {
+        std::iter::successors(document.spans.get(first as usize), |span| {
             document.spans.get(span.next as usize)
-        });
-        spans
-            .flat_map(move |span| &document.items[span.start as usize..][..span.length as usize])
-            .map(move |&packed| document.unpack(packed))
+        })
     }
 
     /// The entries of a dict whose keys are strings. A key that comes twice counts as it comes.

@@ -53,7 +53,8 @@ impl Layout {
             return rounded;
         };
         let end = address.offset(rounded);
-        let next = self.large_blocks.range(end..extent.end).next().map_or(extent.end, |(&a, _)| a);
+        let behind = self.large_blocks.range(end..).next();
+        let next = behind.map_or(extent.end, |(&address, _)| address.min(extent.end));
         let remainder = next.since(end);
         let size = if self.rules.keeps_remainder(rounded, remainder) {
             rounded.plus(remainder)
@@ -78,4 +79,34 @@ impl Layout {
 
 fn is_large_and_fixed(extent: &Extent) -> bool {
     extent.class == SizeClass::Large && extent.growth == SegmentGrowth::Fixed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A layout with one large segment of that many MiB at address 0.
+    fn layout(mebibytes: u64) -> Layout {
+        let mut layout = Layout::new(Rules::default());
+        let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
+        let end = Address(mebibytes << 20);
+        layout.add_segment(Address(0), Extent { end, class, growth, pool: PoolId(0) });
+        layout
+    }
+
+    #[test]
+    fn a_block_keeps_a_remainder_that_is_not_split_off() {
+        let mut layout = layout(20);
+        layout.place_exactly(Address(10 << 20), Bytes(10 << 20));
+        // 1 MiB is left before the next block: it stays with this one.
+        assert_eq!(layout.place(Address(0), Bytes(9 << 20)), Bytes(10 << 20));
+        layout.remove(Address(0));
+        assert_eq!(layout.place(Address(0), Bytes((9 << 20) - 512)), Bytes((9 << 20) - 512));
+    }
+
+    #[test]
+    fn a_block_beyond_its_segment_is_taken_as_it_is() {
+        // Only a damaged file has one.
+        assert_eq!(layout(2).place(Address(1 << 20), Bytes(50 << 20)), Bytes(50 << 20));
+    }
 }

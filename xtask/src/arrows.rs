@@ -1,0 +1,56 @@
+//! `cargo xtask arrows`: the direction of dependencies between crates.
+
+use anyhow::{Result, bail};
+use cargo_metadata::MetadataCommand;
+
+use crate::tools::root;
+
+/// Which crates of ours each may use. Tests and benchmarks are bound by it too.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("whyoom-trace", &[]),
+    ("whyoom-sources", &["whyoom-trace"]),
+    ("whyoom-memory", &["whyoom-trace"]),
+    ("whyoom-causes", &["whyoom-memory", "whyoom-trace"]),
+    ("whyoom-report", &["whyoom-causes", "whyoom-memory", "whyoom-trace"]),
+    (
+        "whyoom",
+        &["whyoom-causes", "whyoom-memory", "whyoom-report", "whyoom-sources", "whyoom-trace"],
+    ),
+    ("xtask", &["whyoom-causes", "whyoom-memory", "whyoom-sources", "whyoom-trace"]),
+];
+
+/// Crates that only binaries may use: libraries have errors of their own.
+const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
+const BINARIES: &[&str] = &["whyoom", "xtask"];
+
+pub(crate) fn run(_: &[String]) -> Result<()> {
+    let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;
+    let (mut arrows, mut wrong) = (0, Vec::new());
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+            wrong.push(format!("{name} is not in the table of xtask/src/arrows.rs"));
+            continue;
+        };
+        let mut used = Vec::new();
+        for dependency in &package.dependencies {
+            let target = dependency.name.as_str();
+            if MAY_USE.iter().any(|(known, _)| *known == target) {
+                arrows += 1;
+                used.push(target);
+                if !allowed.contains(&target) {
+                    wrong.push(format!("{name} → {target}"));
+                }
+            }
+            if BINARIES_ONLY.contains(&target) && !BINARIES.contains(&name) {
+                wrong.push(format!("{name} → {target}, which is for binaries"));
+            }
+        }
+        println!("{name:<16} → {}", used.join(", "));
+    }
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("; "));
+    }
+    println!("arrows: {} crates, {arrows} arrows, all one way", metadata.packages.len());
+    Ok(())
+}

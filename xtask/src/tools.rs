@@ -1,0 +1,71 @@
+//! What the commands share: where things are, and how others are run.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+/// The checkout.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// The folder with data from real GPUs, which lies beside the checkout where there is one.
+pub(crate) fn shared_data() -> Option<PathBuf> {
+    let folder = root().join("../shared/data");
+    folder.is_dir().then_some(folder)
+}
+
+/// Says that a part was skipped, and why.
+pub(crate) fn skipped(what: &str) {
+    println!("SKIPPED: {what}: ../shared/data is not there");
+}
+
+/// A new folder for what a command makes.
+pub(crate) fn scratch(name: &str) -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("whyoom-xtask-{name}"));
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// The release build of the command, made anew if need be.
+pub(crate) fn whyoom() -> Result<PathBuf> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "--package", "whyoom"])
+        .current_dir(root())
+        .status()?;
+    ensure!(status.success(), "whyoom does not build");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
+    Ok(target.join("release/whyoom"))
+}
+
+/// Runs one of the scripts in `python/` and reads the JSON that it prints.
+pub(crate) fn python(script: &str, arguments: &[&Path]) -> Result<Value> {
+    let script = root().join("xtask/python").join(script);
+    let output =
+        Command::new("python3").arg(&script).args(arguments).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{} failed", script.display());
+    if output.stdout.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(&output.stdout).with_context(|| format!("{}", script.display()))
+}
+
+/// What `whyoom why --json` says of some files.
+pub(crate) fn why(whyoom: &Path, files: &[&Path]) -> Result<Value> {
+    let output = Command::new(whyoom).args(["why", "--json"]).args(files).output()?;
+    if !output.status.success() {
+        bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// A number out of JSON that one of our own scripts printed.
+pub(crate) fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
