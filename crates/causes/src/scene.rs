@@ -130,6 +130,15 @@ impl Situation {
         Some(self.requested?.minus(self.free.unwrap_or(Bytes::ZERO)))
     }
 
+    /// Whether clearly more was free on the device than was asked for. Printed figures are rounded,
+    /// so a hundredth makes no difference.
+    #[must_use]
+    pub fn enough_was_free(&self) -> bool {
+        self.requested
+            .zip(self.free)
+            .is_some_and(|(requested, free)| free.0 > requested.0.saturating_add(requested.0 / 100))
+    }
+
     /// What other processes were seen to hold.
     #[must_use]
     pub fn others_hold(&self) -> Bytes {
@@ -224,12 +233,17 @@ impl<'a> Scene<'a> {
         text.map_or("", |(_, _, text)| self.tables.text(text))
     }
 
-    /// Whether the device's memory ran out for this process: the ordinary case.
-    pub(crate) fn device_ran_out(&self) -> bool {
-        let ran_out = |incident: &Incident| {
+    /// Whether a request of this process to the device failed: the ordinary case.
+    pub(crate) fn device_refused(&self) -> bool {
+        let refused = |incident: &Incident| {
             incident.symptom.is_none_or(|(s, ..)| s == Symptom::DeviceOutOfMemory)
         };
-        self.incident.is_some_and(ran_out) && self.device != DeviceId::HOST
+        self.incident.is_some_and(refused) && self.device != DeviceId::HOST
+    }
+
+    /// Whether it failed for want of memory: had more been free, it would have been served.
+    pub(crate) fn device_ran_out(&self) -> bool {
+        self.device_refused() && !self.situation.enough_was_free()
     }
 
     /// A setting of this process's allocator, from its snapshot or from the log.

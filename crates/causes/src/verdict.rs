@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_memory::Model;
+use whyoom_memory::{Growth, Model};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
@@ -10,6 +10,10 @@ use crate::{
     finding::{Finding, Strength},
     scene::{Scene, Situation},
 };
+
+/// A loop that retries runs out again and again for the same reason: so many of its failures are
+/// judged.
+const JUDGED_PER_PROCESS: usize = 16;
 
 /// The answer: one primary cause, what contributed, and which processes it holds for.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +39,7 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
         }
     }
     let Some(chosen) = choose(&judged) else {
-        let nothing = Scene::of(model, tables, (ProcessId(0), DeviceId(0)));
+        let nothing = Scene::empty(model, tables, ProcessId(0), DeviceId(0));
         let primary = crate::catalogue::nothing_found(&nothing);
         return Verdict { primary, contributing: Vec::new(), by_process };
     };
@@ -48,28 +52,38 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
 
 /// Every moment at which memory ran out, or, where there was none, every space.
 fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
+    let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
+        .spaces()
+        .filter_map(|(process, device, space)| Some(((process, device), model.growth(space)?)))
+        .collect();
+    let scene = |process, device| Scene {
+        growth: growths.get(&(process, device)).cloned(),
+        ..Scene::empty(model, tables, process, device)
+    };
     if model.incidents().is_empty() {
-        let spaces = model.spaces();
-        return spaces
-            .map(|(process, device, _)| Scene::of(model, tables, (process, device)))
-            .collect();
+        return model.spaces().map(|(process, device, _)| scene(process, device)).collect();
     }
-    let incidents = model.incidents().iter();
+    let mut judged = BTreeMap::<(ProcessId, DeviceId), usize>::new();
+    let incidents = model.incidents().iter().filter(|incident| {
+        let count = judged.entry((incident.process, incident.device)).or_default();
+        *count += 1;
+        *count <= JUDGED_PER_PROCESS
+    });
     incidents
         .map(|incident| Scene {
             situation: Situation::of(incident),
             incident: Some(incident),
-            ..Scene::of(model, tables, (incident.process, incident.device))
+            ..scene(incident.process, incident.device)
         })
         .collect()
 }
 
 impl<'a> Scene<'a> {
-    fn of(model: &'a Model, tables: &'a Tables, (process, device): (ProcessId, DeviceId)) -> Self {
+    /// A process and a device, of which nothing more is known than what the model holds.
+    fn empty(model: &'a Model, tables: &'a Tables, process: ProcessId, device: DeviceId) -> Self {
         let space = model.space(process, device);
-        let growth = space.and_then(|space| model.growth(space));
         let situation = Situation::default();
-        Self { model, tables, process, device, incident: None, space, growth, situation }
+        Self { model, tables, process, device, incident: None, space, growth: None, situation }
     }
 }
 

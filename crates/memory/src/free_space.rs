@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use whyoom_trace::{Address, Bytes, PoolId, SizeClass, StackId, StreamId};
 
-use crate::{
-    block::{ByAddress, LiveBlock},
-    segments::{Segment, Segments},
-};
+use crate::{address_map::MappedSegment, block::LiveBlock, segments::Segment};
 
 /// A request, as far as it decides which segments can serve it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,24 +63,12 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
-    /// The free space that `segments` have around `blocks`, as `request` sees it.
-    pub(crate) fn measure(
-        segments: &Segments,
-        blocks: &ByAddress<LiveBlock>,
-        request: Request,
-    ) -> Self {
-        let mut sorted: Vec<(Address, &LiveBlock)> =
-            blocks.iter().map(|(&address, block)| (address, block)).collect();
-        sorted.sort_unstable_by_key(|(address, _)| *address);
+    /// The free space of all these segments, as `request` sees it.
+    pub(crate) fn measure(map: impl Iterator<Item = MappedSegment>, request: Request) -> Self {
         let mut space = Self::default();
         let mut pins = BTreeMap::new();
-        let mut rest = &sorted[..];
-        for (address, segment) in segments.iter() {
-            rest = &rest[rest.partition_point(|(start, _)| *start < address)..];
-            let end = address.offset(segment.size);
-            let (inside, behind) = rest.split_at(rest.partition_point(|(start, _)| *start < end));
-            rest = behind;
-            space.add_segment((address, end), segment, inside, request, &mut pins);
+        for mapped in map {
+            space.add_segment(&mapped, request, &mut pins);
         }
         space.pins = pins.into_values().collect();
         space.pins.sort_by_key(|pin| std::cmp::Reverse(pin.holds));
@@ -92,13 +77,13 @@ impl FreeSpace {
 
     fn add_segment(
         &mut self,
-        (start, end): (Address, Address),
-        segment: &Segment,
-        blocks: &[(Address, &LiveBlock)],
+        mapped: &MappedSegment,
         request: Request,
         pins: &mut BTreeMap<StackId, Pin>,
     ) {
-        let (free, largest) = gaps(start, end, blocks);
+        let segment = &mapped.segment;
+        let free: Bytes = mapped.gaps().map(|(_, size)| size).sum();
+        let largest = mapped.gaps().map(|(_, size)| size).max().unwrap_or_default();
         self.segments += 1;
         self.total = self.total.plus(free);
         self.largest = self.largest.max(largest);
@@ -110,7 +95,7 @@ impl FreeSpace {
         } else if segment.class != request.class {
             self.other_class = self.other_class.plus(free);
         }
-        if blocks.is_empty() {
+        if mapped.blocks.is_empty() {
             self.in_empty_segments = self.in_empty_segments.plus(free);
             return;
         }
@@ -121,27 +106,13 @@ impl FreeSpace {
         if request.fits(segment) {
             self.usable = self.usable.plus(free);
             self.usable_largest = self.usable_largest.max(largest);
-            add_pins(free, blocks, pins);
+            add_pins(free, &mapped.blocks, pins);
         }
     }
 }
 
-/// The free bytes between blocks, in all and the longest run.
-fn gaps(start: Address, end: Address, blocks: &[(Address, &LiveBlock)]) -> (Bytes, Bytes) {
-    let (mut total, mut largest, mut cursor) = (Bytes::ZERO, Bytes::ZERO, start);
-    let ends = std::iter::once((end, end));
-    let taken = blocks.iter().map(|(address, block)| (*address, address.offset(block.size)));
-    for (taken_from, taken_to) in taken.chain(ends) {
-        let gap = taken_from.since(cursor);
-        total = total.plus(gap);
-        largest = largest.max(gap);
-        cursor = cursor.max(taken_to);
-    }
-    (total, largest)
-}
-
 /// Shares a segment's free bytes out among the blocks that pin it.
-fn add_pins(free: Bytes, blocks: &[(Address, &LiveBlock)], pins: &mut BTreeMap<StackId, Pin>) {
+fn add_pins(free: Bytes, blocks: &[(Address, LiveBlock)], pins: &mut BTreeMap<StackId, Pin>) {
     let share = Bytes(free.0 / blocks.len() as u64);
     for (_, block) in blocks {
         let none = Pin { stack: block.stack, blocks: 0, bytes: Bytes::ZERO, holds: Bytes::ZERO };

@@ -3,6 +3,7 @@
 //! [`Model`] takes events in one pass and keeps what is live, never what has been: its size follows
 //! the live set, not the length of the run. It reads no file and knows no source.
 
+mod address_map;
 mod block;
 mod category;
 mod driver;
@@ -15,8 +16,10 @@ mod peak;
 mod profile;
 mod segments;
 mod space;
+mod sums;
 mod timeline;
 
+pub use address_map::MappedSegment;
 pub use block::{LiveBlock, Usage};
 pub use category::Category;
 pub use free_space::{FreeSpace, Pin};
@@ -27,4 +30,4 @@ pub use model::Model;
 pub use profile::Phase;
 pub use segments::Segment;
 pub use space::{Space, Totals};
-pub use timeline::{Point, Timeline};
+pub use timeline::{Moment, Point, Timeline};

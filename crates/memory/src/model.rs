@@ -25,7 +25,7 @@ const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 #[derive(Debug, Default)]
 pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
-    settings: BTreeMap<(ProcessId, String), String>,
+    settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
     incidents: Vec<Incident>,
     incidents_seen: u64,
     pending_counters: BTreeMap<Counter, Bytes>,
@@ -52,10 +52,12 @@ impl Model {
         space.growth(&self.profiles)
     }
 
-    /// A setting of a process, as its allocator reported it.
+    /// A setting of a process, as its allocator or its log told it. What only another process told
+    /// counts too: a launcher's environment is that of all its ranks.
     #[must_use]
     pub fn setting(&self, process: ProcessId, name: &str) -> Option<&str> {
-        self.settings.get(&(process, name.to_owned())).map(String::as_str)
+        let values = self.settings.get(name)?;
+        values.get(&process).or_else(|| values.values().next()).map(String::as_str)
     }
 
     /// The moments at which memory ran out, in order; of very many, the first.
@@ -128,8 +130,8 @@ impl EventSink for Model {
         let process = event.origin.process;
         match event.action {
             Action::Setting { name, value } => {
-                let name = tables.text(name).to_owned();
-                self.settings.insert((process, name), tables.text(value).to_owned());
+                let values = self.settings.entry(tables.text(name).to_owned()).or_default();
+                values.insert(process, tables.text(value).to_owned());
             }
             Action::Sample { counter, bytes } => {
                 self.pending_counters.insert(counter, bytes);

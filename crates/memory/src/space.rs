@@ -6,6 +6,7 @@ use whyoom_trace::{
 };
 
 use crate::{
+    address_map::{MappedSegment, address_map},
     block::{ByAddress, LiveBlock, Usage, usage_by},
     category::Category,
     driver::DriverMemory,
@@ -15,7 +16,8 @@ use crate::{
     peak::Peak,
     profile::Profiles,
     segments::{Segment, Segments},
-    timeline::{Point, Timeline},
+    sums::LiveSums,
+    timeline::{Moment, Timeline},
 };
 
 /// Sums over one space at one instant.
@@ -44,7 +46,7 @@ pub struct Space {
     totals: Totals,
     peak: Peak,
     peak_reserved: Bytes,
-    by_category: [Bytes; Category::ALL.len()],
+    sums: LiveSums,
     timeline: Timeline,
     iterations: Iterations,
     history_started_at: u64,
@@ -96,13 +98,13 @@ impl Space {
         usage_by(self.peak.blocks().values(), |block| block.stack)
     }
 
-    /// What is live at the end by stack, the most first.
+    /// What is live now by stack, the most first.
     #[must_use]
     pub fn live_by_stack(&self) -> Vec<(StackId, Usage)> {
         usage_by(self.live.values(), |block| block.stack)
     }
 
-    /// What is live at the end by stream, the most first.
+    /// What is live now by stream, the most first.
     #[must_use]
     pub fn live_by_stream(&self) -> Vec<(StreamId, Usage)> {
         usage_by(self.live.values(), |block| block.stream)
@@ -153,7 +155,12 @@ impl Space {
     }
 
     pub(crate) fn free_space_for(&self, request: Request) -> FreeSpace {
-        FreeSpace::measure(&self.segments, &self.live, request)
+        FreeSpace::measure(self.address_map(), request)
+    }
+
+    /// Where everything lies now: segments in order of address, with the blocks that pin each.
+    pub fn address_map(&self) -> impl Iterator<Item = MappedSegment> {
+        address_map(&self.segments, &self.live)
     }
 
     /// Growth from iteration to iteration, if there is any.
@@ -237,8 +244,7 @@ impl Space {
         self.totals.active = self.totals.active.plus(size);
         self.totals.allocated = self.totals.allocated.plus(size);
         self.totals.requested = self.totals.requested.plus(requested);
-        let sum = &mut self.by_category[block.category as usize];
-        *sum = sum.plus(size);
+        self.sums.add(&block);
         self.peak.note(address, Some(block));
         self.peak.rise(self.totals, event.time, number, &self.live);
     }
@@ -267,8 +273,7 @@ impl Space {
     fn unallocate(&mut self, block: &LiveBlock) {
         self.totals.allocated = self.totals.allocated.minus(block.size);
         self.totals.requested = self.totals.requested.minus(block.requested);
-        let sum = &mut self.by_category[block.category as usize];
-        *sum = sum.minus(block.size);
+        self.sums.remove(block);
     }
 
     fn segment_add(
@@ -321,7 +326,6 @@ impl Space {
 
     fn note_time(&mut self, time: Time) {
         let (allocated, reserved) = (self.totals.allocated, self.totals.reserved);
-        let by_category = self.by_category;
-        self.timeline.note(allocated, || Point { time, by_category, allocated, reserved });
+        self.timeline.note(Moment { time, allocated, reserved }, &self.sums);
     }
 }

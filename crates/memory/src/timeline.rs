@@ -1,64 +1,104 @@
 //! Memory over time in a bounded number of points.
 
-use whyoom_trace::{Bytes, Time};
+use whyoom_trace::{Bytes, StackId, StreamId, Time};
 
-use crate::category::Category;
+use crate::{category::Category, sums::LiveSums};
 
 /// More than a terminal is wide and a screen can tell apart.
 const MAX_POINTS: usize = 1024;
+/// Stacks and streams told apart at each point; what the others hold is the rest.
+const TOLD_APART: usize = 16;
 
-/// The highest moment of a stretch of time.
+/// An instant and its totals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Point {
+pub struct Moment {
     /// When.
     pub time: Time,
-    /// Bytes in use, by [`Category::ALL`].
-    pub by_category: [Bytes; Category::ALL.len()],
     /// Bytes in use.
     pub allocated: Bytes,
     /// Bytes that the allocator held.
     pub reserved: Bytes,
 }
 
-/// Memory over time: each point is the highest moment of equally many events.
-#[derive(Debug, Clone)]
+/// A stretch of time: its highest moment, and what was live at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    /// The moment of the stretch at which most was in use.
+    pub highest: Moment,
+    /// The last moment of the stretch, to which the sums below belong.
+    pub end: Moment,
+    /// Bytes in use, by [`Category::ALL`].
+    pub by_category: [Bytes; Category::ALL.len()],
+    /// The stacks that held most, the most first.
+    pub by_stack: Vec<(StackId, Bytes)>,
+    /// The streams that held most, the most first.
+    pub by_stream: Vec<(StreamId, Bytes)>,
+}
+
+/// Memory over time: points of equally many events each.
+#[derive(Debug)]
 pub struct Timeline {
     points: Vec<Point>,
-    highest: Option<Point>,
+    highest: Moment,
     events_per_point: u64,
     events_in_point: u64,
 }
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { points: Vec::new(), highest: None, events_per_point: 1, events_in_point: 0 }
+        Self {
+            points: Vec::new(),
+            highest: Moment::default(),
+            events_per_point: 1,
+            events_in_point: 0,
+        }
     }
 }
 
 impl Timeline {
-    /// The points, in order of time.
-    pub fn points(&self) -> impl Iterator<Item = &Point> {
-        self.points.iter().chain(&self.highest)
+    /// The points, in order of time. The last events may not have made one yet.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
     }
 
-    /// Takes the present moment, which `point` describes if it is asked for.
-    pub(crate) fn note(&mut self, allocated: Bytes, point: impl FnOnce() -> Point) {
-        if self.highest.is_none_or(|highest| allocated > highest.allocated) {
-            self.highest = Some(point());
+    /// Takes the present moment.
+    pub(crate) fn note(&mut self, now: Moment, sums: &LiveSums) {
+        if self.events_in_point == 0 || now.allocated > self.highest.allocated {
+            self.highest = now;
         }
         self.events_in_point += 1;
-        if self.events_in_point >= self.events_per_point {
-            self.points.extend(self.highest.take());
-            self.events_in_point = 0;
-            if self.points.len() >= MAX_POINTS {
-                self.halve();
-            }
+        if self.events_in_point < self.events_per_point {
+            return;
+        }
+        self.events_in_point = 0;
+        self.points.push(Point {
+            highest: self.highest,
+            end: now,
+            by_category: sums.by_category,
+            by_stack: sums.top_stacks(TOLD_APART),
+            by_stream: sums.top_streams(TOLD_APART),
+        });
+        if self.points.len() >= MAX_POINTS {
+            self.halve();
         }
     }
 
+    /// Makes one point of two: the higher of the highest moments, the end of the later.
     fn halve(&mut self) {
-        let higher = |pair: &[Point]| pair.iter().copied().max_by_key(|point| point.allocated);
-        self.points = self.points.chunks(2).filter_map(higher).collect();
+        let mut odd = Moment::default();
+        let mut index = 0;
+        self.points.retain_mut(|point| {
+            index += 1;
+            if index % 2 == 1 {
+                odd = point.highest;
+                return false;
+            }
+            if odd.allocated > point.highest.allocated {
+                point.highest = odd;
+            }
+            true
+        });
         self.events_per_point *= 2;
     }
 }
@@ -70,13 +110,16 @@ mod tests {
     #[test]
     fn it_stays_bounded_and_keeps_the_highest_moment() {
         let mut timeline = Timeline::default();
+        let sums = LiveSums::default();
         for event in 0..1_000_000u64 {
             let allocated = Bytes(if event == 777_777 { 1 << 40 } else { event % 100 });
-            timeline.note(allocated, || Point { time: Time(event), allocated, ..Point::default() });
+            let now = Moment { time: Time(event), allocated, reserved: Bytes::ZERO };
+            timeline.note(now, &sums);
         }
-        assert!(timeline.points().count() <= MAX_POINTS + 1);
-        let highest = timeline.points().max_by_key(|point| point.allocated).unwrap();
-        assert_eq!(highest.time, Time(777_777));
-        assert!(timeline.points().zip(timeline.points().skip(1)).all(|(a, b)| a.time < b.time));
+        let points = timeline.points();
+        assert!(points.len() < MAX_POINTS && points.len() > MAX_POINTS / 4);
+        let highest = points.iter().max_by_key(|point| point.highest.allocated).unwrap();
+        assert_eq!(highest.highest.time, Time(777_777));
+        assert!(points.windows(2).all(|pair| pair[0].end.time < pair[1].highest.time));
     }
 }

@@ -1,6 +1,6 @@
 //! Memory over time as a small chart of characters.
 
-use whyoom_memory::{Point, Space};
+use whyoom_memory::{Moment, Space};
 use whyoom_trace::Bytes;
 
 const HEIGHT: usize = 6;
@@ -10,7 +10,7 @@ const MIN_POINTS: usize = 16;
 
 /// The lines of a chart of a space's memory over time, or none where there is too little to see.
 pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
-    let points: Vec<&Point> = space.timeline().points().collect();
+    let points: Vec<Moment> = space.timeline().points().iter().map(|point| point.highest).collect();
     let columns = width.saturating_sub(LABEL + 2).clamp(20, 80);
     let top = points.iter().map(|point| point.reserved.max(point.allocated)).max();
     let Some(top) = top.filter(|top| points.len() >= MIN_POINTS && *top > Bytes::ZERO) else {
@@ -35,13 +35,12 @@ pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
 }
 
 /// The highest use and reservation of a column's stretch of time, as shares of the chart's height.
-fn highest(points: &[&Point], column: usize, columns: usize, top: Bytes) -> (f64, f64) {
+fn highest(points: &[Moment], column: usize, columns: usize, top: Bytes) -> (f64, f64) {
     let from = column * points.len() / columns;
     let to = ((column + 1) * points.len() / columns).max(from + 1);
     let stretch = &points[from..to.min(points.len())];
-    let share = |of: fn(&Point) -> Bytes| {
-        stretch.iter().map(|point| of(point)).max().unwrap_or_default().share_of(top)
-    };
+    let share =
+        |of: fn(&Moment) -> Bytes| stretch.iter().map(of).max().unwrap_or_default().share_of(top);
     (share(|point| point.allocated), share(|point| point.reserved))
 }
 

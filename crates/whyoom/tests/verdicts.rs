@@ -303,6 +303,18 @@ const CASES: &[Case] = &[
         must_not: &[EXPANDABLE, "gradient_checkpointing"],
     },
     Case {
+        files: &["logs/unknown-enough-free.log"],
+        cause: "unknown",
+        must: &[],
+        must_not: &[EXPANDABLE, "nvidia-smi", "gradient_checkpointing"],
+    },
+    Case {
+        files: &["logs/fragmented-ranks-already-expandable.log"],
+        cause: "fragmented-cache",
+        must: &[],
+        must_not: &[EXPANDABLE, "max_split_size_mb"],
+    },
+    Case {
         files: &["logs/working-set.log"],
         cause: "working-set",
         must: &[],

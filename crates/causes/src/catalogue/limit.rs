@@ -38,7 +38,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let device_had_room = situation.free.is_some_and(|free| free >= requested);
     let reached = held.plus(requested) > allowed;
     let caps = situation.capacity.is_none_or(|capacity| allowed < capacity);
-    if !(reached && caps && scene.device_ran_out()) {
+    if !(reached && caps && scene.device_refused()) {
         return None;
     }
     let strength = if device_had_room { Strength::Decisive } else { Strength::Contributing };

@@ -31,7 +31,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.symptom() == Some(Symptom::BogusSize) {
         return Some(bogus(scene));
     }
-    let requested = scene.situation.requested.filter(|_| scene.device_ran_out())?;
+    let requested = scene.situation.requested.filter(|_| scene.device_refused())?;
     let (room, whose) = room(scene)?;
     if requested <= room {
         return None;

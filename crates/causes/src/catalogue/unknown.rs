@@ -84,6 +84,16 @@ fn incident(scene: &Scene<'_>) -> (String, String) {
                 .to_owned(),
         );
     }
+    if let (true, Some(requested), Some(free)) =
+        (situation.enough_was_free(), situation.requested, situation.free)
+    {
+        return (
+            format!("Cannot tell yet: {free} was free, more than the {requested} that was asked for"),
+            "The device refused all the same: a cap that the message does not name (a MIG slice, a \
+             container), or memory that was freed between the request and the report."
+                .to_owned(),
+        );
+    }
     if let (Some(requested), Some(reserved)) = (situation.requested, situation.reserved) {
         return (
             format!(

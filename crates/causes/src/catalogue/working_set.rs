@@ -64,7 +64,15 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
         None => format!("{lacking} was missing; only {cached} lay unused in the cache."),
     };
-    let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
+    // Without the capacity it may also be that something else holds the rest of the device.
+    let strength = if capacity.is_some() { Strength::Explains } else { Strength::Likely };
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    if let (None, Some(free), Some(reserved)) = (capacity, situation.free, situation.reserved) {
+        finding.because.push_str(&format!(
+            " PyTorch could have {} of the device; if yours is far larger, something else holds the rest.",
+            reserved.plus(free)
+        ));
+    }
     // It gives back what is missing and no more: any waste that is larger comes first.
     finding.gives_back = Some(lacking);
     add_composition(scene, &mut finding);
