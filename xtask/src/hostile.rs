@@ -19,24 +19,28 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     let report = python("hostile.py", &[&whyoom()?, &folder])?;
     ensure!(report["owned"] == false, "a pickle ran a command");
     let cases = report["cases"].as_array().context("no cases")?;
-    println!("{:<34} {:>6} {:>8} {:>12}  message", "pickle", "exit", "time", "resident");
+    println!("{:<40} {:>6} {:>8} {:>12}  message", "input", "exit", "time", "resident");
     for case in cases {
         let (seconds, resident) =
             (number(&case["seconds"]), Bytes(number(&case["resident"]) as u64));
         let name = case["name"].as_str().unwrap_or_default();
         let message = case["message"].as_str().unwrap_or_default();
         println!(
-            "{name:<34} {:>6} {seconds:>6.2} s {:>12}  {}",
+            "{name:<40} {:>6} {seconds:>6.2} s {:>12}  {}",
             case["status"],
             resident.to_string(),
             message.chars().take(90).collect::<String>()
         );
-        ensure!(case["status"] == 1, "{name}: exit status {}, not 1", case["status"]);
+        let (status, expected) = (&case["status"], &case["expected"]);
+        ensure!(status == expected, "{name}: exit status {status}, not {expected}");
         ensure!(!message.contains("panicked"), "{name}: {message}");
         ensure!(seconds < MAX_SECONDS && resident < MAX_RESIDENT, "{name}: not bounded");
     }
     let cuts = truncate_everywhere()?;
-    println!("hostile: {} pickles refused, {cuts} truncations refused", cases.len());
+    println!(
+        "hostile: {} inputs refused or judged in bounds, {cuts} truncations refused",
+        cases.len()
+    );
     Ok(())
 }
 

@@ -13,6 +13,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let output = Command::new(whyoom()?)
         .args(["why", SHOWN])
         .env("CLICOLOR_FORCE", "1")
+        .env("COLUMNS", "100")
         .env_remove("NO_COLOR")
         .current_dir(root())
         .output()?;

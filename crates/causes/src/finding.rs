@@ -40,6 +40,20 @@ pub enum Strength {
     Decisive,
 }
 
+impl Strength {
+    /// The word for it, as programs read it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Contributing => "contributing",
+            Self::Fallback => "fallback",
+            Self::Likely => "likely",
+            Self::Explains => "explains",
+            Self::Decisive => "decisive",
+        }
+    }
+}
+
 /// A figure with its name and origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {

@@ -1,13 +1,16 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
-use whyoom_memory::{Growth, Incident, Model, Space};
+use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage};
 use whyoom_trace::{Bytes, Counter, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
 
-use crate::finding::{Basis, Evidence, Finding, Remedy, Strength};
+use crate::finding::{Basis, Evidence, Finding, Strength};
 
 /// A context takes some hundred MiB, on old GPUs up to 725: less than this beside the allocator's
 /// own memory is no riddle.
 pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
+
+/// Stacks beyond these hold too little to be listed.
+const MANY_STACKS: usize = 64;
 
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Scene<'a> {
@@ -32,8 +35,11 @@ pub struct Scene<'a> {
 /// The figures of a moment at which memory ran out. What nobody told is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Situation {
-    /// What was asked for.
+    /// What was asked for: of the driver, where a message tells it; of the allocator, where it was
+    /// recorded.
     pub requested: Option<Bytes>,
+    /// What the driver was asked for.
+    pub asked_of_driver: Option<Bytes>,
     /// The device's capacity.
     pub capacity: Option<Bytes>,
     /// What the device had free.
@@ -42,10 +48,12 @@ pub struct Situation {
     pub allocated: Option<Bytes>,
     /// What the allocator held.
     pub reserved: Option<Bytes>,
-    /// Free in the allocator's default pool.
+    /// Free in the allocator, and usable by this request as far as is known.
     pub cached: Option<Bytes>,
     /// Free in the allocator's private pools.
     pub private_free: Option<Bytes>,
+    /// Free in segments of other streams, which the request could not use.
+    pub other_streams: Option<Bytes>,
     /// A cap on the process.
     pub allowed: Option<Bytes>,
     /// What this process used, with what its allocator does not know of.
@@ -65,12 +73,14 @@ impl Situation {
         let counter = |counter| incident.counter(counter);
         let mut situation = Self {
             requested: incident.requested(),
+            asked_of_driver: incident.requested(),
             capacity: counter(Counter::DeviceTotal),
             free: counter(Counter::DeviceFree),
             allocated: counter(Counter::Allocated),
             reserved: counter(Counter::Reserved),
             cached: counter(Counter::Cached),
             private_free: counter(Counter::PrivateFree),
+            other_streams: None,
             allowed: counter(Counter::Allowed),
             process_used: counter(Counter::ProcessUsed),
             others: incident.holders.clone(),
@@ -78,45 +88,47 @@ impl Situation {
                 || counter(Counter::ProcessUsed).is_some(),
             basis: Some(Basis::Message),
         };
-        if let Some(totals) = incident.totals {
-            situation.allocated = Some(totals.active);
-            situation.reserved = Some(totals.reserved);
-            situation.basis = Some(Basis::Recorded);
+        match incident.totals {
+            Some(_) => situation.take_recorded(incident),
+            None => situation.complete_message(),
         }
-        if let Some(space) = &incident.free_space {
-            situation.cached = Some(space.usable);
-            situation.private_free = Some(space.other_pools);
-        } else {
-            situation.correct_private_pools();
-        }
-        situation.complete_sums();
         situation.take_self_out_of_others();
         situation
     }
 
-    /// PyTorch's message counts the free bytes of private pools as allocated.
-    fn correct_private_pools(&mut self) {
-        if let (Some(allocated), Some(private)) = (self.allocated, self.private_free) {
-            self.reserved = self.reserved.or_else(|| Some(allocated.plus(self.cached?)));
+    /// The figures of a recording: its blocks are known.
+    fn take_recorded(&mut self, incident: &Incident) {
+        self.basis = Some(Basis::Recorded);
+        self.asked_of_driver = self.requested.map(segment_for);
+        self.allocated = incident.totals.map(|totals| totals.active);
+        self.reserved = incident.totals.map(|totals| totals.reserved);
+        // Not every incident's address map was measured; without it nothing is known of the cache.
+        self.cached = incident.free_space.as_ref().map(|space| space.usable);
+        self.private_free = incident.free_space.as_ref().map(|space| space.private_pools);
+        self.other_streams = incident.free_space.as_ref().map(|space| space.other_streams);
+    }
+
+    /// The figures of a message: what it leaves out follows from the rest.
+    fn complete_message(&mut self) {
+        let (allocated, cached) = (self.allocated, self.cached);
+        self.reserved = self.reserved.or_else(|| Some(allocated?.plus(cached?)));
+        self.cached = cached.or_else(|| Some(self.reserved?.minus(allocated?)));
+        // PyTorch's message counts the free bytes of private pools as allocated.
+        if let (Some(allocated), Some(private)) = (allocated, self.private_free) {
             self.allocated = Some(allocated.minus(private));
         }
     }
 
-    fn complete_sums(&mut self) {
-        let (allocated, cached) = (self.allocated, self.cached);
-        self.reserved = self.reserved.or_else(|| Some(allocated?.plus(cached?)));
-        self.cached = cached.or_else(|| Some(self.reserved?.minus(allocated?)));
-    }
-
-    /// In a container the message does not know its own process: there, the one that holds what the
-    /// allocator holds is this one.
+    /// In a container the message does not know its own process: there, the one that holds about
+    /// what the allocator holds is this one.
     fn take_self_out_of_others(&mut self) {
         let Some(reserved) = self.reserved.filter(|_| self.process_used.is_none()) else { return };
+        let at_most = Bytes(reserved.0 / 4).plus(reserved).plus(CONTEXT_ALLOWANCE);
         let own = self
             .others
             .iter()
             .enumerate()
-            .filter(|(_, (_, bytes))| bytes.plus(Bytes(64 << 20)) >= reserved)
+            .filter(|(_, (_, bytes))| bytes.plus(Bytes(64 << 20)) >= reserved && *bytes <= at_most)
             .min_by_key(|(_, (_, bytes))| *bytes)
             .map(|(index, _)| index);
         if let Some(index) = own {
@@ -124,10 +136,22 @@ impl Situation {
         }
     }
 
-    /// What the device lacked for the request.
+    /// What was missing for the request. Printed figures are rounded, so it is never less than a
+    /// hundredth of the request.
     #[must_use]
     pub fn lacking(&self) -> Option<Bytes> {
-        Some(self.requested?.minus(self.free.unwrap_or(Bytes::ZERO)))
+        let asked = self.asked_of_driver?;
+        let of_device = asked.minus(self.free.unwrap_or(Bytes::ZERO));
+        // Windows lends host memory: then more is in use than the device has.
+        let over =
+            self.allocated.zip(self.capacity).map_or(Bytes::ZERO, |(allocated, capacity)| {
+                if allocated > capacity {
+                    allocated.plus(asked).minus(capacity)
+                } else {
+                    Bytes::ZERO
+                }
+            });
+        Some(of_device.max(over).max(Bytes(asked.0 / 100)))
     }
 
     /// Whether clearly more was free on the device than was asked for. Printed figures are rounded,
@@ -179,19 +203,41 @@ impl Situation {
             ("free on the device", self.free),
             ("cap on this process", self.allowed),
             ("in use by this process", self.process_used),
-            ("allocated by its allocator", self.allocated),
-            ("reserved by its allocator", self.reserved),
-            ("free in its cache", self.cached),
-            ("free in private pools", self.private_free.filter(|bytes| *bytes > Bytes::ZERO)),
+            ("in use in its allocator", self.allocated),
+            ("held by its allocator", self.reserved),
+            ("free in its allocator", self.cached),
+            ("free in private pools", some(self.private_free)),
+            ("free on other streams", some(self.other_streams)),
         ];
         let mut evidence: Vec<Evidence> = rows
             .into_iter()
             .filter_map(|(label, bytes)| Some(Evidence::bytes(label, bytes?, basis)))
             .collect();
+        // The message prints another figure: what is shown is corrected for private pools.
+        if basis == Basis::Message && some(self.private_free).is_some() {
+            for row in evidence.iter_mut().filter(|row| row.label == "in use in its allocator") {
+                row.basis = Basis::Computed;
+            }
+        }
         for (pid, bytes) in &self.others {
             evidence.push(Evidence::bytes(format!("in use by process {pid}"), *bytes, basis));
         }
         evidence
+    }
+}
+
+/// An amount that is not nothing.
+fn some(bytes: Option<Bytes>) -> Option<Bytes> {
+    bytes.filter(|bytes| *bytes > Bytes::ZERO)
+}
+
+/// The segment that PyTorch asks the driver for to serve a request.
+fn segment_for(requested: Bytes) -> Bytes {
+    const MIB: u64 = 1 << 20;
+    match requested.0 {
+        0..=MIB => Bytes(2 * MIB),
+        size if size < 10 * MIB => Bytes(20 * MIB),
+        size => Bytes(size.checked_next_multiple_of(2 * MIB).unwrap_or(u64::MAX)),
     }
 }
 
@@ -271,15 +317,61 @@ impl<'a> Scene<'a> {
     }
 
     /// The line that sets the allocator's variable, with what is set already kept.
-    pub(crate) fn export_conf(&self, option: &str) -> String {
-        let variable = if self.message().contains("HIP out of memory") {
-            "PYTORCH_HIP_ALLOC_CONF"
+    pub(crate) fn set_conf(&self, option: &str) -> String {
+        let hip = self.message().contains("HIP out of memory");
+        let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
+        let name = option.split(':').next().unwrap_or(option);
+        // It comes from a file, and goes into a shell: only what a setting can hold is kept.
+        let harmless = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
+        let kept = self.allocator_conf().split(',').filter(|part| {
+            !part.is_empty() && part.chars().all(harmless) && !part.starts_with(name)
+        });
+        let options: Vec<&str> = kept.chain([option]).collect();
+        let command = if self.on_windows() { "set" } else { "export" };
+        format!("{command} {variable}={}", options.join(","))
+    }
+
+    /// What a category held at the peak, where it held anything.
+    pub(crate) fn peak_of(&self, wanted: Category) -> Option<Bytes> {
+        let peak = self.space?.peak_by_category();
+        peak.iter().find(|(category, _)| *category == wanted).map(|(_, usage)| usage.bytes)
+    }
+
+    /// Whether the failed request came from a model that generates.
+    pub(crate) fn is_generating(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        self.tables.frames(stack).any(|frame| frame.is_python() && frame.function == "generate")
+    }
+
+    /// Sums by stack as sums by place, the most first: several stacks may lead to one line.
+    pub(crate) fn by_place(&self, stacks: Vec<(StackId, Usage)>) -> Vec<(String, Bytes)> {
+        let mut places: Vec<(String, Bytes)> = Vec::new();
+        for (stack, usage) in stacks.into_iter().take(MANY_STACKS) {
+            let place = self.place(stack);
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, bytes)) => *bytes = bytes.plus(usage.bytes),
+                None => places.push((place, usage.bytes)),
+            }
+        }
+        places.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        places
+    }
+
+    /// Whether the traceback is of a program on Windows.
+    pub(crate) fn on_windows(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        self.tables.frames(stack).any(|frame| frame.file.contains(":\\"))
+    }
+
+    /// The release that the message's form belongs to.
+    pub(crate) fn era(&self) -> Era {
+        let message = self.message();
+        if message.contains(" cached)") {
+            Era::BeforeSettings
+        } else if message.contains("reserved in total by PyTorch") {
+            Era::BeforeExpandable
         } else {
-            "PYTORCH_CUDA_ALLOC_CONF"
-        };
-        match self.allocator_conf() {
-            "" => format!("export {variable}={option}"),
-            conf => format!("export {variable}={conf},{option}"),
+            Era::Today
         }
     }
 
@@ -298,29 +390,20 @@ impl<'a> Scene<'a> {
         let backward = self.tables.frames(stack).find_map(|frame| autograd_node(frame.function));
         match backward {
             Some(node) => format!("backward of {node}"),
-            None => "no Python frame recorded".to_owned(),
+            None => "unknown places (no Python frame)".to_owned(),
         }
     }
+}
 
-    /// Remedies that a larger or emptier device would make needless, for what must shrink by `by`.
-    pub(crate) fn shrink(&self, by: Bytes) -> Vec<Remedy> {
-        let target = format!("this run must shrink by at least {by}");
-        vec![
-            Remedy::advice(format!(
-                "lower the batch size or the sequence length: {target}, and activations shrink in \
-                 proportion"
-            )),
-            Remedy::line(
-                "model.gradient_checkpointing_enable()",
-                "recompute activations in backward instead of keeping them (Hugging Face models; \
-                 torch.utils.checkpoint elsewhere)",
-            ),
-            Remedy::line(
-                "with torch.autocast(\"cuda\", dtype=torch.bfloat16):",
-                "run forward in half the bytes",
-            ),
-        ]
-    }
+/// What PyTorch could do when its message looked as it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Up to 1.3: the allocator has no settings.
+    BeforeSettings,
+    /// Up to 2.0: it has, but no expandable segments.
+    BeforeExpandable,
+    /// Since 2.1.
+    Today,
 }
 
 /// The last two parts of a path.

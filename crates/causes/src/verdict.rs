@@ -29,17 +29,11 @@ pub struct Verdict {
 /// Judges everything that a model holds.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    let judged: Vec<Vec<Finding>> =
-        scenes(model, tables).iter().map(findings).filter(|found| !found.is_empty()).collect();
-    let mut by_process = Vec::new();
-    for found in &judged {
-        let judgement = (found[0].process, found[0].device, found[0].cause);
-        if !by_process.contains(&judgement) {
-            by_process.push(judgement);
-        }
-    }
+    let judged = judge_processes(&scenes(model, tables));
+    let by_process =
+        judged.iter().map(|found| (found[0].process, found[0].device, found[0].cause)).collect();
     let Some(chosen) = choose(&judged) else {
-        let nothing = Scene::empty(model, tables, ProcessId(0), DeviceId(0));
+        let nothing = Scene::empty(model, tables, ProcessId(0), DeviceId::UNKNOWN);
         let primary = crate::catalogue::nothing_found(&nothing);
         return Verdict { primary, contributing: Vec::new(), by_process };
     };
@@ -48,6 +42,23 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
     add_other_causes(&mut found, &primary, &judged);
     found.sort_by_key(|finding| std::cmp::Reverse((finding.gives_back, finding.strength)));
     Verdict { primary, contributing: found, by_process }
+}
+
+/// What holds for each process on each device, in order of first sight: of several failures the last,
+/// which ended the run, unless only an earlier one could be explained.
+fn judge_processes(scenes: &[Scene<'_>]) -> Vec<Vec<Finding>> {
+    let mut judged: Vec<Vec<Finding>> = Vec::new();
+    for found in scenes.iter().map(findings).filter(|found| !found.is_empty()) {
+        let same = |other: &Vec<Finding>| {
+            (other[0].process, other[0].device) == (found[0].process, found[0].device)
+        };
+        match judged.iter_mut().find(|other| same(other)) {
+            Some(earlier) if found[0].strength > Strength::Fallback => *earlier = found,
+            Some(_) => {}
+            None => judged.push(found),
+        }
+    }
+    judged
 }
 
 /// Every moment at which memory ran out, or, where there was none, every space.
@@ -63,19 +74,50 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
     if model.incidents().is_empty() {
         return model.spaces().map(|(process, device, _)| scene(process, device)).collect();
     }
-    let mut judged = BTreeMap::<(ProcessId, DeviceId), usize>::new();
-    let incidents = model.incidents().iter().filter(|incident| {
-        let count = judged.entry((incident.process, incident.device)).or_default();
-        *count += 1;
-        *count <= JUDGED_PER_PROCESS
-    });
-    incidents
-        .map(|incident| Scene {
-            situation: Situation::of(incident),
-            incident: Some(incident),
-            ..scene(incident.process, incident.device)
+    let mut incidents = BTreeMap::<(ProcessId, DeviceId), Vec<usize>>::new();
+    for (index, incident) in model.incidents().iter().enumerate() {
+        incidents.entry((incident.process, incident.device)).or_default().push(index);
+    }
+    let mut judged: Vec<usize> = incidents.values().flat_map(|all| ends_of(all)).collect();
+    judged.sort_unstable();
+    judged
+        .into_iter()
+        .map(|index| {
+            let incident = &model.incidents()[index];
+            let (process, device) = (incident.process, incident.device);
+            let home = home_of(model, process, device);
+            Scene {
+                process,
+                device,
+                situation: Situation::of(incident),
+                incident: Some(incident),
+                ..scene(home.0, home.1)
+            }
         })
         .collect()
+}
+
+/// The first and the last of very many.
+fn ends_of(all: &[usize]) -> impl Iterator<Item = usize> {
+    let head = all.len().min(JUDGED_PER_PROCESS / 2);
+    let tail = all.len().saturating_sub(JUDGED_PER_PROCESS / 2).max(head);
+    all[..head].iter().chain(&all[tail..]).copied()
+}
+
+/// Where the blocks behind a failure are known: in its own process or, for a message that came beside
+/// a single snapshot, in that.
+fn home_of(model: &Model, process: ProcessId, device: DeviceId) -> (ProcessId, DeviceId) {
+    if model.space(process, device).is_some() || device == DeviceId::HOST {
+        return (process, device);
+    }
+    let fits = |other: DeviceId| {
+        other == device || (device == DeviceId::UNKNOWN && other != DeviceId::HOST)
+    };
+    let mut candidates = model.spaces().filter(|(_, other, _)| fits(*other));
+    match (candidates.next(), candidates.next()) {
+        (Some((process, device, _)), None) => (process, device),
+        _ => (process, device),
+    }
 }
 
 impl<'a> Scene<'a> {

@@ -31,3 +31,19 @@ impl DriverMemory {
         &self.by_kind
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_follow_what_is_held() {
+        let mut memory = DriverMemory::default();
+        memory.alloc(MemoryKind::Device, Address(1), Bytes(100));
+        memory.alloc(MemoryKind::Pinned, Address(2), Bytes(30));
+        memory.free(Address(1));
+        memory.free(Address(99));
+        let held: Vec<_> = memory.by_kind().iter().map(|(kind, bytes)| (*kind, bytes.0)).collect();
+        assert_eq!(held, [(MemoryKind::Device, 0), (MemoryKind::Pinned, 30)]);
+    }
+}

@@ -46,14 +46,12 @@ pub struct FreeSpace {
     pub usable: Bytes,
     /// The largest piece of those.
     pub usable_largest: Bytes,
-    /// In segments of other streams.
+    /// In segments of the request's pool that hold something and belong to other streams.
     pub other_streams: Bytes,
-    /// In segments of other pools.
-    pub other_pools: Bytes,
-    /// What other pools hold altogether.
-    pub other_pools_reserved: Bytes,
-    /// In segments for the other class of sizes, small or large.
-    pub other_class: Bytes,
+    /// In segments of private pools that are not the request's.
+    pub private_pools: Bytes,
+    /// What those pools hold altogether.
+    pub private_pools_reserved: Bytes,
     /// Segments that hold something and have free bytes too.
     pub pinned_segments: u64,
     /// All segments.
@@ -87,13 +85,12 @@ impl FreeSpace {
         self.segments += 1;
         self.total = self.total.plus(free);
         self.largest = self.largest.max(largest);
-        if segment.pool != request.pool {
-            self.other_pools = self.other_pools.plus(free);
-            self.other_pools_reserved = self.other_pools_reserved.plus(segment.size);
-        } else if segment.stream != request.stream {
+        let own_pool = segment.pool == request.pool;
+        if !own_pool && segment.pool != PoolId(0) {
+            self.private_pools = self.private_pools.plus(free);
+            self.private_pools_reserved = self.private_pools_reserved.plus(segment.size);
+        } else if own_pool && segment.stream != request.stream && !mapped.blocks.is_empty() {
             self.other_streams = self.other_streams.plus(free);
-        } else if segment.class != request.class {
-            self.other_class = self.other_class.plus(free);
         }
         if mapped.blocks.is_empty() {
             self.in_empty_segments = self.in_empty_segments.plus(free);

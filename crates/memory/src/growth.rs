@@ -52,7 +52,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) peak: Bytes,
     /// The numbers of the first and last event of the history.
     pub(crate) history: (u64, u64),
-    /// Blocks that history made, and how many of these it ended.
+    /// Blocks that history made, and blocks that it ended.
     pub(crate) made: u64,
     pub(crate) ended: u64,
 }
@@ -106,7 +106,8 @@ impl Evidence<'_> {
         });
         let worst = stacks.first().copied()?;
         let mut by_stretch = [Bytes::ZERO; STRETCHES as usize];
-        for block in self.blocks.iter().filter(|b| b.stack == worst.stack && b.born > first) {
+        let kept = |b: &&&LiveBlock| b.stack == worst.stack && b.born > first && !b.pending;
+        for block in self.blocks.iter().filter(kept) {
             let index = ((block.born - first) / stretch).min(STRETCHES - 1);
             by_stretch[index as usize] = by_stretch[index as usize].plus(block.size);
         }

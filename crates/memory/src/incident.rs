@@ -6,7 +6,7 @@ use whyoom_trace::{
     Bytes, Counter, DeviceId, ProcessId, Software, StackId, StringId, Symptom, Time,
 };
 
-use crate::{free_space::FreeSpace, space::Totals};
+use crate::{category::Category, free_space::FreeSpace, space::Totals};
 
 /// A moment at which memory ran out, and everything that was known then.
 #[derive(Debug, Clone)]
@@ -17,10 +17,10 @@ pub struct Incident {
     pub device: DeviceId,
     /// When.
     pub time: Time,
-    /// The number of the event.
-    pub event: u64,
     /// Who asked.
     pub stack: StackId,
+    /// What was asked for, as far as the stack tells.
+    pub category: Category,
     /// What the message says, whose it is, and its text; nothing for an event of an allocator.
     pub symptom: Option<(Symptom, Software, StringId)>,
     /// Counters read on the occasion.

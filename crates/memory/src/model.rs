@@ -16,8 +16,9 @@ use crate::{
 
 /// Incidents beyond these are counted, not kept: a loop that retries can make millions.
 const MAX_INCIDENTS: usize = 4096;
-/// The address map is measured for so many incidents, then for ever fewer.
-const MEASURED_INCIDENTS: u64 = 64;
+/// The address map is measured for so many incidents of each space, then for ever fewer: a loop that
+/// retries would have it measured a million times.
+const MEASURED_INCIDENTS: u64 = 16;
 /// The largest request that PyTorch serves from small segments.
 const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 
@@ -78,7 +79,7 @@ impl Model {
         self.events
     }
 
-    fn incident(&mut self, event: &Event) {
+    fn incident(&mut self, event: &Event, tables: &Tables) {
         let counters = std::mem::take(&mut self.pending_counters);
         let holders = std::mem::take(&mut self.pending_holders);
         self.incidents_seen += 1;
@@ -93,8 +94,8 @@ impl Model {
             process: event.origin.process,
             device: event.origin.device,
             time: event.time,
-            event: self.events,
             stack: event.stack,
+            category: self.profiles.of(event.stack, tables).category,
             symptom,
             counters,
             holders,
@@ -108,9 +109,10 @@ impl Model {
         self.incidents.push(incident);
     }
 
-    fn measure(&self, event: &Event, requested: Bytes, incident: &mut Incident) {
-        let seen = self.incidents_seen;
-        let Some(space) = self.space(event.origin.process, event.origin.device) else { return };
+    fn measure(&mut self, event: &Event, requested: Bytes, incident: &mut Incident) {
+        let key = (event.origin.process, event.origin.device);
+        let Some(space) = self.spaces.get_mut(&key) else { return };
+        let seen = space.count_refusal();
         incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
         if seen <= MEASURED_INCIDENTS || seen.is_power_of_two() {
             let small = requested <= LARGEST_SMALL_REQUEST;
@@ -141,7 +143,7 @@ impl EventSink for Model {
                     self.pending_holders.push((pid, bytes));
                 }
             }
-            Action::OutOfMemory { .. } | Action::Symptom { .. } => self.incident(event),
+            Action::OutOfMemory { .. } | Action::Symptom { .. } => self.incident(event, tables),
             _ => {
                 let space = self.spaces.entry((process, event.origin.device)).or_default();
                 space.event(event, self.events, tables, &mut self.profiles);

@@ -18,7 +18,6 @@ const JOURNAL_AT_LEAST: usize = 1024;
 pub(crate) struct Peak {
     pub(crate) totals: Totals,
     pub(crate) time: Time,
-    pub(crate) event: u64,
     live: ByAddress<LiveBlock>,
     journal: Vec<(Address, Option<LiveBlock>)>,
     journal_dropped: bool,
@@ -43,17 +42,11 @@ impl Peak {
     }
 
     /// Takes the present as the new peak if it is one.
-    pub(crate) fn rise(
-        &mut self,
-        totals: Totals,
-        time: Time,
-        event: u64,
-        live: &ByAddress<LiveBlock>,
-    ) {
+    pub(crate) fn rise(&mut self, totals: Totals, time: Time, live: &ByAddress<LiveBlock>) {
         if totals.allocated <= self.totals.allocated && self.totals.allocated > Bytes::ZERO {
             return;
         }
-        (self.totals, self.time, self.event) = (totals, time, event);
+        (self.totals, self.time) = (totals, time);
         if std::mem::take(&mut self.journal_dropped) {
             self.live.clone_from(live);
             return;
@@ -110,7 +103,7 @@ mod tests {
                 peak.note(address, change);
                 let allocated: u64 = live.values().map(|block: &LiveBlock| block.size.0).sum();
                 let totals = Totals { allocated: Bytes(allocated), ..Totals::default() };
-                peak.rise(totals, Time(0), 0, &live);
+                peak.rise(totals, Time(0), &live);
                 if allocated > expected.0 {
                     expected = (allocated, live.clone());
                 }

@@ -11,7 +11,7 @@ pub enum Phase {
     Forward,
     /// Inside autograd's engine.
     Backward,
-    /// Inside an optimizer's step.
+    /// Inside an optimizer.
     Optimizer,
     /// Elsewhere, or unknown.
     Other,
@@ -50,10 +50,10 @@ impl Profiles {
 /// What single frames say of the stack they are in.
 #[derive(Default)]
 struct Signs {
+    /// Forward or an optimizer, whichever is further in: a closure that an optimizer's step calls is
+    /// forward's.
+    innermost: Option<Phase>,
     backward: bool,
-    optimizer: bool,
-    optimizer_step: bool,
-    forward: bool,
     module_setup: bool,
     workspace: bool,
     python: bool,
@@ -100,10 +100,9 @@ impl Signs {
         let in_optimizer = frame.file.contains("/torch/optim/") || file.contains("optim");
         let in_module = frame.file.contains("torch/nn/modules/module.py");
         match frame.function {
-            "step" if in_optimizer => self.optimizer_step = true,
-            _ if in_optimizer => self.optimizer = true,
-            "forward" => self.forward = true,
-            "_call_impl" if in_module => self.forward = true,
+            _ if in_optimizer => self.innermost = self.innermost.or(Some(Phase::Optimizer)),
+            "forward" => self.innermost = self.innermost.or(Some(Phase::Forward)),
+            "_call_impl" if in_module => self.innermost = self.innermost.or(Some(Phase::Forward)),
             "__init__"
             | "reset_parameters"
             | "load_state_dict"
@@ -131,33 +130,21 @@ impl Signs {
     }
 
     fn phase(&self) -> Phase {
-        if self.backward {
-            Phase::Backward
-        } else if self.optimizer_step {
-            Phase::Optimizer
-        } else if self.forward {
-            Phase::Forward
-        } else {
-            Phase::Other
-        }
+        if self.backward { Phase::Backward } else { self.innermost.unwrap_or(Phase::Other) }
     }
 
     /// The first sign that decides. What backward recomputes under checkpointing is backward's.
     fn category(&self) -> Category {
         if self.workspace {
-            Category::Workspaces
-        } else if self.backward {
-            Category::Gradients
-        } else if self.optimizer || self.optimizer_step {
-            Category::OptimizerState
-        } else if self.forward {
-            Category::Activations
-        } else if self.module_setup {
-            Category::Parameters
-        } else if self.python {
-            Category::Inputs
-        } else {
-            Category::Unattributed
+            return Category::Workspaces;
+        }
+        match self.phase() {
+            Phase::Backward => Category::Gradients,
+            Phase::Optimizer => Category::OptimizerState,
+            Phase::Forward => Category::Activations,
+            Phase::Other if self.module_setup => Category::Parameters,
+            Phase::Other if self.python => Category::Inputs,
+            Phase::Other => Category::Unattributed,
         }
     }
 }
@@ -192,6 +179,10 @@ mod tests {
             ),
             (&[("_init_group", "/lib/torch/optim/adamw.py")], Category::OptimizerState),
             (&[("step", "/home/me/optimizer.py")], Category::OptimizerState),
+            (
+                &[("forward", "/home/me/m.py"), ("step", "/lib/torch/optim/lbfgs.py")],
+                Category::Activations,
+            ),
             (
                 &[("at::cuda::getChosenWorkspaceSize()", "??"), ("forward", "/home/me/m.py")],
                 Category::Workspaces,

@@ -53,6 +53,7 @@ pub struct Space {
     last_event: u64,
     made: u64,
     ended: u64,
+    refusals: u64,
     expandable: bool,
     fixed_default_segments: bool,
 }
@@ -102,12 +103,6 @@ impl Space {
     #[must_use]
     pub fn live_by_stack(&self) -> Vec<(StackId, Usage)> {
         usage_by(self.live.values(), |block| block.stack)
-    }
-
-    /// What is live now by stream, the most first.
-    #[must_use]
-    pub fn live_by_stream(&self) -> Vec<(StreamId, Usage)> {
-        usage_by(self.live.values(), |block| block.stream)
     }
 
     /// What segments each pool holds at the end, the most first: the pool and its bytes.
@@ -161,6 +156,12 @@ impl Space {
     /// Where everything lies now: segments in order of address, with the blocks that pin each.
     pub fn address_map(&self) -> impl Iterator<Item = MappedSegment> {
         address_map(&self.segments, &self.live)
+    }
+
+    /// Counts a request that failed, and says the how manieth it is.
+    pub(crate) fn count_refusal(&mut self) -> u64 {
+        self.refusals += 1;
+        self.refusals
     }
 
     /// Growth from iteration to iteration, if there is any.
@@ -246,7 +247,7 @@ impl Space {
         self.totals.requested = self.totals.requested.plus(requested);
         self.sums.add(&block);
         self.peak.note(address, Some(block));
-        self.peak.rise(self.totals, event.time, number, &self.live);
+        self.peak.rise(self.totals, event.time, &self.live);
     }
 
     fn block_free_requested(&mut self, address: Address) {
@@ -320,7 +321,7 @@ impl Space {
             block.born = 0;
         }
         self.peak.restart();
-        self.peak.rise(self.totals, time, number, &self.live);
+        self.peak.rise(self.totals, time, &self.live);
         self.peak_reserved = self.totals.reserved;
     }
 

@@ -69,6 +69,8 @@ fn top<K>(mut sums: Vec<(K, Bytes)>, count: usize) -> Vec<(K, Bytes)> {
     if sums.len() > count {
         sums.select_nth_unstable_by_key(count, most_first);
         sums.truncate(count);
+        // A thousand points keep these: without the room of those that were cut off.
+        sums.shrink_to_fit();
     }
     sums.sort_by_key(most_first);
     sums

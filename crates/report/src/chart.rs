@@ -11,7 +11,7 @@ const MIN_POINTS: usize = 16;
 /// The lines of a chart of a space's memory over time, or none where there is too little to see.
 pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
     let points: Vec<Moment> = space.timeline().points().iter().map(|point| point.highest).collect();
-    let columns = width.saturating_sub(LABEL + 2).clamp(20, 80);
+    let columns = width.saturating_sub(LABEL + 4).clamp(20, 80);
     let top = points.iter().map(|point| point.reserved.max(point.allocated)).max();
     let Some(top) = top.filter(|top| points.len() >= MIN_POINTS && *top > Bytes::ZERO) else {
         return Vec::new();

@@ -30,7 +30,7 @@ struct VerdictJson<'a> {
 #[derive(Serialize)]
 struct FindingJson<'a> {
     cause: &'a str,
-    strength: String,
+    strength: &'static str,
     headline: &'a str,
     because: &'a str,
     gives_back_bytes: Option<u64>,
@@ -119,17 +119,22 @@ struct InputJson<'a> {
     notes: &'a [String],
 }
 
-/// A device's ordinal, or the word `host`.
+/// A device's ordinal, the word `host`, or null where it is not known.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum DeviceJson {
     Ordinal(u16),
     Host(&'static str),
+    Unknown(()),
 }
 
 impl From<DeviceId> for DeviceJson {
     fn from(device: DeviceId) -> Self {
-        if device == DeviceId::HOST { Self::Host("host") } else { Self::Ordinal(device.0) }
+        match device {
+            DeviceId::HOST => Self::Host("host"),
+            DeviceId::UNKNOWN => Self::Unknown(()),
+            DeviceId(ordinal) => Self::Ordinal(ordinal),
+        }
     }
 }
 
@@ -188,7 +193,7 @@ fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> 
 fn finding<'a>(finding: &'a Finding, tables: &'a Tables) -> FindingJson<'a> {
     FindingJson {
         cause: finding.cause,
-        strength: format!("{:?}", finding.strength).to_lowercase(),
+        strength: finding.strength.name(),
         headline: &finding.headline,
         because: &finding.because,
         gives_back_bytes: raw(finding.gives_back),

@@ -12,6 +12,10 @@ use crate::{
 
 /// Remedies and ranks beyond these are left to `--json`.
 const LISTED: usize = 8;
+/// Labels longer than this do not widen the table.
+const LONGEST_LABEL: usize = 60;
+/// How much of a message is shown.
+const SHOWN_TEXT: usize = 300;
 
 /// Writes a verdict for people, with colours, in lines of at most `width` where words allow it.
 ///
@@ -21,10 +25,11 @@ pub fn write_verdict(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> 
     let finding = &answer.verdict.primary;
     write_answer(finding, width, out)?;
     writeln!(out, "{}", wrap(&finding.because, width, ""))?;
+    write_whose(answer, width, out)?;
     write_remedies(&finding.remedies, width, out)?;
-    write_evidence(&finding.evidence, out)?;
+    write_evidence(&finding.evidence, width, out)?;
     write_chart(answer, width, out)?;
-    write_contributing(&answer.verdict.contributing, width, out)?;
+    write_contributing(answer, width, out)?;
     write_processes(answer, out)?;
     for input in answer.inputs {
         for note in &input.notes {
@@ -43,41 +48,64 @@ fn write_answer(finding: &Finding, width: usize, out: &mut dyn Write) -> io::Res
     writeln!(out, "{cause}{}", styled(style::HEADLINE, headline))
 }
 
+/// Of several processes, the one that the answer is told of.
+fn write_whose(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let (judged, finding) = (&answer.verdict.by_process, &answer.verdict.primary);
+    if judged.len() < 2 {
+        return Ok(());
+    }
+    let same = judged.iter().filter(|(_, _, cause)| *cause == finding.cause).count();
+    let line = format!(
+        "The figures are of {}; the cause is the same for {same} of {}.",
+        whose(answer, finding),
+        judged.len()
+    );
+    writeln!(out, "{}", wrap(&line, width, ""))
+}
+
+/// The process and device of a finding.
+fn whose(answer: &Answer<'_>, finding: &Finding) -> String {
+    format!("{}, {}", answer.tables.process_name(finding.process), finding.device)
+}
+
 fn write_remedies(remedies: &[Remedy], width: usize, out: &mut dyn Write) -> io::Result<()> {
     for remedy in remedies.iter().take(LISTED) {
-        writeln!(out)?;
-        let indent = match &remedy.paste {
-            Some(paste) => {
-                for line in paste.lines() {
-                    writeln!(out, "  {}", styled(style::PASTE, line))?;
-                }
-                "      "
-            }
-            None => "  - ",
-        };
         let frees = remedy.frees.map_or(String::new(), |frees| format!(" [up to {frees}]"));
-        let text = format!("{}{frees}", remedy.what);
-        writeln!(out, "{}", wrap(&text, width, indent))?;
+        let what = format!("{}{frees}", remedy.what);
+        let paste = remedy.paste.as_deref().unwrap_or_default();
+        let mut lines = paste.lines().map(|line| styled(style::PASTE, printable(line)));
+        writeln!(out)?;
+        match (paste.lines().count(), lines.next()) {
+            (1, Some(line)) => writeln!(out, "  {line}\n{}", wrap(&what, width, "      "))?,
+            // Words below a piece of code would be pasted with it.
+            (_, Some(first)) => {
+                writeln!(out, "{}", wrap(&format!("{what}:"), width, "  - "))?;
+                writeln!(out, "\n  {first}")?;
+                lines.try_for_each(|line| writeln!(out, "  {line}"))?;
+            }
+            (_, None) => writeln!(out, "{}", wrap(&what, width, "  - "))?,
+        }
     }
     Ok(())
 }
 
-fn write_evidence(evidence: &[Evidence], out: &mut dyn Write) -> io::Result<()> {
+fn write_evidence(evidence: &[Evidence], width: usize, out: &mut dyn Write) -> io::Result<()> {
     if evidence.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", styled(style::HEADING, "Evidence"))?;
-    let label_width = evidence.iter().map(|e| e.label.chars().count()).max().unwrap_or(0).min(60);
+    let figures = evidence.iter().filter(|item| !matches!(item.figure, Figure::Text(_)));
+    let labels = figures.map(|item| item.label.chars().count());
+    let label_width = labels.max().unwrap_or(0).min(LONGEST_LABEL);
     for item in evidence {
         let basis = styled(style::FAINT, item.basis.name());
+        let label = printable(&item.label);
         match &item.figure {
-            Figure::Text(text) if text.chars().count() > 30 => {
-                writeln!(out, "  {:<label_width$}  {basis}", item.label)?;
-                writeln!(out, "    {text}")?;
+            Figure::Text(text) => {
+                let text: String = text.chars().take(SHOWN_TEXT).collect();
+                writeln!(out, "{}", wrap(&format!("{label}: {text}"), width, "  "))?;
             }
-            figure => {
-                writeln!(out, "  {:<label_width$}  {:>12}  {basis}", item.label, shown(figure))?;
-            }
+            figure => writeln!(out, "  {label:<label_width$}  {:>12}  {basis}", shown(figure))?,
         }
     }
     Ok(())
@@ -88,7 +116,7 @@ fn shown(figure: &Figure) -> String {
         Figure::Bytes(bytes) => bytes.to_string(),
         Figure::Count(count) => grouped(*count),
         Figure::Share(share) => format!("{:.1} %", share * 100.0),
-        Figure::Text(text) => text.clone(),
+        Figure::Text(text) => printable(text),
     }
 }
 
@@ -120,13 +148,17 @@ fn write_chart(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-fn write_contributing(findings: &[Finding], width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_contributing(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let (primary, findings) = (&answer.verdict.primary, &answer.verdict.contributing);
     if findings.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", styled(style::HEADING, "Also true"))?;
     for finding in findings {
-        let line = format!("{}: {}", finding.cause, finding.headline);
+        let elsewhere = (finding.process, finding.device) != (primary.process, primary.device);
+        let whose =
+            if elsewhere { format!(" ({})", whose(answer, finding)) } else { String::new() };
+        let line = format!("{}: {}{whose}", finding.cause, finding.headline);
         writeln!(out, "{}", wrap(&line, width, "  "))?;
     }
     Ok(())
@@ -141,7 +173,7 @@ fn write_processes(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", styled(style::HEADING, "By process"))?;
     for (process, device, cause) in judged.iter().take(LISTED) {
         let name = answer.tables.process_name(*process);
-        writeln!(out, "  {name}, {device}: {cause}")?;
+        writeln!(out, "  {}, {device}: {cause}", printable(name))?;
     }
     if judged.len() > LISTED {
         writeln!(out, "  … and {} more (all of them: --json)", judged.len() - LISTED)?;
@@ -149,11 +181,16 @@ fn write_processes(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Text from a file as it may go to a terminal: without the characters that steer one.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 /// Wraps words, with `first` before the first line and as many blanks before the others. An amount
 /// stays in one line with its unit.
 fn wrap(text: &str, width: usize, first: &str) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut text = text.to_owned();
+    let mut text = printable(text);
     for unit in UNITS {
         text = text.replace(&format!(" {unit}"), &format!("\u{a0}{unit}"));
     }

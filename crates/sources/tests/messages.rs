@@ -16,8 +16,12 @@ struct Sample {
 
 /// Spells out what was read.
 fn read(text: &str) -> Vec<String> {
+    read_bytes(text.as_bytes())
+}
+
+fn read_bytes(text: &[u8]) -> Vec<String> {
     let (mut tables, mut events) = (Tables::default(), Vec::<Event>::new());
-    oom_text::scan(text.as_bytes(), "log", &mut tables, &mut events).unwrap();
+    oom_text::scan(text, "log", &mut tables, &mut events).unwrap();
     let (mut lines, mut line) = (Vec::new(), String::new());
     for event in events {
         match event.action {
@@ -87,6 +91,65 @@ fn ranks_that_write_at_once_are_told_apart() {
     assert_eq!(read(log), expected);
 }
 
+/// Terminals, mails and people wrap messages at any width.
+#[test]
+fn a_message_is_read_however_it_is_wrapped() {
+    let message = SAMPLES.iter().find(|sample| sample.id == "P4").unwrap();
+    for width in 40..220 {
+        let characters: Vec<char> = message.text.chars().collect();
+        let hard: Vec<String> =
+            characters.chunks(width).map(|line| line.iter().collect()).collect();
+        assert_eq!(read(&hard.join("\n")), message.read, "cut at {width}");
+        let (mut soft, mut column) = (String::new(), 0);
+        for word in message.text.split(' ') {
+            let fits = column + word.len() < width;
+            soft.push_str(if soft.is_empty() {
+                ""
+            } else if fits {
+                " "
+            } else {
+                "\n"
+            });
+            column = if fits { column + word.len() + 1 } else { word.len() };
+            soft.push_str(word);
+        }
+        assert_eq!(read(&soft), message.read, "wrapped at {width}");
+    }
+}
+
+#[test]
+fn two_bytes_a_character_are_read() {
+    let message = SAMPLES.iter().find(|sample| sample.id == "P4").unwrap();
+    let bytes: Vec<u8> = std::iter::once(0xfeff)
+        .chain(message.text.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert_eq!(read_bytes(&bytes), message.read);
+}
+
+#[test]
+fn the_traceback_before_a_message_is_its_stack() {
+    let log = "\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File \"/home/me/train.py\", line 90, in <module>
+[rank0]:   File \"/home/me/other.py\", line 1, in other
+[rank1]:     main()
+[rank1]:   File \"/home/me/model.py\", line 12, in forward
+[rank1]:     return self.block(x)
+[rank1]: RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 1 has a total capacity of 8.00 GiB of which 0 bytes is free.
+";
+    let (mut tables, mut events) = (Tables::default(), Vec::<Event>::new());
+    oom_text::scan(log.as_bytes(), "log", &mut tables, &mut events).unwrap();
+    let frames: Vec<_> = tables
+        .frames(events.last().unwrap().stack)
+        .map(|frame| (frame.function, frame.file, frame.line))
+        .collect();
+    assert_eq!(
+        frames,
+        [("forward", "/home/me/model.py", 12), ("<module>", "/home/me/train.py", 90)]
+    );
+}
+
 /// What looks like a message and is none.
 #[test]
 fn false_friends_are_left_alone() {
@@ -102,6 +165,11 @@ fn false_friends_are_left_alone() {
         "[HAMI-core Warn] Device 0 approaching OOM 5 / 6, requesting resize",
         "low 0\nhigh 0\nmax 2685\noom 0\noom_kill 0\n",
         "an ordinary line about memory",
+        "    if \"CUDA out of memory\" in str(error):",
+        "you can use PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True here",
+        "try setting\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation",
+        "\"OOMKilled\":false,",
+        "OOMKilled: false",
         "",
     ];
     for text in friends {
@@ -113,7 +181,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "P0",
         text: "THCudaCheck FAIL file=/pytorch/torch/lib/THC/generic/THCStorage.cu line=58 error=2 : out of memory\nRuntimeError: cuda runtime error (2) : out of memory at /pytorch/torch/lib/THC/generic/THCStorage.cu:58",
-        read: &["GPU 0: PyTorch DeviceOutOfMemory"],
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
         id: "P1",
@@ -216,27 +284,27 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "P5",
         text: "2024-12-16 17:10:56,767 - root - ERROR - !!! Exception during processing !!! Allocation on device \n2024-12-16 17:10:56,770 - root - ERROR - Traceback (most recent call last):",
-        read: &["GPU 0: PyTorch DeviceOutOfMemory"],
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
         id: "P6",
         text: "torch.AcceleratorError: CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported at some other API call",
-        read: &["GPU 0: PyTorch DeviceOutOfMemory"],
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
         id: "P6",
         text: "CUDA error: out of memorySearch for `cudaErrorMemoryAllocation' in https://docs.nvidia.com",
-        read: &["GPU 0: PyTorch DeviceOutOfMemory"],
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
         id: "P7",
         text: "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ",
-        read: &["GPU 0: PyTorch ReportFailed"],
+        read: &["a GPU: PyTorch ReportFailed"],
     },
     Sample {
         id: "P8",
         text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.",
-        read: &["GPU 0: PyTorch BogusSize"],
+        read: &["a GPU: PyTorch BogusSize"],
     },
     Sample {
         id: "A",
@@ -248,32 +316,32 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "B",
         text: "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
-        read: &["GPU 0: CuBlas LibraryAllocFailed"],
+        read: &["a GPU: CuBlas LibraryAllocFailed"],
     },
     Sample {
         id: "B",
         text: "E tensorflow/stream_executor/cuda/cuda_blas.cc:238] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
-        read: &["GPU 0: CuBlas Disguised"],
+        read: &["a GPU: CuBlas Disguised"],
     },
     Sample {
         id: "B",
         text: "cupy.cuda.cufft.CuFftError: CUFFT_ALLOC_FAILED",
-        read: &["GPU 0: CuFft LibraryAllocFailed"],
+        read: &["a GPU: CuFft LibraryAllocFailed"],
     },
     Sample {
         id: "D",
         text: "!!! Exception during processing !!! GET was unable to find an engine to execute this computation",
-        read: &["GPU 0: CuDnn Disguised"],
+        read: &["a GPU: CuDnn Disguised"],
     },
     Sample {
         id: "D",
         text: "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution (try_all at Conv.cpp:693)",
-        read: &["GPU 0: CuDnn Disguised"],
+        read: &["a GPU: CuDnn Disguised"],
     },
     Sample {
         id: "D",
         text: "RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
-        read: &["GPU 0: CuDnn LibraryAllocFailed"],
+        read: &["a GPU: CuDnn LibraryAllocFailed"],
     },
     Sample {
         id: "K",
@@ -333,7 +401,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "TF",
         text: "E cuda_driver.cc:828] failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-        read: &["GPU 0: TensorFlow DeviceOutOfMemory Requested=32.00 MiB"],
+        read: &["a GPU: TensorFlow DeviceOutOfMemory Requested=32.00 MiB"],
     },
     Sample {
         id: "TF",
@@ -343,7 +411,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "X",
         text: "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4770354232 bytes.\nBufferAssignment OOM Debugging.",
-        read: &["GPU 0: Xla DeviceOutOfMemory Requested=4.44 GiB"],
+        read: &["a GPU: Xla DeviceOutOfMemory Requested=4.44 GiB"],
     },
     Sample {
         id: "X",
@@ -368,45 +436,45 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "C",
         text: "Exception in main training loop: Out of memory allocating 25,600,000 bytes (allocated so far: 3,635,267,072 bytes).",
-        read: &["GPU 0: CuPy DeviceOutOfMemory Requested=24.41 MiB Reserved=3.39 GiB"],
+        read: &["a GPU: CuPy DeviceOutOfMemory Requested=24.41 MiB Reserved=3.39 GiB"],
     },
     Sample {
         id: "C",
         text: "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 761,856,000 bytes\n(allocated so far: 6,104,426,496 bytes, limit set to: 6,531,579,904 bytes)",
-        read: &["GPU 0: CuPy LimitReached Requested=726.56 MiB Reserved=5.69 GiB Allowed=6.08 GiB"],
+        read: &["a GPU: CuPy LimitReached Requested=726.56 MiB Reserved=5.69 GiB Allowed=6.08 GiB"],
     },
     Sample {
         id: "C",
         text: "Out of memory allocating 285,296,072 bytes (allocated so far: 7,381,975,040 bytes, limit set to: 18,446,744,073,709,551,615 bytes).",
-        read: &["GPU 0: CuPy DeviceOutOfMemory Requested=272.08 MiB Reserved=6.88 GiB"],
+        read: &["a GPU: CuPy DeviceOutOfMemory Requested=272.08 MiB Reserved=6.88 GiB"],
     },
     Sample {
         id: "R",
         text: "MemoryError: std::bad_alloc: out_of_memory: CUDA error (failed to allocate 33295450768 bytes) at: /include/rmm/mr/device/cuda_memory_resource.hpp:62: cudaErrorMemoryAllocation out of memory",
-        read: &["GPU 0: Rmm DeviceOutOfMemory Requested=31.01 GiB"],
+        read: &["a GPU: Rmm DeviceOutOfMemory Requested=31.01 GiB"],
     },
     Sample {
         id: "R",
         text: "std::bad_alloc: out_of_memory: RMM failure at:.../pool_memory_resource_impl.cpp:73: Maximum pool size exceeded (failed to allocate 10.371208 GiB): Not enough room to grow, current/max/try size = 78.000000 GiB, 78.000000 GiB, 10.371208 GiB",
-        read: &["GPU 0: Rmm LimitReached Requested=10.37 GiB Reserved=78.00 GiB Allowed=78.00 GiB"],
+        read: &["a GPU: Rmm LimitReached Requested=10.37 GiB Reserved=78.00 GiB Allowed=78.00 GiB"],
     },
     Sample {
         id: "R",
         text: "Exceeded memory limit (failed to allocate 38.146973 MiB)",
-        read: &["GPU 0: Rmm LimitReached Requested=38.15 MiB"],
+        read: &["a GPU: Rmm LimitReached Requested=38.15 MiB"],
     },
     Sample {
         id: "N",
         text: "ng30903:3063028:3066152 [3] include/alloc.h:178 NCCL WARN Cuda failure 'out of memory'\n\nng30903:3063028:3066152 [3] include/alloc.h:185 NCCL WARN Failed to CUDA calloc 6291456 bytes",
         read: &[
-            "GPU 0: Nccl LibraryAllocFailed",
-            "GPU 0: Nccl LibraryAllocFailed Requested=6.00 MiB",
+            "a GPU: Nccl LibraryAllocFailed",
+            "a GPU: Nccl LibraryAllocFailed Requested=6.00 MiB",
         ],
     },
     Sample {
         id: "N",
         text: "include/alloc.h:320 (ncclCuMemAlloc) NCCL WARN Cuda failure 2 'out of memory'",
-        read: &["GPU 0: Nccl LibraryAllocFailed"],
+        read: &["a GPU: Nccl LibraryAllocFailed"],
     },
     Sample {
         id: "N",
@@ -423,22 +491,22 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "V",
         text: "vllm-1  | ERROR 11-18 18:07:28 engine.py:366]     raise ValueError(\"No available memory for the cache blocks. \"\nvllm-1  | ERROR 11-18 18:07:28 engine.py:366] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
-        read: &["GPU 0: Vllm ShareTooSmall"],
+        read: &["a GPU: Vllm ShareTooSmall"],
     },
     Sample {
         id: "V",
         text: "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (0.71 GiB). Based on the available memory, the estimated maximum model length is 5632.",
-        read: &["GPU 0: Vllm ShareTooSmall Needed=16.00 GiB RoomLeft=727.04 MiB"],
+        read: &["a GPU: Vllm ShareTooSmall Needed=16.00 GiB RoomLeft=727.04 MiB"],
     },
     Sample {
         id: "V",
         text: "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering `max_num_seqs` or `gpu_memory_utilization` when initializing the engine.",
-        read: &["GPU 0: Vllm ShareTooSmall"],
+        read: &["a GPU: Vllm ShareTooLarge"],
     },
     Sample {
         id: "V",
         text: "AssertionError: Error in memory profiling. Initial free memory 30.3 GiB, current free memory 30.3 GiB.",
-        read: &["GPU 0: Vllm Disturbed"],
+        read: &["a GPU: Vllm Disturbed"],
     },
     Sample {
         id: "L",
@@ -454,6 +522,38 @@ const SAMPLES: &[Sample] = &[
         id: "H",
         text: "[HAMI-core ERROR (pid:25 thread=139892685178688 allocator.c:53)]: Device 0 OOM 27147995136 / 25757220864",
         read: &["GPU 0: Hami LimitReached Needed=25.28 GiB Allowed=23.99 GiB"],
+    },
+    Sample {
+        id: "V",
+        text: "The model's max seq len (29000) is larger than the maximum number of tokens that can be stored in KV cache (23648). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.",
+        read: &["a GPU: Vllm ShareTooSmall"],
+    },
+    Sample {
+        id: "D",
+        text: "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+        read: &["a GPU: CuDnn Disguised"],
+    },
+    Sample {
+        id: "R",
+        text: "Maximum pool size exceeded (failed to allocate 2.000000 GiB): std::bad_alloc: out_of_memory: CUDA error at: x.hpp:62: cudaErrorMemoryAllocation out of memory",
+        read: &["a GPU: Rmm DeviceOutOfMemory Requested=2.00 GiB"],
+    },
+    Sample {
+        id: "C",
+        text: "Out of memory allocating 1,000,000 bytes (allocated so far: 5,000,000 bytes, limit set to: 8,000,000,000 bytes).",
+        read: &[
+            "a GPU: CuPy DeviceOutOfMemory Requested=976.56 KiB Reserved=4.77 MiB Allowed=7.45 GiB",
+        ],
+    },
+    Sample {
+        id: "P4",
+        text: "RuntimeError: CUDA out of memory.",
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
+    },
+    Sample {
+        id: "P4",
+        text: "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.5",
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
         id: "settings",

@@ -360,8 +360,10 @@ pub enum Symptom {
     LimitReached,
     /// A server could not take its share in advance.
     PreallocationFailed,
-    /// The share taken in advance leaves no room for the work.
+    /// The share taken in advance leaves no room for the work inside it.
     ShareTooSmall,
+    /// The share taken in advance leaves no room for the work outside it.
+    ShareTooLarge,
     /// Another process changed the device's free memory while it was being measured.
     Disturbed,
     /// Pinned host memory ran out.

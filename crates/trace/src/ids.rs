@@ -48,12 +48,15 @@ pub struct DeviceId(pub u16);
 impl DeviceId {
     /// Host memory: pinned buffers live here.
     pub const HOST: Self = Self(u16::MAX);
+    /// A GPU, and the source does not tell which.
+    pub const UNKNOWN: Self = Self(u16::MAX - 1);
 }
 
 impl fmt::Display for DeviceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::HOST => f.write_str("host"),
+            Self::UNKNOWN => f.write_str("a GPU"),
             Self(ordinal) => write!(f, "GPU {ordinal}"),
         }
     }
@@ -94,12 +97,8 @@ pub struct Bytes(pub u64);
 impl Bytes {
     /// No bytes.
     pub const ZERO: Self = Self(0);
-    /// 2¹⁰ bytes.
-    pub const KIB: Self = Self(1 << 10);
     /// 2²⁰ bytes.
     pub const MIB: Self = Self(1 << 20);
-    /// 2³⁰ bytes.
-    pub const GIB: Self = Self(1 << 30);
 
     /// The sum, held at the largest amount: hostile input can claim any size.
     #[must_use]

@@ -32,9 +32,12 @@ pub(crate) enum Command {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page
-    #[command(after_help = "Example:\n  whyoom man | man -l -")]
-    Man,
+    /// Print the manual page, of the program or of one command
+    #[command(after_help = "Example:\n  whyoom man why | man -l -")]
+    Man {
+        /// The command
+        command: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -2,30 +2,31 @@
 
 mod arguments;
 mod causes;
+mod input;
+mod manual;
 mod progress;
 mod why;
 
-use std::{io, process::ExitCode};
+use std::{io, path::Path, process::ExitCode};
 
 use arguments::{Arguments, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
-/// The input could not be read, or the output not written. Wrong arguments end with 2.
+/// The input could not be read, or the output not written.
 const FAILED: u8 = 1;
+/// The arguments are wrong: clap ends with the same.
+const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let outcome = match arguments.command {
+    if let Some(file) = std::env::args().nth(1).filter(|word| Path::new(word).is_file()) {
+        anstream::eprintln!("whyoom: did you mean:  whyoom why {file}");
+        return ExitCode::from(MISUSED);
+    }
+    let outcome = match Arguments::parse().command {
         Command::Why(arguments) => why::run(&arguments),
         Command::Causes(arguments) => causes::run(&arguments),
-        Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Arguments::command(), "whyoom", &mut io::stdout());
-            Ok(())
-        }
-        Command::Man => {
-            let manual = clap_mangen::Man::new(Arguments::command());
-            manual.render(&mut io::stdout()).map_err(Into::into)
-        }
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command } => manual::page(command.as_deref()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,7 +13,11 @@ use whyoom_report::{Answer, Input, InputKind, write_verdict, write_verdict_json}
 use whyoom_sources::{oom_text, torch_snapshot};
 use whyoom_trace::Tables;
 
-use crate::{arguments::WhyArguments, progress::ProgressReader};
+use crate::{
+    arguments::WhyArguments,
+    input::{FIRST_BYTES, kind_of},
+    progress::ProgressReader,
+};
 
 /// Lines longer than this are hard to read, however wide the terminal.
 const MAX_WIDTH: usize = 100;
@@ -37,9 +41,16 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     Ok(())
 }
 
+/// As wide as COLUMNS or the terminal says. What goes elsewhere is not wrapped, so that a line stays
+/// a line.
 fn width() -> usize {
-    let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    terminal.unwrap_or(MAX_WIDTH).min(MAX_WIDTH)
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || {
+        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let unknown = if io::stdout().is_terminal() { MAX_WIDTH } else { usize::MAX };
+        Some(width.filter(|width| *width > 0).map_or(unknown, |width| width.min(MAX_WIDTH)))
+    };
+    told.or_else(terminal).unwrap_or(MAX_WIDTH)
 }
 
 fn read(path: &Path, model: &mut Model, tables: &mut Tables) -> Result<Input> {
@@ -64,29 +75,47 @@ fn import(
     tables: &mut Tables,
 ) -> Result<Input> {
     let mut reader = ProgressReader::new(reader, length, name);
-    let mut first_bytes = [0; 2];
-    let read =
-        read_up_to(&mut reader, &mut first_bytes).with_context(|| format!("cannot read {name}"))?;
+    let context = || format!("cannot read {name}");
+    let mut first_bytes = [0; FIRST_BYTES];
+    let read = read_up_to(&mut reader, &mut first_bytes).with_context(context)?;
     let first_bytes = &first_bytes[..read];
+    let kind = kind_of(first_bytes).with_context(context)?;
     let whole = first_bytes.chain(reader);
-    let mut notes = Vec::new();
-    let kind = if torch_snapshot::is_pickle(first_bytes) {
-        let process = tables.process(name);
-        let summary = torch_snapshot::import(whole, process, tables, model)
-            .with_context(|| format!("cannot read {name}"))?;
-        if summary.contradictions > 0 {
-            notes.push(format!(
-                "its history and its state disagree about {} blocks; figures over time may be off",
-                summary.contradictions
-            ));
-        }
-        InputKind::TorchSnapshot
-    } else {
-        oom_text::scan(whole, name, tables, model)
-            .with_context(|| format!("cannot read {name}"))?;
-        InputKind::Text
+    let notes = match kind {
+        InputKind::TorchSnapshot => import_snapshot(whole, name, model, tables),
+        InputKind::Text => import_text(whole, name, model, tables),
     };
-    Ok(Input { name: name.to_owned(), kind, notes })
+    Ok(Input { name: name.to_owned(), kind, notes: notes.with_context(context)? })
+}
+
+fn import_snapshot(
+    reader: impl Read,
+    name: &str,
+    model: &mut Model,
+    tables: &mut Tables,
+) -> Result<Vec<String>> {
+    let process = tables.process(name);
+    let summary = torch_snapshot::import(reader, process, tables, model)?;
+    let contradiction = (summary.contradictions > 0).then(|| {
+        format!(
+            "its history and its state disagree about {} blocks; figures over time may be off",
+            summary.contradictions
+        )
+    });
+    Ok(contradiction.into_iter().collect())
+}
+
+fn import_text(
+    reader: impl Read,
+    name: &str,
+    model: &mut Model,
+    tables: &mut Tables,
+) -> Result<Vec<String>> {
+    let summary = oom_text::scan(reader, name, tables, model)?;
+    let passed_over = (summary.passed_over > 0).then(|| {
+        format!("{} more lines looked like messages and were passed over", summary.passed_over)
+    });
+    Ok(passed_over.into_iter().collect())
 }
 
 /// Fills the buffer as far as the input reaches.

@@ -47,6 +47,26 @@ fn every_fixture_gets_its_cause_and_its_advice() {
 }
 
 #[test]
+fn a_setting_from_a_file_cannot_reach_the_shell() {
+    // The settings of a snapshot come back in a line that people paste.
+    let snapshot = std::fs::read(fixture("snapshots/fragmented-oom.pickle")).unwrap();
+    let (key, evil) = ("PYTORCH_CUDA_ALLOC_CONF", "garbage:1,$(touch x),`y`;z");
+    let at = snapshot.windows(key.len()).position(|window| window == key.as_bytes()).unwrap();
+    let value = at + key.len() + 1;
+    assert_eq!(snapshot[value], b'h', "a reference of two bytes to the empty string");
+    let mut changed = snapshot[..value].to_vec();
+    changed.extend([0x8c, evil.len() as u8]);
+    changed.extend(evil.as_bytes());
+    changed.extend(&snapshot[value + 2..]);
+    let path = std::env::temp_dir().join(format!("whyoom-injection-{}.pickle", std::process::id()));
+    std::fs::write(&path, changed).unwrap();
+    let answer = why(&[path.to_str().unwrap()]);
+    std::fs::remove_file(&path).unwrap();
+    let first = pasted(&answer).lines().next().unwrap().to_owned();
+    assert_eq!(first, "export PYTORCH_CUDA_ALLOC_CONF=garbage:1,expandable_segments:True");
+}
+
+#[test]
 fn every_fixture_has_a_case() {
     for folder in ["snapshots", "logs"] {
         for entry in std::fs::read_dir(fixture(folder)).unwrap() {
@@ -192,12 +212,53 @@ const CASES: &[Case] = &[
         must: &[],
         must_not: &[EXPANDABLE, "max_split_size_mb"],
     },
+    // That release had no expandable segments yet.
     Case {
         files: &["logs/fragmented-old.log"],
         cause: "fragmented-cache",
-        must: &[EXPANDABLE],
-        must_not: &[],
+        must: &["max_split_size_mb"],
+        must_not: &[EXPANDABLE],
     },
+    Case {
+        files: &["logs/fragmented-windows.log"],
+        cause: "fragmented-cache",
+        must: &["set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb"],
+        must_not: &[EXPANDABLE, "export"],
+    },
+    Case {
+        files: &["logs/other-process-hog.log"],
+        cause: "other-process",
+        must: &["2797307"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/working-set-loading.log"],
+        cause: "working-set",
+        must: &["from_pretrained"],
+        must_not: &["gradient_checkpointing"],
+    },
+    Case {
+        files: &["logs/working-set-optimizer.log"],
+        cause: "working-set",
+        must: &["AdamW8bit"],
+        must_not: &["gradient_checkpointing"],
+    },
+    // What ended the run is what counts.
+    plain(&["logs/two-failures.log"], "working-set"),
+    Case {
+        files: &["logs/preallocated-vllm-sampler.log"],
+        cause: "preallocated",
+        must: &["--gpu-memory-utilization 0.85"],
+        must_not: &["0.95"],
+    },
+    Case {
+        files: &["logs/unknown-jax.log"],
+        cause: "unknown",
+        must: &["jax.profiler"],
+        must_not: &["torch"],
+    },
+    // A message and a snapshot of the same run are judged together.
+    plain(&["snapshots/growth.pickle", "logs/working-set.log"], "growth"),
     Case {
         files: &["logs/fragmented-rocm.log"],
         cause: "fragmented-cache",

@@ -1,6 +1,6 @@
 //! A cache holds unused bytes that another allocator needs.
 
-use whyoom_trace::{Bytes, Software, Symptom};
+use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
 
 use crate::{
     cause::Cause,
@@ -67,7 +67,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 
 /// What PyTorch holds, uses and could give back, from a snapshot that was given beside the message.
 fn pytorch_cache(scene: &Scene<'_>) -> Option<(Bytes, Bytes, Bytes)> {
-    let spaces = scene.model.spaces().filter(|(_, device, _)| *device == scene.device);
+    let fits = |device: DeviceId| device == scene.device || scene.device == DeviceId::UNKNOWN;
+    let spaces = scene.model.spaces().filter(|(_, device, _)| fits(*device));
     spaces
         .map(|(_, _, space)| {
             let totals = space.totals();

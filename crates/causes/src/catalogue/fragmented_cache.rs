@@ -5,7 +5,7 @@ use whyoom_trace::Bytes;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::Scene,
+    scene::{Era, Scene},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -47,6 +47,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     } else {
         Strength::Contributing
     };
+    let largest = scene.incident?.free_space.as_ref().map(|space| space.usable_largest);
+    if let Some(largest) = largest.filter(|largest| *largest >= requested) {
+        return forbidden_to_split(scene, largest, requested);
+    }
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
@@ -58,12 +62,29 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     );
     finding.gives_back = Some(cached);
-    if let Some(space) = scene.incident.and_then(|incident| incident.free_space.as_ref()) {
-        let largest = space.usable_largest;
+    if let Some(largest) = largest {
         finding.because.push_str(&format!(" The largest piece is {largest}."));
     }
     add_layout(scene, &mut finding);
     finding.remedies = remedies(scene, cached);
+    Some(finding)
+}
+
+/// A piece is large enough, and may not be cut: max_split_size_mb keeps it whole.
+fn forbidden_to_split(scene: &Scene<'_>, largest: Bytes, requested: Bytes) -> Option<Finding> {
+    if !scene.max_split_size_set() {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("A free piece of {largest} may not be split for {requested}: max_split_size_mb forbids it"),
+        "Blocks above that size serve only requests of about their own size.",
+    );
+    finding.gives_back = Some(largest);
+    add_layout(scene, &mut finding);
+    let what = "raise max_split_size_mb in it, or remove it";
+    finding.remedies = vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(largest)];
     Some(finding)
 }
 
@@ -81,23 +102,35 @@ fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
-/// Settings that are not on already. No replay has proved them yet, and they say so.
+/// Settings that exist in that release and are not on already. No replay has proved them yet, and
+/// they say so.
 fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
-    let mut remedies = Vec::new();
     if scene.expandable_segments_on() {
-        remedies.push(Remedy::advice(
+        return vec![Remedy::advice(
             "expandable segments are on already: pad inputs to a few fixed sizes, so that freed \
              blocks fit the next request",
-        ));
-    } else {
+        )];
+    }
+    if scene.era() == Era::BeforeSettings {
+        return vec![Remedy::advice(
+            "this release of PyTorch has no setting against it: use 2.1 or newer, or pad inputs to a \
+             few fixed sizes",
+        )];
+    }
+    let mut remedies = Vec::new();
+    // Windows has no expandable segments.
+    if scene.era() == Era::Today && !scene.on_windows() {
         let what = "lets free pieces join up; set it before Python starts (not proved on this run)";
-        let line = scene.export_conf("expandable_segments:True");
+        let line = scene.set_conf("expandable_segments:True");
         remedies.push(Remedy::line(line, what).freeing(cached));
-        if !scene.max_split_size_set() {
-            let what =
-                "where expandable segments cannot be used: keeps large segments whole (not proved)";
-            remedies.push(Remedy::line(scene.export_conf("max_split_size_mb:128"), what));
-        }
+    }
+    if !scene.max_split_size_set() {
+        let what = if remedies.is_empty() {
+            "keeps large segments whole; set it before Python starts (not proved on this run)"
+        } else {
+            "where expandable segments cannot be used: keeps large segments whole (not proved)"
+        };
+        remedies.push(Remedy::line(scene.set_conf("max_split_size_mb:128"), what));
     }
     remedies
 }

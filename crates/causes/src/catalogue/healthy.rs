@@ -1,7 +1,5 @@
 //! Nothing is wrong.
 
-use whyoom_trace::Bytes;
-
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Strength},
@@ -36,17 +34,17 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         "Nothing is wrong here: no out-of-memory, no growth; the peak was {}",
         peak.allocated
     );
-    let free = end.reserved.minus(end.active);
-    let because = if free.share_of(end.reserved) > 0.3 {
+    let free = space.free_space();
+    let because = if free.total.share_of(end.reserved) > 0.3 {
         format!(
-            "The cache holds {free} that is free now: the peak needed it, and PyTorch returns it before \
-             it gives up."
+            "The cache holds {} that is free now because the peak needed it; {} of it lies in wholly \
+             free segments, which PyTorch returns before it gives up.",
+            free.total, free.in_empty_segments
         )
     } else {
         format!("{} of {} reserved bytes were in use at the peak.", peak.allocated, peak.reserved)
     };
     let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
-    finding.gives_back = Some(Bytes::ZERO);
     finding.evidence = vec![
         Evidence::bytes("peak allocated", peak.allocated, Basis::Recorded),
         Evidence::bytes("peak reserved", peak_reserved, Basis::Recorded),

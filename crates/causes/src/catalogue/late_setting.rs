@@ -1,6 +1,6 @@
 //! A setting was made too late, or another overrides it.
 
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, DeviceId};
 
 use crate::{
     cause::Cause,
@@ -60,7 +60,7 @@ fn overridden(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 fn too_late(scene: &Scene<'_>) -> Option<Finding> {
-    let space = scene.space?;
+    let space = scene.space.filter(|_| scene.device != DeviceId::HOST)?;
     let wanted = scene.setting("expandable_segments") == Some("true");
     let (_, fixed) = space.segment_kinds();
     if !(wanted && fixed) {
@@ -74,8 +74,13 @@ fn too_late(scene: &Scene<'_>) -> Option<Finding> {
     if fixed_bytes == Bytes::ZERO {
         return None;
     }
+    // It explains a failure that the setting, made in time, could have prevented.
+    let situation = &scene.situation;
+    let cached = situation.cached.unwrap_or_default();
+    let enough = cached.plus(situation.free.unwrap_or_default());
+    let covers = situation.requested.is_some_and(|requested| enough >= requested);
     let share = fixed_bytes.share_of(space.totals().reserved);
-    let strength = if scene.incident.is_some() && share > 0.5 {
+    let strength = if scene.device_ran_out() && covers && share > 0.5 {
         Strength::Explains
     } else {
         Strength::Contributing
@@ -86,7 +91,7 @@ fn too_late(scene: &Scene<'_>) -> Option<Finding> {
         "expandable_segments was switched on after memory had been taken without it",
         format!("{fixed_bytes} of segments were made before the setting took effect."),
     );
-    finding.gives_back = Some(space.free_space().usable);
+    finding.gives_back = situation.cached;
     finding.evidence.push(Evidence::bytes("in fixed segments", fixed_bytes, Basis::Recorded));
     finding.remedies = vec![Remedy::line(
         "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",

@@ -103,6 +103,13 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
     finding
 }
 
+/// The longest sequence that vLLM says would fit.
+fn estimated_length(message: &str) -> Option<u64> {
+    let (_, behind) = message.split_once("estimated maximum model length is ")?;
+    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok().filter(|tokens| *tokens > 0)
+}
+
 /// vLLM plans with a share of the device; weights and activations leave too little of it.
 fn share_too_small(scene: &Scene<'_>) -> Finding {
     let counter = |counter| scene.incident.and_then(|incident| incident.counter(counter));
@@ -118,12 +125,14 @@ fn share_too_small(scene: &Scene<'_>) -> Finding {
         finding.evidence.extend(bytes.map(|b| Evidence::bytes(label, b, Basis::Message)));
     }
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
-    finding.remedies = vec![
-        Remedy::line(
-            "--gpu-memory-utilization 0.95",
-            "a larger share, if nothing else uses the GPU",
-        ),
-        Remedy::line("--max-model-len 4096", "a shorter longest sequence needs a smaller cache"),
-    ];
+    finding.remedies = vec![Remedy::line(
+        "--gpu-memory-utilization 0.95",
+        "a larger share, if nothing else uses the GPU",
+    )];
+    let what = "a shorter longest sequence needs a smaller cache";
+    finding.remedies.push(match estimated_length(scene.message()) {
+        Some(tokens) => Remedy::line(format!("--max-model-len {tokens}"), what),
+        None => Remedy::advice(format!("lower --max-model-len: {what}")),
+    });
     finding
 }

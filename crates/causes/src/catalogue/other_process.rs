@@ -96,7 +96,10 @@ fn stop_or_move(pid: Option<u32>, held: Bytes) -> Vec<Remedy> {
     };
     vec![
         look.freeing(held),
-        Remedy::line("CUDA_VISIBLE_DEVICES=1 python …", "or run on a GPU that is free"),
+        Remedy::line(
+            "nvidia-smi --query-gpu=index,memory.free --format=csv",
+            "or find a GPU that is free, and run with CUDA_VISIBLE_DEVICES=its index",
+        ),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A framework or server takes a share of the device in advance.
 
-use whyoom_trace::{Bytes, Counter, Software, Symptom};
+use whyoom_trace::{Counter, Software, Symptom};
 
 use crate::{
     cause::Cause,
@@ -27,6 +27,7 @@ What helps: a smaller share, set before the framework is imported. The variables
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     match scene.symptom()? {
         Symptom::PreallocationFailed => share_not_free(scene),
+        Symptom::ShareTooLarge => Some(share_too_large(scene)),
         Symptom::LibraryAllocFailed => library_beside_xla(scene),
         _ => None,
     }
@@ -55,6 +56,22 @@ fn share_not_free(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// vLLM's share is so large that what works beside it finds no room.
+fn share_too_large(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        "vLLM's share of the GPU leaves too little for warming up its sampler",
+        "The sampler works outside the share that was taken in advance.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = vec![
+        Remedy::line("--max-num-seqs 128", "fewer sequences at once need a smaller sampler"),
+        Remedy::line("--gpu-memory-utilization 0.85", "a smaller share leaves it more room"),
+    ];
+    finding
+}
+
 /// A library's allocation failed in a program whose framework takes its share in advance.
 fn library_beside_xla(scene: &Scene<'_>) -> Option<Finding> {
     let set = |name| scene.setting(name);
@@ -77,10 +94,11 @@ fn library_beside_xla(scene: &Scene<'_>) -> Option<Finding> {
             None => "JAX takes 75 % of the GPU when it starts unless told otherwise.".to_owned(),
         },
     );
-    finding.gives_back = Some(Bytes::ZERO);
+
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    let now: f64 = fraction.and_then(|fraction| fraction.parse().ok()).unwrap_or(0.75);
     finding.remedies = vec![Remedy::line(
-        "export XLA_PYTHON_CLIENT_MEM_FRACTION=.60",
+        format!("export XLA_PYTHON_CLIENT_MEM_FRACTION={:.2}", now * 0.8),
         "leave room for libraries; set it before Python starts",
     )];
     Some(finding)

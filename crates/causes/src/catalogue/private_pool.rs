@@ -58,7 +58,7 @@ fn state_only(scene: &Scene<'_>) -> Option<Finding> {
     }
     let space = scene.space?;
     let free = space.free_space();
-    let (private, reserved) = (free.other_pools_reserved, space.totals().reserved);
+    let (private, reserved) = (free.private_pools_reserved, space.totals().reserved);
     if private.share_of(reserved) < 0.25 {
         return None;
     }
@@ -66,9 +66,9 @@ fn state_only(scene: &Scene<'_>) -> Option<Finding> {
         CAUSE.id,
         Strength::Contributing,
         format!("{private} of {reserved} belongs to private pools (CUDA graphs, MemPool)"),
-        format!("{} of it is free there, and usable by nothing outside.", free.other_pools),
+        format!("{} of it is free there, and usable by nothing outside.", free.private_pools),
     );
-    finding.gives_back = Some(free.other_pools);
+    finding.gives_back = Some(free.private_pools);
     add_pools(scene, &mut finding);
     finding.remedies = remedies();
     Some(finding)

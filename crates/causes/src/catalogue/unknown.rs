@@ -1,11 +1,12 @@
 //! The evidence does not decide.
 
-use whyoom_trace::Bytes;
+use whyoom_memory::Space;
+use whyoom_trace::{Bytes, Software, Symptom};
 
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::{CONTEXT_ALLOWANCE, Scene},
+    scene::{CONTEXT_ALLOWANCE, Scene, Situation},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -32,61 +33,98 @@ except torch.cuda.OutOfMemoryError:
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let (headline, because) = match (scene.incident, scene.space) {
         (Some(_), _) => incident(scene),
-        (None, Some(space)) => {
-            let totals = space.totals();
-            (
-                "Cannot tell: this snapshot holds a state, but no history and no failed request"
-                    .to_owned(),
-                format!(
-                    "{} reserved, {} in use; without the request and the device's free memory, nothing \
-                     says what was missing.",
-                    totals.reserved, totals.active
-                ),
-            )
-        }
+        (None, Some(space)) => state(space),
         (None, None) => return None,
     };
     let mut finding = scene.finding(CAUSE.id, Strength::Fallback, headline, because);
     if let Some(space) = scene.space {
         let free = space.free_space();
         finding.evidence.extend([
-            Evidence::bytes("free in the cache", free.total, Basis::Recorded),
+            Evidence::bytes("free in the cache, all of it", free.total, Basis::Recorded),
             Evidence::bytes(
-                "of which in wholly free segments",
+                "of that in wholly free segments",
                 free.in_empty_segments,
                 Basis::Recorded,
             ),
             Evidence::bytes("largest free piece", free.largest, Basis::Recorded),
         ]);
-        for (stack, usage) in space.live_by_stack().into_iter().take(3) {
-            let label = format!("in use, from {}", scene.place(stack));
-            finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
+        for (place, bytes) in scene.by_place(space.live_by_stack()).into_iter().take(3) {
+            let label = format!("in use, from {place}");
+            finding.evidence.push(Evidence::bytes(label, bytes, Basis::Recorded));
         }
     }
     if !scene.message().is_empty() {
         finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     }
-    finding.remedies = vec![record()];
+    finding.remedies = vec![learn_more(scene)];
     Some(finding)
 }
 
-fn record() -> Remedy {
-    Remedy::line(RECORD, "record the next run, then: whyoom why oom.pickle")
-}
-
-fn incident(scene: &Scene<'_>) -> (String, String) {
-    let situation = &scene.situation;
-    if let Some(outside) = situation.outside_allocator().filter(|bytes| *bytes > CONTEXT_ALLOWANCE)
-    {
+fn state(space: &Space) -> (String, String) {
+    let totals = space.totals();
+    if totals.reserved == Bytes::ZERO {
         return (
-            format!("Cannot tell yet: {outside} of this process lies outside PyTorch's allocator"),
-            "A context takes less; libraries or a second framework in this process hold the rest."
+            "Cannot tell: this snapshot is empty".to_owned(),
+            "It holds no segment and no history: it was taken before anything was allocated."
                 .to_owned(),
         );
     }
-    if let (true, Some(requested), Some(free)) =
-        (situation.enough_was_free(), situation.requested, situation.free)
-    {
+    (
+        "Cannot tell: this snapshot holds a state, but no history and no failed request".to_owned(),
+        format!(
+            "{} reserved, {} in use; without the request and the device's free memory, nothing says \
+             what was missing.",
+            totals.reserved, totals.active
+        ),
+    )
+}
+
+/// How to record what is missing, with what the software at hand has for it.
+fn learn_more(scene: &Scene<'_>) -> Remedy {
+    match scene.software() {
+        Some(Software::Xla) => Remedy::line(
+            "jax.profiler.save_device_memory_profile(\"memory.prof\")",
+            "before the failing line: it lists what is live on the device, by stack",
+        ),
+        Some(Software::TensorFlow) => Remedy::line(
+            "print(tf.config.experimental.get_memory_info(\"GPU:0\"))",
+            "before the failing line: current and peak use",
+        ),
+        Some(Software::LlamaCpp) => Remedy::advice(
+            "the lines before it list the size of each buffer: offload fewer layers (-ngl) or \
+             shorten the context (-c) until they fit",
+        ),
+        Some(Software::PyTorch | Software::CuBlas | Software::CuDnn | Software::CuFft) | None => {
+            record()
+        }
+        Some(_) => Remedy::line(
+            "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv -l 1",
+            "in a second terminal while it runs: who holds how much when it fails",
+        ),
+    }
+}
+
+fn record() -> Remedy {
+    let what = "record the next run (PyTorch 2.1 or newer), and give oom.pickle to whyoom why";
+    Remedy::line(RECORD, what)
+}
+
+/// What can be said of a failure that no cause explains, from the most to the least telling.
+fn incident(scene: &Scene<'_>) -> (String, String) {
+    let situation = &scene.situation;
+    if scene.symptom() == Some(Symptom::PinnedOutOfMemory) {
+        return (
+            "Cannot tell yet: pinned host memory ran out, not GPU memory".to_owned(),
+            "The message does not say who holds the rest of it.".to_owned(),
+        );
+    }
+    let Some(requested) = situation.requested else {
+        return (
+            "Cannot tell yet: GPU memory ran out, and the message gives no sizes".to_owned(),
+            "Neither the request nor what was free is in it; was it cut off?".to_owned(),
+        );
+    };
+    if let Some(free) = situation.free.filter(|_| situation.enough_was_free()) {
         return (
             format!("Cannot tell yet: {free} was free, more than the {requested} that was asked for"),
             "The device refused all the same: a cap that the message does not name (a MIG slice, a \
@@ -94,30 +132,41 @@ fn incident(scene: &Scene<'_>) -> (String, String) {
                 .to_owned(),
         );
     }
-    if let (Some(requested), Some(reserved)) = (situation.requested, situation.reserved) {
+    if let Some(outside) = situation.outside_allocator().filter(|b| *b > CONTEXT_ALLOWANCE) {
         return (
-            format!(
-                "Cannot tell yet: {requested} was asked for, and no known cause explains why it failed"
-            ),
-            format!(
-                "{} was free on the device; the allocator held {reserved}, of it {} in use.",
-                situation.free.map_or("An unknown amount".to_owned(), |free| free.to_string()),
-                situation.allocated.unwrap_or_default(),
-            ),
+            format!("Cannot tell yet: {outside} of this process lies outside PyTorch's allocator"),
+            "A context takes less; libraries or a second framework in this process hold the rest."
+                .to_owned(),
         );
     }
-    match situation.requested {
-        Some(requested) => (
-            format!(
-                "Cannot tell yet: {requested} was asked for, and the message does not say what was there"
-            ),
-            "Capacity, free memory and the allocator's figures are missing.".to_owned(),
-        ),
-        None => (
-            "Cannot tell yet: GPU memory ran out, and the message gives no sizes".to_owned(),
-            "Neither the request nor what was free is in it.".to_owned(),
-        ),
+    if let Some(streams) = situation.other_streams.filter(|bytes| *bytes >= requested) {
+        return (
+            format!("Cannot tell yet: {streams} is free, but in segments of other streams"),
+            format!("A request of {requested} on this stream cannot use them; no cause was found."),
+        );
     }
+    (
+        format!(
+            "Cannot tell yet: {requested} was asked for, and no known cause explains why it failed"
+        ),
+        missing(situation),
+    )
+}
+
+/// What the input leaves out.
+fn missing(situation: &Situation) -> String {
+    let figures = [
+        ("the device's capacity", situation.capacity),
+        ("what was free on it", situation.free),
+        ("what the allocator had in use", situation.allocated),
+        ("what it held", situation.reserved),
+    ];
+    let missing = figures.iter().filter(|(_, bytes)| bytes.is_none()).map(|(name, _)| *name);
+    let missing: Vec<&str> = missing.collect();
+    if missing.is_empty() {
+        return "All its figures are there, and none of them is out of the ordinary.".to_owned();
+    }
+    format!("It does not tell {}.", missing.join(", "))
 }
 
 /// There was no event at all to judge.
@@ -128,7 +177,6 @@ pub(super) fn nothing_found(scene: &Scene<'_>) -> Finding {
         "No out-of-memory message was found in this text",
         "None of the known formats occurs in it.",
     );
-    finding.gives_back = Some(Bytes::ZERO);
     finding.remedies = vec![
         Remedy::advice("paste the whole traceback, down to the line that names the error"),
         record(),

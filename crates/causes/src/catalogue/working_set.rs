@@ -1,12 +1,12 @@
 //! What is live simply is too much.
 
 use whyoom_memory::Category;
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, StackId};
 
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::Scene,
+    scene::{CONTEXT_ALLOWANCE, Scene, Situation},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -27,8 +27,8 @@ tells them.",
     check,
 };
 
-/// Below this share of the device the work is not what fills it.
-const FILLS: f64 = 0.7;
+/// A cache below this share of the device is not worth naming.
+const SMALL_CACHE: f64 = 0.05;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.device_ran_out() {
@@ -37,42 +37,21 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
     let (allocated, requested) = (situation.allocated?, situation.requested?);
     let capacity = situation.capacity;
-    let too_much = situation.too_much_alone().unwrap_or(false);
     let fills = match capacity {
-        Some(capacity) => allocated.share_of(capacity) >= FILLS,
-        // A recording without the capacity: the allocator had given out nearly all it held.
-        None => scene.space.is_some() && allocated.share_of(situation.reserved?) >= 0.9,
+        Some(capacity) => fills_device(situation, capacity)?,
+        None => fills_allocator(situation)?,
     };
-    if !(too_much || fills) {
+    if !fills {
         return None;
     }
     let lacking = situation.lacking()?;
-    let headline = match capacity {
-        Some(capacity) => format!(
-            "The work itself is too large: {allocated} is in use and {requested} more was asked for, on {capacity}"
-        ),
-        None => format!(
-            "The work itself is too large: {allocated} is in use and {requested} more was asked for"
-        ),
-    };
-    let cached = situation.cached.unwrap_or_default();
-    let because = match capacity.filter(|_| cached >= lacking) {
-        Some(capacity) => format!(
-            "{lacking} was missing; the {cached} that lay unused in the cache, in pieces, is {:.1} % of \
-             the device.",
-            cached.share_of(capacity) * 100.0
-        ),
-        None => format!("{lacking} was missing; only {cached} lay unused in the cache."),
-    };
+    let on_device = capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
+    let headline = format!(
+        "The work itself is too large: {allocated} is in use and {requested} more was asked for{on_device}"
+    );
     // Without the capacity it may also be that something else holds the rest of the device.
     let strength = if capacity.is_some() { Strength::Explains } else { Strength::Likely };
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
-    if let (None, Some(free), Some(reserved)) = (capacity, situation.free, situation.reserved) {
-        finding.because.push_str(&format!(
-            " PyTorch could have {} of the device; if yours is far larger, something else holds the rest.",
-            reserved.plus(free)
-        ));
-    }
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because(situation, lacking));
     // It gives back what is missing and no more: any waste that is larger comes first.
     finding.gives_back = Some(lacking);
     add_composition(scene, &mut finding);
@@ -80,37 +59,140 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whether this process alone fills the device: what is in use, what was asked for, a cache too small
+/// to matter, and a context.
+fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
+    let cached = situation.cached.unwrap_or_default();
+    let cached = if cached.share_of(capacity) < SMALL_CACHE { cached } else { Bytes::ZERO };
+    let outside = situation.outside_allocator().unwrap_or(CONTEXT_ALLOWANCE).min(CONTEXT_ALLOWANCE);
+    let needed = situation.allocated?.plus(situation.requested?).plus(cached).plus(outside);
+    Some(needed > capacity)
+}
+
+/// The same for a recording, which does not tell the capacity: the allocator had given out nearly all
+/// that it held, and that was not little beside the request.
+fn fills_allocator(situation: &Situation) -> Option<bool> {
+    let (allocated, reserved) = (situation.allocated?, situation.reserved?);
+    let could_have = reserved.plus(situation.free?);
+    let not_little = allocated.0 >= situation.requested?.0 / 4 && could_have >= CONTEXT_ALLOWANCE;
+    Some(not_little && allocated.share_of(reserved) >= 0.9)
+}
+
+fn because(situation: &Situation, lacking: Bytes) -> String {
+    let mut because = match (situation.cached, situation.capacity) {
+        (Some(cached), Some(capacity)) if cached >= lacking => format!(
+            "{lacking} was missing; the {cached} that lay unused in the cache, in pieces, is {:.1} % of \
+             the device.",
+            cached.share_of(capacity) * 100.0
+        ),
+        (Some(cached), _) => format!("{lacking} was missing; {cached} lay unused in the cache."),
+        (None, _) => format!("{lacking} was missing."),
+    };
+    match (situation.capacity, situation.allocated, situation.reserved.zip(situation.free)) {
+        (Some(capacity), Some(allocated), _) if allocated > capacity => because.push_str(
+            " More is in use than the device has: the driver lends host memory, as on Windows.",
+        ),
+        (None, _, Some((reserved, free))) => because.push_str(&format!(
+            " PyTorch could have {} of the device; if yours is far larger, something else holds the rest.",
+            reserved.plus(free)
+        )),
+        _ => {}
+    }
+    because
+}
+
 fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
+    if let Some(incident) = scene.incident.filter(|incident| incident.stack != StackId(0)) {
+        let place = scene.place(incident.stack);
+        let basis = scene.situation.basis.unwrap_or(Basis::Message);
+        finding.evidence.push(Evidence::text("asked for at", place, basis));
+    }
     let Some(space) = scene.space else { return };
     for (category, usage) in space.peak_by_category() {
         let label = format!("{category} at the peak");
         finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
     }
-    for (stack, usage) in space.peak_by_stack().into_iter().take(3) {
-        let label = format!("of {}", scene.place(stack));
-        finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
+    for (place, bytes) in scene.by_place(space.peak_by_stack()).into_iter().take(3) {
+        finding.evidence.push(Evidence::bytes(format!("of {place}"), bytes, Basis::Recorded));
     }
 }
 
+/// What helps depends on what was being made when memory ran out.
 fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
-    let mut remedies = scene.shrink(lacking);
-    let Some(space) = scene.space else { return remedies };
-    let peak = space.peak_by_category();
-    let of = |wanted: Category| {
-        peak.iter().find(|(category, _)| *category == wanted).map(|(_, usage)| usage.bytes)
-    };
-    if let Some(activations) = of(Category::Activations) {
-        let [batch, checkpointing, ..] = &mut remedies[..] else { return remedies };
-        batch.frees = Some(Bytes(activations.0 / 2));
-        batch.what.push_str("; half the batch frees about half of them");
-        checkpointing.frees = Some(Bytes(activations.0 / 2));
+    match scene.incident.map(|incident| incident.category) {
+        Some(Category::Parameters) => for_loading(),
+        Some(Category::OptimizerState) => for_optimizer(scene),
+        _ if scene.is_generating() => for_inference(lacking),
+        _ => for_training(scene, lacking),
     }
-    if let Some(state) = of(Category::OptimizerState) {
-        let what = "keep optimizer state in 8 bits: about three quarters of it are freed";
-        remedies.push(
-            Remedy::line("bitsandbytes.optim.AdamW8bit(model.parameters())", what)
-                .freeing(Bytes(state.0 / 4 * 3)),
-        );
+}
+
+/// It ran out while the model was loaded or moved: the weights themselves do not fit.
+fn for_loading() -> Vec<Remedy> {
+    vec![
+        Remedy::line(
+            "from_pretrained(..., torch_dtype=torch.bfloat16)",
+            "load the weights in half the bytes, if they are fp32 now",
+        ),
+        Remedy::line(
+            "from_pretrained(..., device_map=\"auto\")",
+            "spread them over GPUs and host memory",
+        ),
+        Remedy::advice("or a quantized model (8 or 4 bits a weight)"),
+    ]
+}
+
+/// It ran out while the optimizer made its state.
+fn for_optimizer(scene: &Scene<'_>) -> Vec<Remedy> {
+    let eight_bit = Remedy::line(
+        "bitsandbytes.optim.AdamW8bit(model.parameters())",
+        "optimizer state in 8 bits instead of 32: about three quarters of it are freed",
+    );
+    let state = scene.peak_of(Category::OptimizerState);
+    vec![
+        state.map_or(eight_bit.clone(), |state| eight_bit.freeing(Bytes(state.0 / 4 * 3))),
+        Remedy::advice("train fewer parameters (LoRA), or shard the state over GPUs (ZeRO, FSDP)"),
+    ]
+}
+
+/// It ran out in generation: there is nothing to recompute in backward.
+fn for_inference(lacking: Bytes) -> Vec<Remedy> {
+    vec![
+        Remedy::line(
+            "attn_implementation=\"sdpa\"",
+            "where attention is the large tensor: do not build its matrix",
+        ),
+        Remedy::advice(format!(
+            "fewer sequences at once or a shorter context: {lacking} must go for this request alone"
+        )),
+    ]
+}
+
+fn for_training(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+    let mut batch = Remedy::advice(format!(
+        "lower the batch size or the sequence length: {lacking} must go for this request alone, and \
+         activations shrink in proportion"
+    ));
+    let mut checkpointing = Remedy::line(
+        "model.gradient_checkpointing_enable()",
+        "recompute activations in backward instead of keeping them (Hugging Face models; \
+         torch.utils.checkpoint elsewhere)",
+    );
+    if let Some(activations) = scene.peak_of(Category::Activations) {
+        batch = batch.freeing(Bytes(activations.0 / 2));
+        batch.what.push_str("; half the batch frees about half of them");
+        checkpointing = checkpointing.freeing(Bytes(activations.0 / 2));
+    }
+    let mut remedies = vec![
+        batch,
+        checkpointing,
+        Remedy::line(
+            "with torch.autocast(\"cuda\", dtype=torch.bfloat16):",
+            "activations in half the bytes, where they are fp32 now",
+        ),
+    ];
+    if scene.peak_of(Category::OptimizerState).is_some() {
+        remedies.extend(for_optimizer(scene).into_iter().take(1));
     }
     remedies
 }

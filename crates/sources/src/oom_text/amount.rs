@@ -6,7 +6,7 @@ use regex::Regex;
 use whyoom_trace::Bytes;
 
 /// A regular expression for an amount with its unit, to be put into larger ones. It captures twice.
-pub(super) const AMOUNT: &str = r"([\d.,]+)\s*(bytes|[KMGT]iB|[KMGT]B|kB|[KMGT]|B)";
+pub(super) const AMOUNT: &str = r"(\d[\d.,]*)\s*(bytes|[KMGT]iB|[KMGT]B|kB|[KMGT]|B)";
 
 /// PyTorch prints −1 like this; it stands for "unset".
 const UNSET_GIB: f64 = 17_179_869_184.0;

@@ -5,16 +5,19 @@ mod amount;
 mod formats;
 mod message;
 mod settings;
+mod traceback;
 mod window;
 
 use std::{
     collections::{HashMap, HashSet},
+    hash::BuildHasher as _,
     io::{ErrorKind, Read},
     sync::LazyLock,
 };
 
 use aho_corasick::AhoCorasick;
 use amount::regex;
+use foldhash::fast::RandomState;
 use formats::FORMATS;
 use message::Message;
 use regex::Regex;
@@ -22,10 +25,12 @@ use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Sympto
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
 const CHUNK: usize = 1 << 20;
-/// Distinct messages beyond this are counted, not emitted.
+/// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
+/// what comes behind them is counted and passed over.
 const MAX_MESSAGES: usize = 4096;
+const MAX_LOOKS: usize = 50_000;
 /// How much of a message is kept as its text.
-const KEPT_TEXT: usize = 400;
+const KEPT_TEXT: usize = 700;
 /// How much of the line before it: an exception's class, the name of a device's kind.
 const KEPT_PREFIX: usize = 60;
 
@@ -36,10 +41,12 @@ pub struct TextSummary {
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Messages understood, repetitions included.
+    /// Messages understood, those that only repeat another included.
     pub messages: u64,
     /// The formats of the messages, in order of first sight.
     pub formats: Vec<&'static str>,
+    /// Places that looked like a message and were passed over, because there were too many.
+    pub passed_over: u64,
 }
 
 /// Finds every message in a text.
@@ -60,12 +67,21 @@ pub fn scan<R: Read>(
         sink,
         processes: HashMap::new(),
         seen: HashSet::new(),
+        looked_at: HashSet::default(),
+        hasher: RandomState::default(),
         summary: TextSummary::default(),
     };
+    let mut utf16 = None;
     let mut buffer = Vec::with_capacity(CHUNK + LOOK_AHEAD + LOOK_BEHIND);
     let mut searched = 0;
     loop {
         let at_end = !fill(&mut reader, &mut buffer)?;
+        // Windows' shell writes two bytes a character; of ASCII the second is zero.
+        if *utf16.get_or_insert_with(|| {
+            buffer.starts_with(b"\xff\xfe") || buffer.starts_with(b"\xfe\xff")
+        }) {
+            buffer.retain(|byte| *byte != 0);
+        }
         let search_to = if at_end { buffer.len() } else { buffer.len().saturating_sub(LOOK_AHEAD) };
         scanner.search(&buffer, searched, search_to);
         if at_end {
@@ -109,7 +125,10 @@ struct Scanner<'a> {
     tables: &'a mut Tables,
     sink: &'a mut dyn EventSink,
     processes: HashMap<Option<u32>, ProcessId>,
-    seen: HashSet<(ProcessId, Message)>,
+    seen: HashSet<(Option<u32>, Message)>,
+    /// Hashes of the lines that were looked at.
+    looked_at: HashSet<u64, RandomState>,
+    hasher: RandomState,
     summary: TextSummary,
 }
 
@@ -133,65 +152,74 @@ impl Scanner<'_> {
         self.summary.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
     }
 
-    fn look(&mut self, window: &Window) {
+    fn look(&mut self, window: &Window<'_>) {
+        // A program that retries prints the same line a million times.
+        let line = self.hasher.hash_one(window.identity());
+        if self.looked_at.len() >= MAX_LOOKS || self.seen.len() >= MAX_MESSAGES {
+            self.summary.passed_over += 1;
+            return;
+        }
+        if !self.looked_at.insert(line) {
+            return;
+        }
         if let Some((name, value)) = settings::setting(window) {
-            let process = self.process(window);
+            let process = self.process(rank_of(window));
             let (name, value) = (self.tables.string(&name), self.tables.string(&value));
-            self.emit(process, None, Action::Setting { name, value });
+            self.emit(
+                process,
+                Event { action: Action::Setting { name, value }, ..Event::default() },
+            );
+            return;
+        }
+        if window.is_source_line() {
             return;
         }
         let starts_here = |format: &&formats::Format| {
-            format.anchors.iter().any(|anchor| window.text.starts_with(anchor))
+            format.anchors.iter().any(|anchor| window.line().starts_with(anchor))
         };
         let understood =
             FORMATS.iter().filter(starts_here).find_map(|format| (format.parse)(window));
-        if let Some(message) = understood.filter(|_| !window.is_source_line()) {
-            self.message(message, window);
+        if let Some(message) = understood {
+            self.message(&message, window);
         }
     }
 
-    fn message(&mut self, message: Message, window: &Window) {
+    fn message(&mut self, message: &Message, window: &Window<'_>) {
         self.summary.messages += 1;
         if !self.summary.formats.contains(&message.format) {
             self.summary.formats.push(message.format);
         }
-        let of_host = matches!(
-            message.symptom,
-            Symptom::HostKilled
-                | Symptom::HostOutOfMemory
-                | Symptom::Killed
-                | Symptom::PinnedOutOfMemory
-        );
-        let device = if of_host { Some(DeviceId::HOST) } else { message.device };
-        // The same failure is often printed two or three times: as it happens, as it is handled.
-        let process = self.process(window);
-        let repeated = self.seen.contains(&(process, message.clone()));
-        if repeated || self.seen.len() >= MAX_MESSAGES {
+        // The same failure is often printed two or three times: as it happens, as it is handled. A
+        // line that names no rank may be the wrapped rest of one that does.
+        let rank = rank_of(window);
+        let seen = |rank| self.seen.contains(&(rank, message.clone()));
+        let repeated =
+            seen(rank) || (rank.is_none() && self.processes.keys().any(|&rank| seen(rank)));
+        if repeated {
             return;
         }
-        for &(counter, bytes) in &message.counters {
-            self.emit(process, device, Action::Sample { counter, bytes });
-        }
-        for &(pid, bytes) in &message.holders {
-            self.emit(process, device, Action::Holder { pid, bytes });
-        }
+        self.seen.insert((rank, message.clone()));
+        let process = self.process(rank);
+        let stack = traceback::stack(window, self.tables);
+        let origin = Origin { device: device_of(message), ..Origin::default() };
         let text = self.tables.string(&kept_text(window));
         let (symptom, software) = (message.symptom, message.software);
-        self.emit(process, device, Action::Symptom { symptom, software, text });
-        self.seen.insert((process, message));
+        let samples = message.counters.iter();
+        let samples = samples.map(|&(counter, bytes)| Action::Sample { counter, bytes });
+        let holders = message.holders.iter().map(|&(pid, bytes)| Action::Holder { pid, bytes });
+        let symptom = Action::Symptom { symptom, software, text };
+        for action in samples.chain(holders).chain([symptom]) {
+            self.emit(process, Event { origin, stack, action, ..Event::default() });
+        }
     }
 
-    fn emit(&mut self, process: ProcessId, device: Option<DeviceId>, action: Action) {
-        let origin = Origin { process, device: device.unwrap_or_default(), ..Origin::default() };
-        self.sink.event(&Event { origin, action, ..Event::default() }, self.tables);
+    fn emit(&mut self, process: ProcessId, event: Event) {
+        let origin = Origin { process, ..event.origin };
+        self.sink.event(&Event { origin, ..event }, self.tables);
     }
 
-    /// The process that wrote the line: the rank that its prefix names, or the text's only one.
-    fn process(&mut self, window: &Window) -> ProcessId {
-        let groups = RANK.captures(&window.prefix);
-        let rank = groups.and_then(|found| {
-            found.iter().skip(1).flatten().next().and_then(|digits| digits.as_str().parse().ok())
-        });
+    /// The process of a rank, or the text's only one.
+    fn process(&mut self, rank: Option<u32>) -> ProcessId {
         let (tables, source) = (&mut *self.tables, self.source);
         *self.processes.entry(rank).or_insert_with(|| match rank {
             Some(rank) => tables.process(format!("{source}, rank {rank}")),
@@ -200,11 +228,32 @@ impl Scanner<'_> {
     }
 }
 
+/// The rank that the line's prefix names.
+fn rank_of(window: &Window<'_>) -> Option<u32> {
+    let found = RANK.captures(window.prefix())?;
+    found.iter().skip(1).flatten().next()?.as_str().parse().ok()
+}
+
+/// Where the message says that memory ran out.
+fn device_of(message: &Message) -> DeviceId {
+    match message.symptom {
+        Symptom::HostKilled
+        | Symptom::HostOutOfMemory
+        | Symptom::Killed
+        | Symptom::PinnedOutOfMemory => DeviceId::HOST,
+        _ => message.device.unwrap_or(DeviceId::UNKNOWN),
+    }
+}
+
 /// The message's own line with the words before it, for people to recognise it by.
-fn kept_text(window: &Window) -> String {
-    let words_before = window.prefix.chars().rev().take(KEPT_PREFIX).collect::<Vec<_>>();
-    let before: String = words_before.into_iter().rev().collect();
-    let line = format!("{before}{}", window.line);
+fn kept_text(window: &Window<'_>) -> String {
+    let prefix = window.prefix();
+    let before = prefix.char_indices().rev().nth(KEPT_PREFIX).map_or(prefix, |(cut, _)| {
+        // From a whole word on.
+        let tail = &prefix[cut..];
+        tail.find(' ').map_or(tail, |blank| &tail[blank..])
+    });
+    let line = format!("{before}{}", window.line());
     let mut text: String = line.trim().chars().take(KEPT_TEXT).collect();
     if text.len() < line.trim().len() {
         text.push('…');

@@ -16,16 +16,24 @@ pub(super) const ANCHORS: &[&str] = &[
 ];
 
 static ASSIGNMENT: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"^(\w+)["']?\]?\s*[=:]\s*["']?([\w:,.\[\]-]+)"#));
+    LazyLock::new(|| regex(r#"^(\w+)["']?\]?\s*[=:]\s*["']?([\w:,.\[\]>-]+)"#));
+/// What stands before a variable that is being set: a shell's or a Dockerfile's words, Python's
+/// environment, a key of JSON, the marks of a trace or a prompt. Anything else may be advice.
+static SETS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^(?:[+$>#]+\s*)?(?:(?:export|set|env|ENV|declare -x|-e|--env)\s+|.*environ\[["']|["'])?$"#,
+    )
+});
 
-/// A variable and its value, where the log shows one being set: not where a message advises it.
-pub(super) fn setting(window: &Window) -> Option<(String, String)> {
-    let advice = ["try setting", "setting ", "try ", "Try setting", "set "];
-    let before = window.prefix.trim_end();
-    if advice.iter().any(|words| before.ends_with(words.trim_end())) {
+/// A variable and its value, where the log shows one being set.
+pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {
+    let prefix = window.prefix().trim_start();
+    // Advice that is wrapped goes on in a line that starts with the variable.
+    let goes_on = prefix.is_empty() && window.before().trim_end().ends_with("setting");
+    if goes_on || !SETS.is_match(prefix) {
         return None;
     }
-    let found = ASSIGNMENT.captures(&window.line).filter(|found| ANCHORS.contains(&&found[1]))?;
+    let found = ASSIGNMENT.captures(window.line()).filter(|found| ANCHORS.contains(&&found[1]))?;
     let value = found[2].trim_end_matches(['.', ',']);
     Some((found[1].to_owned(), value.to_owned()))
 }

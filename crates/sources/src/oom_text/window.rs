@@ -1,47 +1,101 @@
 //! The text around a place where a message may start.
 
-/// How far a message may reach. PyTorch's longest, with a dozen processes, has 1,500 bytes.
-pub(super) const LOOK_AHEAD: usize = 4096;
-/// How far back the line that a message stands in is looked for.
-pub(super) const LOOK_BEHIND: usize = 1024;
+use std::cell::OnceCell;
 
-/// The text around a place where a message may start.
-pub(super) struct Window {
-    /// The lines before, as far as they are kept.
-    pub(super) before: String,
-    /// The line up to where the message starts.
-    pub(super) prefix: String,
-    /// From where the message starts, lines joined by blanks.
-    pub(super) text: String,
-    /// The same, lines joined by nothing: terminals wrap inside words and numbers.
-    pub(super) unwrapped: String,
-    /// From where the message starts to the end of its line.
-    pub(super) line: String,
+/// How far a message may reach. PyTorch's longest, with a dozen processes, has 1,500 bytes.
+pub(super) const LOOK_AHEAD: usize = 3072;
+/// How far back the traceback that led to a message is looked for.
+pub(super) const LOOK_BEHIND: usize = 8192;
+
+/// A line of this length holds its message to the end.
+const WHOLE_MESSAGE: usize = 300;
+
+/// The text around a place where a message may start. Nothing is worked out before it is asked for:
+/// most places turn out to be nothing after a look at their line.
+pub(super) struct Window<'a> {
+    behind: &'a [u8],
+    ahead: &'a [u8],
+    prefix: OnceCell<String>,
+    line: OnceCell<String>,
+    before: OnceCell<String>,
+    text: OnceCell<String>,
 }
 
-impl Window {
+impl<'a> Window<'a> {
     /// The window around `at` in `bytes`.
-    pub(super) fn around(bytes: &[u8], at: usize) -> Self {
-        let from = at.saturating_sub(LOOK_BEHIND);
-        let to = (at + LOOK_AHEAD).min(bytes.len());
-        let behind = clean(&bytes[from..at]);
-        let ahead = clean(&bytes[at..to]);
-        let line_start = behind.rfind('\n').map_or(0, |newline| newline + 1);
-        let (before, prefix) = behind.split_at(line_start);
-        let line = ahead.lines().next().unwrap_or_default().to_owned();
-        Self {
-            text: join(&ahead, prefix, " "),
-            unwrapped: join(&ahead, prefix, ""),
-            before: before.to_owned(),
-            prefix: prefix.to_owned(),
-            line,
-        }
+    pub(super) fn around(bytes: &'a [u8], at: usize) -> Self {
+        let behind = &bytes[at.saturating_sub(LOOK_BEHIND)..at];
+        let ahead = &bytes[at..(at + LOOK_AHEAD).min(bytes.len())];
+        let (prefix, line) = (OnceCell::new(), OnceCell::new());
+        Self { behind, ahead, prefix, line, before: OnceCell::new(), text: OnceCell::new() }
+    }
+
+    fn line_start(&self) -> usize {
+        memchr::memrchr(b'\n', self.behind).map_or(0, |newline| newline + 1)
+    }
+
+    /// The line up to where the message starts.
+    pub(super) fn prefix(&self) -> &str {
+        self.prefix.get_or_init(|| clean(&self.behind[self.line_start()..]))
+    }
+
+    /// From where the message starts to the end of its line.
+    pub(super) fn line(&self) -> &str {
+        self.line.get_or_init(|| {
+            let end = memchr::memchr(b'\n', self.ahead).unwrap_or(self.ahead.len());
+            clean(&self.ahead[..end]).lines().next().unwrap_or_default().to_owned()
+        })
+    }
+
+    /// The bytes that tell this place from others: its line, and for a short one, which may be the
+    /// first of several, what follows.
+    pub(super) fn identity(&self) -> (&'a [u8], &'a [u8]) {
+        let end = memchr::memchr(b'\n', self.ahead).unwrap_or(self.ahead.len());
+        let end = if end < WHOLE_MESSAGE { WHOLE_MESSAGE.min(self.ahead.len()) } else { end };
+        (&self.behind[self.line_start()..], &self.ahead[..end])
+    }
+
+    /// The lines before, as far as they are in view.
+    pub(super) fn before(&self) -> &str {
+        self.before.get_or_init(|| clean(&self.behind[..self.line_start()]))
+    }
+
+    /// From where the message starts, lines joined by blanks.
+    pub(super) fn text(&self) -> &str {
+        self.text.get_or_init(|| self.unmarked(&clean(self.ahead)).join(" "))
+    }
+
+    /// Everything without white space, and where in it the message starts: terminals and people wrap
+    /// messages anywhere, inside words and numbers too.
+    pub(super) fn squeezed(&self) -> (String, usize) {
+        let squeeze = |text: &str| -> String {
+            let lines = self.unmarked(text);
+            lines.iter().flat_map(|line| line.chars()).filter(|c| !c.is_whitespace()).collect()
+        };
+        let near = &self.behind[self.behind.len().saturating_sub(LOOK_AHEAD)..];
+        let mut all = squeeze(&clean(near));
+        let start = all.len();
+        all.push_str(&squeeze(&clean(self.ahead)));
+        (all, start)
     }
 
     /// Whether the message stands in a line of source code, as tracebacks quote them.
     pub(super) fn is_source_line(&self) -> bool {
-        let code = self.prefix.trim_start();
-        code.contains("raise ") || code.ends_with("f\"") || code.ends_with("f'")
+        let code = self.prefix().trim_start();
+        let quoted = |quote: char| code.ends_with(quote) && self.line().contains(quote);
+        code.contains("raise ")
+            || code.ends_with("f\"")
+            || code.ends_with("f'")
+            || (code.starts_with("if ") && (quoted('"') || quoted('\'')))
+    }
+
+    /// Lines without the mark that a launcher puts before each.
+    fn unmarked<'t>(&self, text: &'t str) -> Vec<&'t str> {
+        let marker = line_marker(self.prefix());
+        let lines = text.lines().map(|line| {
+            if marker.is_empty() { line } else { line.strip_prefix(marker).unwrap_or(line) }
+        });
+        lines.map(str::trim).collect()
     }
 }
 
@@ -60,27 +114,17 @@ fn clean(bytes: &[u8]) -> String {
             cleaned.push('\n');
             rest = behind;
         } else {
-            let skipped = rest.chars().next().map_or(1, char::len_utf8);
-            cleaned.extend(rest[..skipped].chars().filter(|c| *c == '\\'));
-            rest = &rest[skipped..];
+            // A backslash stays: it may be a path's.
+            cleaned.extend(rest.chars().next().filter(|c| *c == '\\'));
+            rest = &rest[1..];
         }
     }
     cleaned.push_str(rest);
     cleaned
 }
 
-/// Joins lines, without the prefix that a launcher puts before each.
-fn join(text: &str, prefix: &str, with: &str) -> String {
-    let marker = line_marker(prefix);
-    let lines = text.lines().map(|line| {
-        let line = if marker.is_empty() { line } else { line.strip_prefix(marker).unwrap_or(line) };
-        if with.is_empty() { line.trim_end() } else { line.trim() }
-    });
-    lines.collect::<Vec<_>>().join(with)
-}
-
 /// The part of a prefix that stands before every line: `[rank3]: `, `(EngineCore pid=7) `.
-fn line_marker(prefix: &str) -> &str {
+pub(super) fn line_marker(prefix: &str) -> &str {
     let ends = [("[", "]: "), ("(", ") ")];
     for (opening, closing) in ends {
         if prefix.starts_with(opening)
@@ -96,28 +140,34 @@ fn line_marker(prefix: &str) -> &str {
 mod tests {
     use super::*;
 
-    #[test]
-    fn markers_colours_and_escapes_are_taken_off() {
-        let log = b"x\n[rank1]: \x1b[31mError\x1b[0m: CUDA out of memory. Tried to\n[rank1]: allocate\\n2 GiB\nmore";
-        let at = log.windows(4).position(|w| w == b"CUDA").unwrap();
-        let window = Window::around(log, at);
-        assert_eq!(window.before, "x\n");
-        assert_eq!(window.prefix, "[rank1]: Error: ");
-        assert_eq!(window.text, "CUDA out of memory. Tried to allocate 2 GiB more");
-        assert_eq!(window.line, "CUDA out of memory. Tried to");
+    fn window<'a>(log: &'a [u8], at: &str) -> Window<'a> {
+        let at = at.as_bytes();
+        let position = log.windows(at.len()).position(|w| w == at).unwrap();
+        Window::around(log, position)
     }
 
     #[test]
-    fn lines_wrapped_inside_a_number_are_mended() {
-        let window = Window::around(b"memory 4\n0.30 GiB", 0);
-        assert_eq!(window.unwrapped, "memory 40.30 GiB");
+    fn markers_colours_and_escapes_are_taken_off() {
+        let log = b"x\n[rank1]: \x1b[31mError\x1b[0m: CUDA out of memory. Tried to\n[rank1]: allocate\\n2 GiB\nmore";
+        let window = window(log, "CUDA");
+        assert_eq!(window.before(), "x\n");
+        assert_eq!(window.prefix(), "[rank1]: Error: ");
+        assert_eq!(window.text(), "CUDA out of memory. Tried to allocate 2 GiB more");
+        assert_eq!(window.line(), "CUDA out of memory. Tried to");
+    }
+
+    #[test]
+    fn white_space_may_stand_anywhere() {
+        let (squeezed, start) = window(b"ab \n c memory 4\n0.30 GiB", "memory").squeezed();
+        assert_eq!((&squeezed[..start], &squeezed[start..]), ("abc", "memory40.30GiB"));
     }
 
     #[test]
     fn quoted_source_is_known() {
-        let log = b"    raise ValueError(\"No available memory for the cache blocks. \"";
-        let at = log.windows(2).position(|w| w == b"No").unwrap();
-        assert!(Window::around(log, at).is_source_line());
-        assert!(!Window::around(b"\"error\": \"CUDA out of memory", 10).is_source_line());
+        let raised = b"    raise ValueError(\"No available memory for the cache blocks. \"";
+        assert!(window(raised, "No").is_source_line());
+        let tested = b"    if \"CUDA out of memory\" in str(error):";
+        assert!(window(tested, "CUDA").is_source_line());
+        assert!(!window(b"\"error\": \"CUDA out of memory\"", "CUDA").is_source_line());
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// No string of a snapshot (a frame's name, a setting) is longer than this.
-const MAX_TEXT: u64 = 16 << 20;
+const MAX_TEXT: u64 = 1 << 20;
 /// What a document may take beside [`MEMORY_PER_INPUT_BYTE`]: room for small files.
 const MEMORY_BASE: u64 = 64 << 20;
 /// Real snapshots take 2 to 3 bytes of memory for each byte of file.
@@ -293,6 +293,7 @@ impl<R: Read> Machine<R> {
 
     /// Makes a container of everything on the stack from `start` on.
     fn push_container(&mut self, shape: Shape, start: usize) -> Result<(), PickleError> {
+        self.check_pairs(shape, start)?;
         let container = self.document.container(shape, &self.stack[start..]);
         self.stack.truncate(start);
         let container = container.ok_or_else(|| self.too_many())?;
@@ -315,12 +316,18 @@ impl<R: Read> Machine<R> {
         let Some(target) = target.filter(|&id| self.document.shape(id) == shape) else {
             return Err(self.malformed("items are added to something that cannot hold them"));
         };
-        if shape == Shape::Dict && !(self.stack.len() - start).is_multiple_of(2) {
-            return Err(self.malformed("a key has no value"));
-        }
+        self.check_pairs(shape, start)?;
         let added = self.document.extend(target, &self.stack[start..]);
         self.stack.truncate(start);
         added.ok_or_else(|| self.too_many())
+    }
+
+    /// Every key of a dict needs its value.
+    fn check_pairs(&self, shape: Shape, start: usize) -> Result<(), PickleError> {
+        if shape == Shape::Dict && !(self.stack.len() - start).is_multiple_of(2) {
+            return Err(self.malformed("a key has no value"));
+        }
+        Ok(())
     }
 
     fn check_length(&self, length: u64) -> Result<(), PickleError> {

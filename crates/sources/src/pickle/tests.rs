@@ -94,7 +94,7 @@ fn claimed_lengths_are_not_believed() {
         assert!(message.contains("byte "), "{message}");
     }
     // Within the limit of one string, but longer than the file.
-    assert!(refusal(b"X\0\0\x10\0x.").contains("cut short"));
+    assert!(refusal(b"X\0\0\x08\0x.").contains("cut short"));
 }
 
 #[test]
@@ -103,6 +103,7 @@ fn what_contradicts_itself_is_refused() {
         b".",
         b"e.",
         b"(e.",
+        b"(Nd.",
         b"]K\x01s.",
         b"}K\x01a.",
         b"}(K\x01u.",

@@ -1,12 +1,15 @@
 //! What a snapshot says, as plain records.
 
-use whyoom_trace::{Address, Bytes, DeviceId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
+use whyoom_trace::{
+    Address, Bytes, DeviceId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId, StringId,
+};
 
 /// Everything that a snapshot says.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) segments: Vec<Segment>,
     pub(super) traces: Vec<(DeviceId, Vec<Entry>)>,
+    /// Names and values; those that are longer than any setting is are left out.
     pub(super) settings: Vec<(String, String)>,
     pub(super) annotations: Vec<Annotation>,
 }
@@ -80,5 +83,5 @@ pub(super) enum EntryAction {
 pub(super) struct Annotation {
     pub(super) device: DeviceId,
     pub(super) time_us: u64,
-    pub(super) name: String,
+    pub(super) name: StringId,
 }

@@ -1,17 +1,20 @@
 //! From [`Content`] to events: settings, the state at the start, then the history in time.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
 
 use whyoom_trace::{
-    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MarkKind, Origin, PoolId,
-    ProcessId, SegmentGrowth, SizeClass, StackId, Tables, Time,
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MarkKind, Origin, ProcessId,
+    SegmentGrowth, StackId, Tables, Time,
 };
 
 use super::{
     SnapshotSummary,
-    content::{Annotation, Content, Entry, EntryAction},
+    content::{Annotation, Content, Entry, EntryAction, Segment},
     layout::{Extent, Layout},
-    rules::{Rules, class_of_mapping, class_of_segment},
+    rules::{Rules, class_of_segment},
     start::Start,
 };
 
@@ -22,37 +25,33 @@ pub(super) fn emit(
     sink: &mut dyn EventSink,
 ) -> SnapshotSummary {
     let mut summary = SnapshotSummary::default();
-    let pools = content.segments.iter().filter(|segment| segment.pool != PoolId(0));
-    let pools = pools.map(|segment| (segment.address, segment.pool)).collect();
-    let mut emitter = Emitter { tables, sink, process, pools };
+    let mut emitter = Emitter { tables, sink, process };
     emitter.settings(&content.settings);
 
     let rules = Rules::of(&content.settings);
-    let mut devices: Vec<Device<'_>> = devices_of(content)
-        .into_iter()
-        .map(|(device, trace)| {
-            let start = Start::of(device, &content.segments, trace);
-            summary.contradictions += start.contradictions;
-            let time = trace.first().map_or(0, |entry| entry.time_us);
-            let mut layout = Layout::new(rules.clone());
-            emitter.start(device, time, &start, &mut layout);
-            Device { device, trace, layout }
-        })
-        .collect();
-
-    summary.entries = devices.iter().map(|device| device.trace.len() as u64).sum();
+    let mut devices: Vec<Device<'_>> = Vec::new();
+    for (device, (segments, trace)) in by_device(content) {
+        let start = Start::of(&segments, trace);
+        summary.contradictions += start.contradictions;
+        summary.entries += trace.len() as u64;
+        let time = trace.first().map_or(0, |entry| entry.time_us);
+        let mut layout = Layout::new(device, rules.clone());
+        emitter.start(device, time, &start, &mut layout);
+        let known = segments.iter().map(|segment| (segment.address, *segment)).collect();
+        devices.push(Device { device, trace, layout, known });
+    }
     emitter.history(&mut devices, &content.annotations);
     summary
 }
 
-/// Every device that the file speaks of, with its trace.
-fn devices_of(content: &Content) -> Vec<(DeviceId, &[Entry])> {
-    let mut devices: Vec<(DeviceId, &[Entry])> =
-        content.traces.iter().map(|(device, trace)| (*device, &trace[..])).collect();
+/// Every device that the file speaks of, with its segments and its trace.
+fn by_device(content: &Content) -> BTreeMap<DeviceId, (Vec<&Segment>, &[Entry])> {
+    let mut devices = BTreeMap::<DeviceId, (Vec<&Segment>, &[Entry])>::new();
     for segment in &content.segments {
-        if devices.iter().all(|(device, _)| *device != segment.device) {
-            devices.push((segment.device, &[]));
-        }
+        devices.entry(segment.device).or_default().0.push(segment);
+    }
+    for (device, trace) in &content.traces {
+        devices.entry(*device).or_default().1 = trace;
     }
     devices
 }
@@ -62,14 +61,22 @@ struct Device<'a> {
     /// What is left of its trace.
     trace: &'a [Entry],
     layout: Layout,
+    /// The segments at the end, by address: they know more of themselves than older traces do.
+    known: BTreeMap<Address, &'a Segment>,
+}
+
+impl Device<'_> {
+    /// The segment at the end that lies around an address.
+    fn known_at(&self, address: Address) -> Option<&Segment> {
+        let (_, segment) = self.known.range(..=address).next_back()?;
+        (address < segment.end()).then_some(*segment)
+    }
 }
 
 struct Emitter<'a> {
     tables: &'a mut Tables,
     sink: &'a mut dyn EventSink,
     process: ProcessId,
-    /// The private pools of the segments in the snapshot: older traces do not name them.
-    pools: BTreeMap<Address, PoolId>,
 }
 
 impl Emitter<'_> {
@@ -134,68 +141,65 @@ impl Emitter<'_> {
         let mut annotations: Vec<&Annotation> = annotations.iter().collect();
         annotations.sort_by_key(|annotation| annotation.time_us);
         let mut annotations = annotations.into_iter().peekable();
-        let earliest = |devices: &[Device<'_>]| {
-            let times = devices.iter().enumerate();
-            times
-                .filter_map(|(index, device)| Some((device.trace.first()?.time_us, index)))
-                .min()
-                .map(|(_, index)| index)
+        let next = |device: &Device<'_>, index: usize| {
+            device.trace.first().map(|entry| Reverse((entry.time_us, index)))
         };
-        while let Some(index) = earliest(devices) {
-            let device = &mut devices[index];
-            let Some((entry, rest)) = device.trace.split_first() else { return };
-            while let Some(annotation) = annotations.next_if(|a| a.time_us <= entry.time_us) {
+        let mut order: BinaryHeap<_> =
+            devices.iter().enumerate().filter_map(|(index, device)| next(device, index)).collect();
+        while let Some(Reverse((time_us, index))) = order.pop() {
+            while let Some(annotation) = annotations.next_if(|a| a.time_us <= time_us) {
                 self.annotation(annotation);
             }
-            self.entry(device.device, entry, &mut device.layout);
-            device.trace = rest;
+            let device = &mut devices[index];
+            if let Some((entry, rest)) = device.trace.split_first() {
+                self.entry(device, entry);
+                device.trace = rest;
+            }
+            order.extend(next(device, index));
         }
         annotations.for_each(|annotation| self.annotation(annotation));
     }
 
     fn annotation(&mut self, annotation: &Annotation) {
-        let name = self.tables.string(&annotation.name);
         let origin = self.origin(annotation.device);
-        let action = Action::Mark { kind: MarkKind::Phase, name };
+        let action = Action::Mark { kind: MarkKind::Phase, name: annotation.name };
         self.event(annotation.time_us, origin, StackId(0), action);
     }
 
-    fn entry(&mut self, device: DeviceId, entry: &Entry, layout: &mut Layout) {
+    fn entry(&mut self, device: &mut Device<'_>, entry: &Entry) {
         let address = entry.address;
-        let mut origin = Origin { stream: entry.stream, pool: entry.pool, ..self.origin(device) };
+        let mut origin =
+            Origin { stream: entry.stream, pool: entry.pool, ..self.origin(device.device) };
         let action = match entry.action {
             EntryAction::Alloc => {
                 // Older traces do not name the pool; the segment does.
-                if let Some(segment) = layout.segment_at(address) {
+                if let Some(segment) = device.layout.segment_at(address) {
                     origin.pool = segment.pool;
                 }
-                let size = layout.place(address, entry.size);
+                let size = device.layout.place(address, entry.size);
                 Action::BlockAlloc { address, requested: entry.size, size }
             }
             EntryAction::FreeRequested => Action::BlockFreeRequested { address },
             EntryAction::FreeCompleted => {
-                layout.remove(address);
+                device.layout.remove(address);
                 Action::BlockFree { address }
             }
             EntryAction::SegmentAlloc => {
-                let (class, growth) = (class_of_segment(entry.size), SegmentGrowth::Fixed);
-                if let Some(&pool) = self.pools.get(&address) {
-                    origin.pool = pool;
-                }
-                layout.add_segment(address, extent(entry, class, growth, origin.pool));
+                let extent = extent(device, entry, SegmentGrowth::Fixed);
+                origin.pool = extent.pool;
+                device.layout.add_segment(address, extent);
+                let (class, growth) = (extent.class, extent.growth);
                 Action::SegmentAlloc { address, size: entry.size, class, growth }
             }
             EntryAction::SegmentFree => {
-                layout.remove_segment(address);
+                device.layout.remove_segment(address);
                 Action::SegmentFree { address }
             }
             EntryAction::SegmentMap => {
-                let class = class_of_mapping(entry.size);
-                layout.add_segment(
-                    address,
-                    extent(entry, class, SegmentGrowth::Expandable, origin.pool),
-                );
-                Action::SegmentMap { address, size: entry.size, class }
+                let extent = extent(device, entry, SegmentGrowth::Expandable);
+                origin.pool = extent.pool;
+                device.layout.add_segment(address, extent);
+                Action::SegmentMap { address, size: entry.size, class: extent.class }
             }
             EntryAction::SegmentUnmap => Action::SegmentUnmap { address, size: entry.size },
             EntryAction::Snapshot => {
@@ -203,7 +207,7 @@ impl Emitter<'_> {
                 Action::Mark { kind: MarkKind::Phase, name }
             }
             EntryAction::Oom => {
-                self.device_free(device, entry);
+                self.device_free(device.device, entry);
                 Action::OutOfMemory { requested: entry.size }
             }
         };
@@ -218,6 +222,10 @@ impl Emitter<'_> {
     }
 }
 
-fn extent(entry: &Entry, class: SizeClass, growth: SegmentGrowth, pool: PoolId) -> Extent {
+/// What is known of a segment that the trace makes: from itself, else from the one at the end.
+fn extent(device: &Device<'_>, entry: &Entry, growth: SegmentGrowth) -> Extent {
+    let known = device.known_at(entry.address).filter(|segment| segment.growth == growth);
+    let class = known.map_or_else(|| class_of_segment(entry.size), |segment| segment.class);
+    let pool = known.map_or(entry.pool, |segment| segment.pool);
     Extent { end: entry.address.offset(entry.size), class, growth, pool }
 }

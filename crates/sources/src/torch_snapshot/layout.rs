@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass};
+use whyoom_trace::{Address, Bytes, DeviceId, PoolId, SegmentGrowth, SizeClass};
 
 use super::rules::Rules;
 
@@ -21,6 +21,7 @@ pub(super) struct Extent {
 
 #[derive(Debug)]
 pub(super) struct Layout {
+    device: DeviceId,
     rules: Rules,
     segments: BTreeMap<Address, Extent>,
     /// The blocks of fixed, large segments: in all others nothing is left unsplit.
@@ -28,8 +29,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, segments: BTreeMap::new(), large_blocks: BTreeMap::new() }
+    pub(super) fn new(device: DeviceId, rules: Rules) -> Self {
+        Self { device, rules, segments: BTreeMap::new(), large_blocks: BTreeMap::new() }
     }
 
     pub(super) fn add_segment(&mut self, address: Address, extent: Extent) {
@@ -49,6 +50,10 @@ impl Layout {
     /// Places a block and says what it costs.
     pub(super) fn place(&mut self, address: Address, requested: Bytes) -> Bytes {
         let rounded = self.rules.round(requested);
+        // The host's allocator gives every block a piece of its own.
+        if self.device == DeviceId::HOST {
+            return self.segment_at(address).map_or(rounded, |own| own.end.since(address));
+        }
         let Some(extent) = self.segment_at(address).filter(is_large_and_fixed) else {
             return rounded;
         };
@@ -87,7 +92,7 @@ mod tests {
 
     /// A layout with one large segment of that many MiB at address 0.
     fn layout(mebibytes: u64) -> Layout {
-        let mut layout = Layout::new(Rules::default());
+        let mut layout = Layout::new(DeviceId(0), Rules::default());
         let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
         let end = Address(mebibytes << 20);
         layout.add_segment(Address(0), Extent { end, class, growth, pool: PoolId(0) });

@@ -2,7 +2,8 @@
 //! snapshots lack several. A value of the wrong kind is an error: then it is not a snapshot.
 
 use whyoom_trace::{
-    Address, Bytes, DeviceId, FrameId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId, Tables,
+    Address, Bytes, DeviceId, Frame, FrameId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId,
+    StringId, Tables,
 };
 
 use super::{
@@ -10,12 +11,14 @@ use super::{
     error::SnapshotError,
     keys::{Key, Keys},
 };
-use crate::pickle::{ContainerId, Document, Node, Value};
+use crate::pickle::{ContainerId, Document, Node, TextId, Value};
 
 type Result<T> = std::result::Result<T, SnapshotError>;
 
 /// Far more than any machine has; a hostile file may claim any number of empty traces.
 const MAX_DEVICES: usize = 1024;
+/// Names and values of settings are shorter than this.
+const MAX_SETTING: usize = 1024;
 /// Python cuts its own tracebacks at 1,000 frames.
 const MAX_FRAMES: usize = 4096;
 
@@ -25,9 +28,11 @@ pub(super) fn read(document: &Document, tables: &mut Tables, input_bytes: u64) -
         document,
         keys,
         tables,
-        interned: Vec::new(),
         frames: Vec::new(),
-        visits_left: input_bytes.max(1),
+        stacks: Vec::new(),
+        strings: Vec::new(),
+        stack_being_read: Vec::new(),
+        visits_left: input_bytes,
     };
     reader.content()
 }
@@ -36,12 +41,13 @@ struct Reader<'a> {
     document: &'a Document,
     keys: Keys,
     tables: &'a mut Tables,
-    /// By container: the frame or stack made of it, plus one. The same list is never walked twice.
-    interned: Vec<u32>,
-    /// The frames of the stack that is being read.
-    frames: Vec<FrameId>,
-    /// Records are distinct objects of several bytes each. A file that shares one among a million
-    /// lists would make us visit more of them than it has bytes, and is stopped here.
+    /// By container, and by string: what was made of it, so that nothing is read twice.
+    frames: Vec<Option<FrameId>>,
+    stacks: Vec<Option<StackId>>,
+    strings: Vec<Option<StringId>>,
+    stack_being_read: Vec<FrameId>,
+    /// Each item costs at least a byte of the file, and is visited once. A file that refers to the
+    /// same part over and over would make us visit more items than it has bytes: it is stopped here.
     visits_left: u64,
 }
 
@@ -59,7 +65,7 @@ impl<'a> Reader<'a> {
 
     fn root(&mut self, root: Node<'a>, content: &mut Content) -> Result<()> {
         let mut is_snapshot = false;
-        for (key, value) in root.entries() {
+        for (key, value) in self.visit(root)?.entries() {
             let key = self.keys.get(key);
             is_snapshot |= matches!(key, Key::Segments | Key::DeviceTraces);
             match (key, value) {
@@ -69,7 +75,7 @@ impl<'a> Reader<'a> {
                 }
                 (Key::DeviceTraces, Value::Sequence(list)) => self.device_traces(list, content)?,
                 (Key::HostTraces, Value::Sequence(list)) => self.host_traces(list, content)?,
-                (Key::AllocatorSettings, Value::Dict(dict)) => self.settings(dict, "", content),
+                (Key::AllocatorSettings, Value::Dict(dict)) => self.settings(dict, "", content)?,
                 (Key::ExternalAnnotations, Value::Sequence(list)) => {
                     self.annotations(list, content)?;
                 }
@@ -88,9 +94,8 @@ impl<'a> Reader<'a> {
         device: Option<DeviceId>,
         content: &mut Content,
     ) -> Result<()> {
-        for value in list.items() {
+        for value in self.visit(list)?.items() {
             let Value::Dict(dict) = value else { return Err(wrong("a segment")) };
-            self.visit()?;
             let mut segment = self.segment(dict)?;
             segment.device = device.unwrap_or(segment.device);
             content.segments.push(segment);
@@ -111,7 +116,7 @@ impl<'a> Reader<'a> {
             blocks: Vec::new(),
         };
         let mut blocks = None;
-        for (key, value) in dict.entries() {
+        for (key, value) in self.visit(dict)?.entries() {
             match self.keys.get(key) {
                 Key::Device => segment.device = device(value)?,
                 Key::Address => segment.address = Address(number(value)?),
@@ -137,9 +142,8 @@ impl<'a> Reader<'a> {
 
     fn blocks(&mut self, list: Node<'a>, mut next: Address) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
-        for value in list.items() {
+        for value in self.visit(list)?.items() {
             let Value::Dict(dict) = value else { return Err(wrong("a block")) };
-            self.visit()?;
             // Older snapshots give no address: there the blocks follow each other.
             let block = self.block(dict, next)?;
             next = block.address.offset(block.size);
@@ -153,7 +157,7 @@ impl<'a> Reader<'a> {
         let mut block =
             Block { address, size: Bytes::ZERO, requested: Bytes::ZERO, state, stack: StackId(0) };
         let mut requested = None;
-        for (key, value) in dict.entries() {
+        for (key, value) in self.visit(dict)?.entries() {
             match self.keys.get(key) {
                 Key::Address => block.address = Address(number(value)?),
                 Key::Size => block.size = Bytes(number(value)?),
@@ -183,7 +187,7 @@ impl<'a> Reader<'a> {
     ) -> Result<()> {
         let Value::Sequence(list) = value else { return Ok(()) };
         let Some(Value::Dict(newest)) = list.items().next() else { return Ok(()) };
-        for (key, value) in newest.entries() {
+        for (key, value) in self.visit(newest)?.entries() {
             match self.keys.get(key) {
                 Key::Frames => block.stack = self.stack(value)?,
                 Key::RealSize if requested.is_none() => *requested = Some(Bytes(number(value)?)),
@@ -194,7 +198,7 @@ impl<'a> Reader<'a> {
     }
 
     fn device_traces(&mut self, list: Node<'a>, content: &mut Content) -> Result<()> {
-        for (ordinal, value) in list.items().enumerate() {
+        for (ordinal, value) in self.visit(list)?.items().enumerate() {
             let Value::Sequence(trace) = value else { return Err(wrong("a device's trace")) };
             if ordinal >= MAX_DEVICES {
                 return Err(SnapshotError::NotASnapshot("it has traces of over 1,024 devices"));
@@ -213,7 +217,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         let mut entries = Vec::new();
-        for value in list.items().take(MAX_DEVICES) {
+        for value in self.visit(list)?.items() {
             if let Value::Sequence(trace) = value {
                 entries.extend(self.entries(trace)?);
             }
@@ -224,9 +228,8 @@ impl<'a> Reader<'a> {
 
     fn entries(&mut self, trace: Node<'a>) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
-        for value in trace.items() {
+        for value in self.visit(trace)?.items() {
             let Value::Dict(dict) = value else { return Err(wrong("a trace entry")) };
-            self.visit()?;
             entries.extend(self.entry(dict)?);
         }
         Ok(entries)
@@ -244,7 +247,7 @@ impl<'a> Reader<'a> {
             pool: PoolId(0),
             stack: StackId(0),
         };
-        for (key, value) in dict.entries() {
+        for (key, value) in self.visit(dict)?.entries() {
             match self.keys.get(key) {
                 Key::Action => action = entry_action(self.word(value)),
                 Key::Addr => entry.address = Address(number(value)?),
@@ -259,41 +262,44 @@ impl<'a> Reader<'a> {
         Ok(action.map(|action| Entry { action, ..entry }))
     }
 
-    fn settings(&mut self, dict: Node<'a>, prefix: &str, content: &mut Content) {
-        for (key, value) in dict.entries() {
-            let name = format!("{prefix}{}", String::from_utf8_lossy(self.document.text(key)));
+    fn settings(&mut self, dict: Node<'a>, prefix: &str, content: &mut Content) -> Result<()> {
+        for (key, value) in self.visit(dict)?.entries() {
+            let Some(name) = self.setting_text(key) else { continue };
+            let name = format!("{prefix}{name}");
             let value = match value {
-                Value::Text(id) => String::from_utf8_lossy(self.document.text(id)).into_owned(),
-                Value::Int(number) => number.to_string(),
-                Value::Float(number) => number.to_string(),
-                Value::Bool(flag) => flag.to_string(),
+                Value::Text(id) => self.setting_text(id),
+                Value::Int(number) => Some(number.to_string()),
+                Value::Float(number) => Some(number.to_string()),
+                Value::Bool(flag) => Some(flag.to_string()),
                 // One level: roundup_power2_divisions is a dict of its own.
                 Value::Dict(inner) if prefix.is_empty() => {
-                    self.settings(inner, &format!("{name}."), content);
-                    continue;
+                    self.settings(inner, &format!("{name}."), content)?;
+                    None
                 }
-                _ => continue,
+                _ => None,
             };
-            content.settings.push((name, value));
+            content.settings.extend(value.map(|value| (name, value)));
         }
+        Ok(())
+    }
+
+    /// A setting's name or value; nothing where it is longer than any is.
+    fn setting_text(&self, id: TextId) -> Option<String> {
+        let text = self.document.text(id);
+        (text.len() <= MAX_SETTING).then(|| String::from_utf8_lossy(text).into_owned())
     }
 
     fn annotations(&mut self, list: Node<'a>, content: &mut Content) -> Result<()> {
-        for value in list.items() {
+        for value in self.visit(list)?.items() {
             let Value::Dict(dict) = value else { return Err(wrong("an annotation")) };
-            self.visit()?;
             let mut starts = false;
-            let mut annotation =
-                Annotation { device: DeviceId(0), time_us: 0, name: String::new() };
-            for (key, value) in dict.entries() {
+            let mut annotation = Annotation { device: DeviceId(0), time_us: 0, name: StringId(0) };
+            for (key, value) in self.visit(dict)?.entries() {
                 match (self.keys.get(key), value) {
                     (Key::Stage, value) => starts = self.word(value) == Key::Start,
                     (Key::Device, value) => annotation.device = device(value)?,
                     (Key::TimeUs, value) => annotation.time_us = number(value)?,
-                    (Key::Name, Value::Text(id)) => {
-                        annotation.name =
-                            String::from_utf8_lossy(self.document.text(id)).into_owned();
-                    }
+                    (Key::Name, Value::Text(id)) => annotation.name = self.string(id),
                     _ => {}
                 }
             }
@@ -306,15 +312,16 @@ impl<'a> Reader<'a> {
 
     fn stack(&mut self, value: Value<'a>) -> Result<StackId> {
         let Value::Sequence(list) = value else { return Ok(StackId(0)) };
-        if let Some(id) = self.interned(list.id) {
-            return Ok(StackId(id));
+        if let Some(stack) = known(&self.stacks, list.id.0) {
+            return Ok(stack);
         }
+        self.visit(list)?;
         // Nearly always all frames are known from other stacks, and this is the busiest loop of an
         // import: nine of ten values of a snapshot are frames in lists.
-        let mut frames = std::mem::take(&mut self.frames);
+        let mut frames = std::mem::take(&mut self.stack_being_read);
         frames.clear();
-        let known = |id: Option<ContainerId>| self.interned(id?).map(FrameId);
-        frames.extend(list.container_ids().take(MAX_FRAMES).map_while(known));
+        let known_frame = |id: Option<ContainerId>| known(&self.frames, id?.0);
+        frames.extend(list.container_ids().take(MAX_FRAMES).map_while(known_frame));
         if frames.len() < list.len() {
             for value in list.items().take(MAX_FRAMES).skip(frames.len()) {
                 let Value::Dict(dict) = value else { return Err(wrong("a frame")) };
@@ -322,45 +329,41 @@ impl<'a> Reader<'a> {
             }
         }
         let stack = self.tables.stack(&frames);
-        self.frames = frames;
-        self.intern(list.id, stack.0);
+        self.stack_being_read = frames;
+        remember(&mut self.stacks, list.id.0, stack);
         Ok(stack)
     }
 
     fn frame(&mut self, dict: Node<'a>) -> Result<FrameId> {
-        if let Some(id) = self.interned(dict.id) {
-            return Ok(FrameId(id));
+        if let Some(frame) = known(&self.frames, dict.id.0) {
+            return Ok(frame);
         }
-        let (mut function, mut file, mut line) = (&[][..], &[][..], 0);
-        for (key, value) in dict.entries() {
+        let mut frame = Frame::default();
+        for (key, value) in self.visit(dict)?.entries() {
             match (self.keys.get(key), value) {
-                (Key::Name, Value::Text(id)) => function = self.document.text(id),
-                (Key::Filename, Value::Text(id)) => file = self.document.text(id),
-                (Key::Line, value) => line = u32::try_from(number(value)?).unwrap_or(0),
+                (Key::Name, Value::Text(id)) => frame.function = self.string(id),
+                (Key::Filename, Value::Text(id)) => frame.file = self.string(id),
+                (Key::Line, value) => frame.line = u32::try_from(number(value)?).unwrap_or(0),
                 _ => {}
             }
         }
-        let [function, file] = [function, file].map(String::from_utf8_lossy);
-        let frame = self.tables.frame_text(&function, &file, line);
-        self.intern(dict.id, frame.0);
+        let frame = self.tables.frame(frame);
+        remember(&mut self.frames, dict.id.0, frame);
         Ok(frame)
     }
 
-    fn interned(&self, container: ContainerId) -> Option<u32> {
-        self.interned.get(container.0 as usize)?.checked_sub(1)
-    }
-
-    fn intern(&mut self, container: ContainerId, id: u32) {
-        let index = container.0 as usize;
-        if index >= self.interned.len() {
-            self.interned.resize(index + 1, 0);
+    fn string(&mut self, id: TextId) -> StringId {
+        if let Some(string) = known(&self.strings, id.0) {
+            return string;
         }
-        self.interned[index] = id + 1;
+        let string = self.tables.string(&String::from_utf8_lossy(self.document.text(id)));
+        remember(&mut self.strings, id.0, string);
+        string
     }
 
     fn pool(&mut self, value: Value<'a>) -> PoolId {
         let Value::Sequence(pair) = value else { return PoolId(0) };
-        let mut numbers = pair.items().map(|value| number(value).unwrap_or(0));
+        let mut numbers = pair.items().take(2).map(|value| number(value).unwrap_or(0));
         let (first, second) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         self.tables.pool(first, second)
     }
@@ -372,10 +375,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn visit(&mut self) -> Result<()> {
-        self.visits_left = self.visits_left.checked_sub(1).ok_or(SnapshotError::Unfolds)?;
-        Ok(())
+    /// Pays for a walk through a container's items.
+    fn visit(&mut self, node: Node<'a>) -> Result<Node<'a>> {
+        let cost = node.len() as u64;
+        self.visits_left = self.visits_left.checked_sub(cost).ok_or(SnapshotError::Unfolds)?;
+        Ok(node)
     }
+}
+
+/// What was made of the thing of that index.
+fn known<T: Copy>(made: &[Option<T>], index: u32) -> Option<T> {
+    made.get(index as usize).copied().flatten()
+}
+
+fn remember<T: Copy>(made: &mut Vec<Option<T>>, index: u32, thing: T) {
+    let index = index as usize;
+    if index >= made.len() {
+        made.resize(index + 1, None);
+    }
+    made[index] = Some(thing);
 }
 
 fn entry_action(word: Key) -> Option<EntryAction> {
@@ -405,7 +423,13 @@ fn number(value: Value<'_>) -> Result<u64> {
 fn device(value: Value<'_>) -> Result<DeviceId> {
     let ordinal = number(value)?;
     // −1 stands for the host in some releases.
-    Ok(u16::try_from(ordinal).map_or(DeviceId::HOST, DeviceId))
+    if ordinal == u64::MAX {
+        return Ok(DeviceId::HOST);
+    }
+    match u16::try_from(ordinal) {
+        Ok(ordinal) if usize::from(ordinal) < MAX_DEVICES => Ok(DeviceId(ordinal)),
+        _ => Err(wrong("a device")),
+    }
 }
 
 fn wrong(what: &'static str) -> SnapshotError {

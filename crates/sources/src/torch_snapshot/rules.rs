@@ -5,8 +5,6 @@ use whyoom_trace::{Bytes, SizeClass};
 
 const MIN_BLOCK: u64 = 512;
 const SMALL_SEGMENT: u64 = 2 << 20;
-/// The part of an expandable segment that serves large requests is mapped in steps of this.
-const LARGE_STEP: u64 = 20 << 20;
 /// A large block's remainder up to this is not split off.
 const LARGE_REMAINDER: u64 = 1 << 20;
 const ROUNDING_INTERVALS: usize = 16;
@@ -69,14 +67,10 @@ fn round_to_division(size: u64, divisions: u64) -> u64 {
     size.checked_next_multiple_of(step.max(1)).unwrap_or(u64::MAX)
 }
 
-/// Which requests a fixed segment of that size serves.
+/// Which requests a segment that was made in one piece of that size serves: small ones are made, and
+/// mapped, in pieces of 2 MiB, and large ones never are.
 pub(super) fn class_of_segment(size: Bytes) -> SizeClass {
     if size.0 == SMALL_SEGMENT { SizeClass::Small } else { SizeClass::Large }
-}
-
-/// Which requests a part of an expandable segment serves, by the step it is mapped in.
-pub(super) fn class_of_mapping(size: Bytes) -> SizeClass {
-    if size.0.is_multiple_of(LARGE_STEP) { SizeClass::Large } else { SizeClass::Small }
 }
 
 #[cfg(test)]

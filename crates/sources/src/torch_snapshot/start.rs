@@ -6,12 +6,12 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Address, Bytes, DeviceId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
 
 use super::{
     content::{BlockState, Entry, EntryAction, Segment},
     ranges::Ranges,
-    rules::{class_of_mapping, class_of_segment},
+    rules::class_of_segment,
 };
 
 /// A segment that existed when the trace began.
@@ -49,12 +49,12 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn of(device: DeviceId, segments: &[Segment], trace: &[Entry]) -> Self {
-        let segments: Vec<&Segment> = segments.iter().filter(|s| s.device == device).collect();
+    /// The start of one device's trace, whose segments at its end are these.
+    pub(super) fn of(segments: &[&Segment], trace: &[Entry]) -> Self {
         let mut start = Self::default();
-        start.find_fixed_segments(&segments, trace);
-        start.find_mapped_ranges(&segments, trace);
-        start.find_blocks(&segments, trace);
+        start.find_fixed_segments(segments, trace);
+        start.find_mapped_ranges(segments, trace);
+        start.find_blocks(segments, trace);
         start.segments.sort_by_key(|segment| segment.address);
         start.blocks.sort_by_key(|block| block.address);
         start
@@ -125,7 +125,7 @@ impl Start {
                 size,
                 stream: known.map_or(StreamId(0), |segment| segment.stream),
                 pool: known.map_or(PoolId(0), |segment| segment.pool),
-                class: known.map_or_else(|| class_of_mapping(size), |segment| segment.class),
+                class: known.map_or_else(|| class_of_segment(size), |segment| segment.class),
                 growth: SegmentGrowth::Expandable,
                 stack: known.map_or(StackId(0), |segment| segment.stack),
             });

@@ -20,11 +20,11 @@ static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-fn parse(window: &Window) -> Option<Message> {
-    let found = MESSAGE.captures(&window.text)?;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let found = MESSAGE.captures(window.text())?;
     let at = |group: usize| whole(found.get(group)?.as_str());
     // XLA uses the same words for the host's memory.
-    if window.prefix.contains("RESOURCE_EXHAUSTED") {
+    if window.prefix().contains("RESOURCE_EXHAUSTED") {
         let message = Message::new("X", Software::Xla, Symptom::HostOutOfMemory);
         return Some(message.with(Counter::Requested, at(1)));
     }
@@ -32,8 +32,7 @@ fn parse(window: &Window) -> Option<Message> {
         .with(Counter::Requested, at(1))
         .with(Counter::Reserved, at(2))
         .with(Counter::Allowed, at(3));
-    Some(match at(3) {
-        Some(_) => Message { symptom: Symptom::LimitReached, ..message },
-        None => message,
-    })
+    let over =
+        at(1).zip(at(2)).zip(at(3)).is_some_and(|((asked, held), cap)| held.plus(asked) > cap);
+    Some(if over { Message { symptom: Symptom::LimitReached, ..message } } else { message })
 }

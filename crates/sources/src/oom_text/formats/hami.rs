@@ -17,8 +17,8 @@ pub(super) const FORMAT: Format = Format { anchors: &["HAMI-core ERROR"], parse 
 /// The first number is what would be in use with the request.
 static MESSAGE: LazyLock<Regex> = LazyLock::new(|| regex(r"Device (\d+) OOM (\d+) / (\d+)"));
 
-fn parse(window: &Window) -> Option<Message> {
-    let found = MESSAGE.captures(&window.line)?;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let found = MESSAGE.captures(window.line())?;
     let message = Message::new("H", Software::Hami, Symptom::LimitReached)
         .on(Some(&found[1]))
         .with(Counter::Needed, whole(&found[2]))

@@ -29,18 +29,21 @@ pub(super) const FORMAT: Format = Format {
     parse,
 };
 
-amount_between!(RESIDENT, "anon-rss:", "");
+amount_between!(ANONYMOUS, "anon-rss:", "");
+amount_between!(SHARED, "shmem-rss:", "");
+/// `docker inspect` prints the field whether or not it happened.
+static NOT_KILLED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"^OOMKilled["']?\s*[:=]\s*["']?[Ff]alse"#));
 static EVENTS_LIMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"memory\.max\s+(\d+)"));
 
-fn parse(window: &Window) -> Option<Message> {
-    let text = &window.text;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text = window.text();
     let (software, symptom) = if text.starts_with("Killed process") {
         // Without the sizes it is some program's word, not the kernel's.
-        RESIDENT.find(text)?;
+        ANONYMOUS.find(text)?;
         (Software::Kernel, Symptom::HostKilled)
     } else if text.starts_with("OOMKilled") {
-        // `docker inspect` prints the field whether or not it happened.
-        if text.contains("OOMKilled\": false") || text.starts_with("OOMKilled=false") {
+        if NOT_KILLED.is_match(text) {
             return None;
         }
         (Software::Supervisor, Symptom::HostKilled)
@@ -48,12 +51,14 @@ fn parse(window: &Window) -> Option<Message> {
         (Software::Supervisor, Symptom::HostKilled)
     } else if let Some(count) = text.strip_prefix("oom_kill ") {
         let count: u64 = count.split_whitespace().next()?.parse().ok()?;
-        (count > 0 && window.prefix.trim().is_empty()).then_some(())?;
+        (count > 0 && window.prefix().trim().is_empty()).then_some(())?;
         (Software::Kernel, Symptom::HostKilled)
     } else {
         (Software::Supervisor, Symptom::Killed)
     };
-    let limit = EVENTS_LIMIT.captures(&window.before).and_then(|found| whole(&found[1]));
+    let limit = EVENTS_LIMIT.captures(window.before()).and_then(|found| whole(&found[1]));
+    // Pages of files can be dropped, and do not count as held.
+    let held = ANONYMOUS.find(text).map(|bytes| bytes.plus(SHARED.find(text).unwrap_or_default()));
     let message = Message::new("K", software, symptom);
-    Some(message.with(Counter::HostResident, RESIDENT.find(text)).with(Counter::HostLimit, limit))
+    Some(message.with(Counter::HostResident, held).with(Counter::HostLimit, limit))
 }

@@ -11,14 +11,15 @@ pub(super) const FORMAT: Format = Format {
         "CUBLAS_STATUS_NOT_INITIALIZED",
         "CUFFT_ALLOC_FAILED",
         "CUDNN_STATUS_ALLOC_FAILED",
+        "CUDNN_STATUS_NOT_INITIALIZED",
         "GET was unable to find an engine",
         "Unable to find a valid cuDNN algorithm",
     ],
     parse,
 };
 
-fn parse(window: &Window) -> Option<Message> {
-    let text = &window.text;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text = window.text();
     let (format, software) = if text.starts_with("CUBLAS") {
         ("B", Software::CuBlas)
     } else if text.starts_with("CUFFT") {

@@ -20,7 +20,7 @@ pub(super) struct Format {
     /// Words that its messages contain; the window given to `parse` starts at one of them.
     pub(super) anchors: &'static [&'static str],
     /// Reads the message, if it is one.
-    pub(super) parse: fn(&Window) -> Option<Message>,
+    pub(super) parse: fn(&Window<'_>) -> Option<Message>,
 }
 
 /// All families. Of those that share an anchor, the first that understands it has it.

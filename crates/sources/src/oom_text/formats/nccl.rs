@@ -20,12 +20,12 @@ static FAILURE: LazyLock<Regex> =
 static FAILED_CALL: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^Failed to CUDA (malloc|calloc async|calloc|host alloc) (\d+) bytes"));
 
-fn parse(window: &Window) -> Option<Message> {
+fn parse(window: &Window<'_>) -> Option<Message> {
     let message = Message::new("N", Software::Nccl, Symptom::LibraryAllocFailed);
-    if FAILURE.is_match(&window.text) {
+    if FAILURE.is_match(window.text()) {
         return Some(message);
     }
-    let found = FAILED_CALL.captures(&window.text)?;
+    let found = FAILED_CALL.captures(window.text())?;
     let message = message.with(Counter::Requested, whole(&found[2]));
     Some(match &found[1] {
         "host alloc" => Message { symptom: Symptom::PinnedOutOfMemory, ..message },

@@ -14,8 +14,13 @@ use crate::oom_text::{
 
 pub(super) const FORMAT: Format = Format {
     anchors: &[
+        // Any of these leads to the allocator's message: wherever it is wrapped, one is whole.
         "out of memory. Tried",
-        "Out of memory. Tried",
+        "Tried to allocate",
+        "has a total capac",
+        "reserved by PyTorch",
+        "CUDA out of memory",
+        "HIP out of memory",
         "Allocation on device",
         "CUDA error: out of memory",
         "CUDA error:out of memory",
@@ -26,61 +31,83 @@ pub(super) const FORMAT: Format = Format {
     parse,
 };
 
-fn parse(window: &Window) -> Option<Message> {
-    let text = &window.text;
-    if text.starts_with("Allocation on device") {
-        return Some(async_allocator(text));
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let line = window.line();
+    if line.starts_with("Allocation on device") {
+        return Some(async_allocator(window.text()));
     }
-    if text.starts_with("NVML_SUCCESS") {
+    if line.starts_with("NVML_SUCCESS") {
         return Some(Message::new("P7", Software::PyTorch, Symptom::ReportFailed));
     }
-    if text.starts_with("cuda runtime error") {
+    if line.starts_with("cuda runtime error") {
         return Some(out_of_memory("P0"));
     }
-    if text.starts_with("CUDA error") {
+    if line.starts_with("CUDA error") {
         return Some(out_of_memory("P6"));
     }
-    if text.starts_with("DefaultCPUAllocator") {
-        return host_allocator(text);
+    if line.starts_with("DefaultCPUAllocator") {
+        return host_allocator(window.text());
     }
-    if text.contains("allocate more than 1EB memory") {
-        return Some(Message::new("P8", Software::PyTorch, Symptom::BogusSize));
+    // vLLM has a message of its own that starts with the same words.
+    if line.starts_with("CUDA out of memory occurred") {
+        return None;
     }
-    // A terminal may have wrapped the text inside a number: take the reading that tells more.
-    let readings = [text, &window.unwrapped].map(|text| caching_allocator(own_part(text)));
-    readings.into_iter().flatten().rev().max_by_key(|m| m.counters.len() + m.holders.len())
+    let (squeezed, at) = window.squeezed();
+    match own_part(&squeezed, at) {
+        Some(text) => caching_allocator(text),
+        // The words alone, or cut off behind them.
+        None => line.contains("out of memory").then(|| out_of_memory("P4")),
+    }
 }
 
 fn out_of_memory(format: &'static str) -> Message {
     Message::new(format, Software::PyTorch, Symptom::DeviceOutOfMemory)
 }
 
-/// The text up to where the next such message starts: ranks write into the same log.
-fn own_part(text: &str) -> &str {
-    let next = text.match_indices("Tried to allocate").nth(1);
-    next.map_or(text, |(at, _)| &text[..at])
+const REQUEST: &str = "Triedtoallocate";
+
+/// The part of a text without white space that is the message around `at`: from its request up to
+/// where the next message starts, because ranks write into the same log.
+fn own_part(squeezed: &str, at: usize) -> Option<&str> {
+    // An anchor lies before the request, in it, or behind it; the request starts nearby.
+    let near = squeezed[at..].find(REQUEST).filter(|distance| *distance < 30);
+    let start = match near {
+        Some(distance) => at + distance,
+        None => squeezed[..at].rfind(REQUEST).filter(|start| at - start < LONGEST)?,
+    };
+    let announced = squeezed[..start].ends_with("outofmemory.");
+    let part = &squeezed[start..];
+    let next = part[REQUEST.len()..].find(REQUEST).map(|next| next + REQUEST.len());
+    let part = &part[..next.unwrap_or(part.len())];
+    (announced || part.contains("totalcapac")).then_some(part)
 }
+
+/// How far the last words of a message lie behind its first, without white space.
+const LONGEST: usize = 1500;
 
 static BEFORE_2_1: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
-        r"Tried to allocate {AMOUNT}\s+\(GPU (\d+); {AMOUNT} total capacity; {AMOUNT} already allocated; {AMOUNT} free;(?: {AMOUNT} allowed;)? {AMOUNT} (cached|reserved)"
+        r"^Triedtoallocate{AMOUNT}\(GPU(\d+);{AMOUNT}totalcapacity;{AMOUNT}alreadyallocated;{AMOUNT}free;(?:{AMOUNT}allowed;)?{AMOUNT}(cached|reserved)"
     ))
 });
 static SINCE_2_1: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(
-        r"Tried to allocate {AMOUNT}\.\s+GPU (\d+) has a total (capacty|capacity) of {AMOUNT} of which {AMOUNT} is free"
+        r"^Triedtoallocate{AMOUNT}\.GPU(\d+)hasatotal(capacty|capacity)of{AMOUNT}ofwhich{AMOUNT}isfree"
     ))
 });
 static PROCESS: LazyLock<Regex> =
-    LazyLock::new(|| regex(&format!(r"Process (\d+) has {AMOUNT} memory in use")));
-amount_between!(REQUESTED, "Tried to allocate ", "");
-amount_between!(THIS_PROCESS, "(?i:this process) has ", " memory in use");
-amount_between!(ALLOWED, "", " allowed;");
-amount_between!(ALLOCATED, "Of the allocated memory ", " is allocated by PyTorch");
-amount_between!(IN_PRIVATE_POOLS, "with ", " allocated in private pools");
-amount_between!(UNALLOCATED, "and ", " is reserved by PyTorch but unallocated");
+    LazyLock::new(|| regex(&format!(r"Process(\d+)has{AMOUNT}memoryinuse")));
+amount_between!(REQUESTED, "^Triedtoallocate", "");
+amount_between!(THIS_PROCESS, "(?i:thisprocess)has", "memoryinuse");
+amount_between!(ALLOWED, "", "allowed;");
+amount_between!(ALLOCATED, "Oftheallocatedmemory", "isallocatedbyPyTorch");
+amount_between!(IN_PRIVATE_POOLS, "with", "allocatedinprivatepools");
+amount_between!(UNALLOCATED, "and", "isreservedbyPyTorchbutunallocated");
 
 fn caching_allocator(text: &str) -> Option<Message> {
+    if text.starts_with("Triedtoallocatemorethan1EB") {
+        return Some(Message::new("P8", Software::PyTorch, Symptom::BogusSize));
+    }
     if let Some(found) = BEFORE_2_1.captures(text) {
         let at = |group: usize| amount(found.get(group)?.as_str(), found.get(group + 1)?.as_str());
         let format = if &found[14] == "cached" { "P1" } else { "P2" };
@@ -107,7 +134,7 @@ fn caching_allocator(text: &str) -> Option<Message> {
         None => out_of_memory("P4"),
     };
     message = message
-        .with(Counter::Requested, Some(REQUESTED.find(text)?))
+        .with(Counter::Requested, REQUESTED.find(text))
         .with(Counter::ProcessUsed, THIS_PROCESS.find(text).filter(|used| *used > Bytes::ZERO))
         .with(Counter::Allowed, ALLOWED.find(text))
         .with(Counter::Allocated, ALLOCATED.find(text))
@@ -117,7 +144,7 @@ fn caching_allocator(text: &str) -> Option<Message> {
         .captures_iter(text)
         .filter_map(|found| Some((found[1].parse().ok()?, amount(&found[2], &found[3])?)))
         .collect();
-    if text.contains("expandable-segment reserve") {
+    if text.contains("expandable-segmentreserve") {
         message.symptom = Symptom::LimitReached;
     }
     Some(message)

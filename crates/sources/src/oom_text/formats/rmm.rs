@@ -25,17 +25,23 @@ static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"failed to alloc
 static POOL: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"current/max/try size = {AMOUNT}, {AMOUNT}, {AMOUNT}")));
 
-fn parse(window: &Window) -> Option<Message> {
-    let text: String = window.text.chars().take(MESSAGE_LENGTH).collect();
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text: String = window.text().chars().take(MESSAGE_LENGTH).collect();
     let names_limit = ["Maximum pool size exceeded", "Exceeded memory limit"];
     let symptom = if names_limit.iter().any(|words| text.starts_with(words)) {
-        Symptom::LimitReached
+        // A pool reports in the same words that the driver refused it more.
+        if text.contains("cudaErrorMemoryAllocation") {
+            Symptom::DeviceOutOfMemory
+        } else {
+            Symptom::LimitReached
+        }
     } else if names_limit.iter().any(|words| text.contains(words)) {
         // The same message comes again at the words that name the limit.
         return None;
     } else if text.contains("cudaErrorMemoryAllocation") {
-        // Wrapped exceptions repeat their first words.
-        if window.prefix.contains("std::bad_alloc") {
+        // Wrapped exceptions repeat their words inside each other.
+        let outer = ["std::bad_alloc", "Maximum pool size exceeded"];
+        if outer.iter().any(|words| window.prefix().contains(words)) {
             return None;
         }
         Symptom::DeviceOutOfMemory

@@ -33,8 +33,8 @@ static ALLOCATOR: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"^ran out of memory trying to allocate {AMOUNT}")));
 static ALLOCATOR_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\(GPU_(\d+)_bfc\)\s*$"));
 
-fn parse(window: &Window) -> Option<Message> {
-    let text = &window.text;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text = window.text();
     let message = Message::new("TF", Software::TensorFlow, Symptom::DeviceOutOfMemory);
     if let Some(found) = TENSOR.captures(text) {
         let bytes = tensor_bytes(&found[1], &found[2]);
@@ -49,10 +49,10 @@ fn parse(window: &Window) -> Option<Message> {
     }
     let found = ALLOCATOR.captures(text)?;
     // Most of these are not failures, and say so.
-    if window.line.contains("not a failure") {
+    if window.line().contains("not a failure") {
         return None;
     }
-    let device = ALLOCATOR_DEVICE.captures(&window.prefix);
+    let device = ALLOCATOR_DEVICE.captures(window.prefix());
     let device = device.as_ref().map(|found| found[1].to_owned());
     Some(message.with(Counter::Requested, amount(&found[1], &found[2])).on(device.as_deref()))
 }

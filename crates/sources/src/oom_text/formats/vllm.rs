@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
         "No available memory for the cache blocks",
         "To serve at least one request with the model",
         "CUDA out of memory occurred when warming up sampler",
+        "is larger than the maximum number of tokens that can be stored in KV cache",
         "Error in memory profiling.",
     ],
     parse,
@@ -31,11 +32,8 @@ static STARTUP: LazyLock<Regex> = LazyLock::new(|| {
 amount_between!(NEEDED, r"\d+\),\s+\(?", " KV cache is needed");
 amount_between!(ROOM_LEFT, r"available KV cache memory \(", r"\)");
 
-fn parse(window: &Window) -> Option<Message> {
-    if window.is_source_line() {
-        return None;
-    }
-    let text = &window.text;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text = window.text();
     let message = |symptom| Message::new("V", Software::Vllm, symptom);
     if text.starts_with("Free memory") {
         let found = STARTUP.captures(text)?;
@@ -51,6 +49,10 @@ fn parse(window: &Window) -> Option<Message> {
     }
     if text.starts_with("Error in memory profiling") {
         return Some(message(Symptom::Disturbed));
+    }
+    // The share is so large that the sampler, which works outside it, finds no room.
+    if text.starts_with("CUDA out of memory occurred") {
+        return Some(message(Symptom::ShareTooLarge));
     }
     Some(
         message(Symptom::ShareTooSmall)

@@ -26,8 +26,8 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^Failed to allocate \S+ \((\d+) bytes\) of (pinned host|unified) memory")
 });
 
-fn parse(window: &Window) -> Option<Message> {
-    let text = &window.text;
+fn parse(window: &Window<'_>) -> Option<Message> {
+    let text = window.text();
     let message = Message::new("X", Software::Xla, Symptom::DeviceOutOfMemory);
     if let Some(found) = TRYING.captures(text) {
         let device = DEVICE.captures(&text[found[0].len()..]).map(|found| found[1].to_owned());

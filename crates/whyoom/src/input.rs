@@ -1,0 +1,27 @@
+//! What a file is, told by its first bytes.
+
+use anyhow::{Result, bail};
+use whyoom_report::InputKind;
+use whyoom_sources::torch_snapshot;
+
+/// So many bytes tell what a file is.
+pub(crate) const FIRST_BYTES: usize = 512;
+
+/// What an input is taken for, or why it cannot be read.
+pub(crate) fn kind_of(first_bytes: &[u8]) -> Result<InputKind> {
+    match first_bytes {
+        [] => bail!("it is empty"),
+        [0x1f, 0x8b, ..] => bail!("it is compressed with gzip; use: zcat FILE | whyoom why"),
+        [b'P', b'K', 3, 4, ..] => bail!(
+            "it is a zip archive, perhaps a checkpoint of torch.save; a memory snapshot comes from \
+             torch.cuda.memory._dump_snapshot"
+        ),
+        _ if torch_snapshot::is_pickle(first_bytes) => Ok(InputKind::TorchSnapshot),
+        // Windows' shell writes text with zeros in it, behind a mark.
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Ok(InputKind::Text),
+        _ if first_bytes.contains(&0) => {
+            bail!("it is neither text nor a pickle: a log, or a PyTorch memory snapshot, is needed")
+        }
+        _ => Ok(InputKind::Text),
+    }
+}
