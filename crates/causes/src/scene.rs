@@ -158,7 +158,7 @@ impl Situation {
     /// so a hundredth makes no difference.
     #[must_use]
     pub fn enough_was_free(&self) -> bool {
-        self.requested
+        self.asked_of_driver
             .zip(self.free)
             .is_some_and(|(requested, free)| free.0 > requested.0.saturating_add(requested.0 / 100))
     }

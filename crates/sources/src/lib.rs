@@ -1,7 +1,7 @@
 //! Importers: what other tools wrote, turned into whyoom's events.
 //!
-//! Each importer is a folder with one `import` function that reads from anything and pushes into an
-//! [`whyoom_trace::EventSink`]. All input is hostile until parsed: nothing is executed, and time and
+//! Each importer is a folder with one function that reads from anything and pushes into an
+//! [`whyoom_trace::EventSink`]: [`torch_snapshot::import`], [`oom_text::scan`]. All input is hostile until parsed: nothing is executed, and time and
 //! memory stay in proportion to the input.
 
 pub mod oom_text;

@@ -165,6 +165,7 @@ fn false_friends_are_left_alone() {
         "[HAMI-core Warn] Device 0 approaching OOM 5 / 6, requesting resize",
         "low 0\nhigh 0\nmax 2685\noom 0\noom_kill 0\n",
         "an ordinary line about memory",
+        "Tip: if you see \"CUDA out of memory\" lower the batch size.",
         "    if \"CUDA out of memory\" in str(error):",
         "you can use PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True here",
         "try setting\nPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation",

@@ -62,8 +62,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     );
     finding.gives_back = Some(cached);
-    if let Some(largest) = largest {
-        finding.because.push_str(&format!(" The largest piece is {largest}."));
+    match largest {
+        Some(largest) => finding.because.push_str(&format!(" The largest piece is {largest}.")),
+        None => finding.because.push_str(" What pins the pieces, only a snapshot shows."),
     }
     add_layout(scene, &mut finding);
     finding.remedies = remedies(scene, cached);

@@ -81,6 +81,10 @@ fn state(space: &Space) -> (String, String) {
 
 /// How to record what is missing, with what the software at hand has for it.
 fn learn_more(scene: &Scene<'_>) -> Remedy {
+    // What a recording does not tell is who else held memory.
+    if scene.incident.is_some_and(|incident| incident.totals.is_some()) {
+        return watch_device();
+    }
     match scene.software() {
         Some(Software::Xla) => Remedy::line(
             "jax.profiler.save_device_memory_profile(\"memory.prof\")",
@@ -97,11 +101,15 @@ fn learn_more(scene: &Scene<'_>) -> Remedy {
         Some(Software::PyTorch | Software::CuBlas | Software::CuDnn | Software::CuFft) | None => {
             record()
         }
-        Some(_) => Remedy::line(
-            "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv -l 1",
-            "in a second terminal while it runs: who holds how much when it fails",
-        ),
+        Some(_) => watch_device(),
     }
+}
+
+fn watch_device() -> Remedy {
+    Remedy::line(
+        "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv -l 1",
+        "in a second terminal while it runs: who holds how much when it fails",
+    )
 }
 
 fn record() -> Remedy {

@@ -64,7 +64,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
     let cached = situation.cached.unwrap_or_default();
     let cached = if cached.share_of(capacity) < SMALL_CACHE { cached } else { Bytes::ZERO };
-    let outside = situation.outside_allocator().unwrap_or(CONTEXT_ALLOWANCE).min(CONTEXT_ALLOWANCE);
+    // Unless told, the context and libraries are taken to need a gibibyte, or an eighth of the device.
+    let allowance =
+        CONTEXT_ALLOWANCE.max(Bytes(capacity.0 / 8).min(Bytes(CONTEXT_ALLOWANCE.0 * 2)));
+    let outside = situation.outside_allocator().unwrap_or(allowance).min(allowance);
     let needed = situation.allocated?.plus(situation.requested?).plus(cached).plus(outside);
     Some(needed > capacity)
 }

@@ -56,8 +56,16 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     match own_part(&squeezed, at) {
         Some(text) => caching_allocator(text),
         // The words alone, or cut off behind them.
-        None => line.contains("out of memory").then(|| out_of_memory("P4")),
+        None => {
+            (line.contains("out of memory") && !is_quotation(window)).then(|| out_of_memory("P4"))
+        }
     }
+}
+
+/// Whether somebody speaks of the message: it stands in quotation marks, and is no value of anything.
+fn is_quotation(window: &Window<'_>) -> bool {
+    let before = window.prefix().strip_suffix(['"', '\'', '`']);
+    before.is_some_and(|before| !before.trim_end().ends_with([':', '=', '(', '[', '{', ',']))
 }
 
 fn out_of_memory(format: &'static str) -> Message {
