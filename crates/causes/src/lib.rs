@@ -9,11 +9,13 @@ mod cause;
 mod finding;
 mod glossary;
 mod scene;
+mod situation;
 mod verdict;
 
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;
 pub use finding::{Basis, Evidence, Figure, Finding, Remedy, Strength};
 pub use glossary::{GLOSSARY, Term};
-pub use scene::{Scene, Situation};
+pub use scene::Scene;
+pub use situation::Situation;
 pub use verdict::{Verdict, judge};

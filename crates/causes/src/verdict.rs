@@ -8,7 +8,8 @@ use whyoom_trace::{DeviceId, ProcessId, Tables};
 use crate::{
     catalogue::CATALOGUE,
     finding::{Finding, Strength},
-    scene::{Scene, Situation},
+    scene::Scene,
+    situation::Situation,
 };
 
 /// A loop that retries runs out again and again for the same reason: so many of its failures are

@@ -5,7 +5,8 @@ use whyoom_trace::{Bytes, Symptom};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::{CONTEXT_ALLOWANCE, Scene},
+    scene::Scene,
+    situation::CONTEXT_ALLOWANCE,
 };
 
 pub(super) const CAUSE: Cause = Cause {

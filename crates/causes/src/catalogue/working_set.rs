@@ -6,7 +6,8 @@ use whyoom_trace::{Bytes, StackId};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::{CONTEXT_ALLOWANCE, Scene, Situation},
+    scene::Scene,
+    situation::{CONTEXT_ALLOWANCE, Situation},
 };
 
 pub(super) const CAUSE: Cause = Cause {

@@ -37,12 +37,8 @@ const KEPT_PREFIX: usize = 60;
 /// What a scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextSummary {
-    /// Bytes read.
-    pub bytes: u64,
-    /// Lines read.
-    pub lines: u64,
-    /// Messages understood, those that only repeat another included.
-    pub messages: u64,
+    /// Distinct messages understood, each counted once for every rank.
+    pub messages: usize,
     /// The formats of the messages, in order of first sight.
     pub formats: Vec<&'static str>,
     /// Places that looked like a message and were passed over, because there were too many.
@@ -66,7 +62,7 @@ pub fn scan<R: Read>(
         tables,
         sink,
         processes: HashMap::new(),
-        seen: HashSet::new(),
+        seen: HashMap::new(),
         looked_at: HashSet::default(),
         hasher: RandomState::default(),
         summary: TextSummary::default(),
@@ -125,7 +121,8 @@ struct Scanner<'a> {
     tables: &'a mut Tables,
     sink: &'a mut dyn EventSink,
     processes: HashMap<Option<u32>, ProcessId>,
-    seen: HashSet<(Option<u32>, Message)>,
+    /// Each message with the ranks that printed it.
+    seen: HashMap<Message, Vec<Option<u32>>>,
     /// Hashes of the lines that were looked at.
     looked_at: HashSet<u64, RandomState>,
     hasher: RandomState,
@@ -134,28 +131,19 @@ struct Scanner<'a> {
 
 impl Scanner<'_> {
     fn search(&mut self, bytes: &[u8], from: usize, to: usize) {
-        let mut counted = from;
         for found in ANCHORS.find_iter(&bytes[from..]) {
             let at = from + found.start();
             if at >= to {
-                break;
+                return;
             }
-            self.count_lines(&bytes[counted..at]);
-            counted = at;
             self.look(&Window::around(bytes, at));
         }
-        self.count_lines(&bytes[counted..to]);
-        self.summary.bytes += (to - from) as u64;
-    }
-
-    fn count_lines(&mut self, bytes: &[u8]) {
-        self.summary.lines += memchr::memchr_iter(b'\n', bytes).count() as u64;
     }
 
     fn look(&mut self, window: &Window<'_>) {
         // A program that retries prints the same line a million times.
         let line = self.hasher.hash_one(window.identity());
-        if self.looked_at.len() >= MAX_LOOKS || self.seen.len() >= MAX_MESSAGES {
+        if self.looked_at.len() >= MAX_LOOKS || self.summary.messages >= MAX_MESSAGES {
             self.summary.passed_over += 1;
             return;
         }
@@ -180,33 +168,33 @@ impl Scanner<'_> {
         let understood =
             FORMATS.iter().filter(starts_here).find_map(|format| (format.parse)(window));
         if let Some(message) = understood {
-            self.message(&message, window);
+            self.message(message, window);
         }
     }
 
-    fn message(&mut self, message: &Message, window: &Window<'_>) {
+    fn message(&mut self, message: Message, window: &Window<'_>) {
+        // The same failure is often printed two or three times: as it happens, as it is handled. A
+        // line that names no rank may be the wrapped rest of one that does.
+        let rank = rank_of(window);
+        match self.seen.get_mut(&message) {
+            Some(ranks) if rank.is_none() || ranks.contains(&rank) => return,
+            Some(ranks) => ranks.push(rank),
+            None => {
+                self.seen.insert(message.clone(), vec![rank]);
+            }
+        }
         self.summary.messages += 1;
         if !self.summary.formats.contains(&message.format) {
             self.summary.formats.push(message.format);
         }
-        // The same failure is often printed two or three times: as it happens, as it is handled. A
-        // line that names no rank may be the wrapped rest of one that does.
-        let rank = rank_of(window);
-        let seen = |rank| self.seen.contains(&(rank, message.clone()));
-        let repeated =
-            seen(rank) || (rank.is_none() && self.processes.keys().any(|&rank| seen(rank)));
-        if repeated {
-            return;
-        }
-        self.seen.insert((rank, message.clone()));
         let process = self.process(rank);
         let stack = traceback::stack(window, self.tables);
-        let origin = Origin { device: device_of(message), ..Origin::default() };
+        let origin = Origin { device: device_of(&message), ..Origin::default() };
         let text = self.tables.string(&kept_text(window));
         let (symptom, software) = (message.symptom, message.software);
-        let samples = message.counters.iter();
-        let samples = samples.map(|&(counter, bytes)| Action::Sample { counter, bytes });
-        let holders = message.holders.iter().map(|&(pid, bytes)| Action::Holder { pid, bytes });
+        let samples = message.counters.into_iter();
+        let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
+        let holders = message.holders.into_iter().map(|(pid, bytes)| Action::Holder { pid, bytes });
         let symptom = Action::Symptom { symptom, software, text };
         for action in samples.chain(holders).chain([symptom]) {
             self.emit(process, Event { origin, stack, action, ..Event::default() });

@@ -15,9 +15,16 @@ pub(super) struct Content {
 }
 
 /// A segment as it was when the snapshot was taken.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Segment {
     pub(super) device: DeviceId,
+    pub(super) head: SegmentHead,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A segment without what lies in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SegmentHead {
     pub(super) address: Address,
     pub(super) size: Bytes,
     pub(super) stream: StreamId,
@@ -25,10 +32,9 @@ pub(super) struct Segment {
     pub(super) class: SizeClass,
     pub(super) growth: SegmentGrowth,
     pub(super) stack: StackId,
-    pub(super) blocks: Vec<Block>,
 }
 
-impl Segment {
+impl SegmentHead {
     pub(super) fn end(&self) -> Address {
         self.address.offset(self.size)
     }

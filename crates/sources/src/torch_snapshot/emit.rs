@@ -12,7 +12,7 @@ use whyoom_trace::{
 
 use super::{
     SnapshotSummary,
-    content::{Annotation, Content, Entry, EntryAction, Segment},
+    content::{Annotation, Content, Entry, EntryAction, Segment, SegmentHead},
     layout::{Extent, Layout},
     rules::{Rules, class_of_segment},
     start::Start,
@@ -37,7 +37,7 @@ pub(super) fn emit(
         let time = trace.first().map_or(0, |entry| entry.time_us);
         let mut layout = Layout::new(device, rules.clone());
         emitter.start(device, time, &start, &mut layout);
-        let known = segments.iter().map(|segment| (segment.address, *segment)).collect();
+        let known = segments.iter().map(|segment| (segment.head.address, segment.head)).collect();
         devices.push(Device { device, trace, layout, known });
     }
     emitter.history(&mut devices, &content.annotations);
@@ -62,14 +62,14 @@ struct Device<'a> {
     trace: &'a [Entry],
     layout: Layout,
     /// The segments at the end, by address: they know more of themselves than older traces do.
-    known: BTreeMap<Address, &'a Segment>,
+    known: BTreeMap<Address, SegmentHead>,
 }
 
 impl Device<'_> {
     /// The segment at the end that lies around an address.
-    fn known_at(&self, address: Address) -> Option<&Segment> {
-        let (_, segment) = self.known.range(..=address).next_back()?;
-        (address < segment.end()).then_some(*segment)
+    fn known_at(&self, address: Address) -> Option<SegmentHead> {
+        let (_, &head) = self.known.range(..=address).next_back()?;
+        (address < head.end()).then_some(head)
     }
 }
 

@@ -7,7 +7,7 @@ use whyoom_trace::{
 };
 
 use super::{
-    content::{Annotation, Block, BlockState, Content, Entry, EntryAction, Segment},
+    content::{Annotation, Block, BlockState, Content, Entry, EntryAction, Segment, SegmentHead},
     error::SnapshotError,
     keys::{Key, Keys},
 };
@@ -104,8 +104,8 @@ impl<'a> Reader<'a> {
     }
 
     fn segment(&mut self, dict: Node<'a>) -> Result<Segment> {
-        let mut segment = Segment {
-            device: DeviceId(0),
+        let mut device_id = DeviceId(0);
+        let mut head = SegmentHead {
             address: Address(0),
             size: Bytes::ZERO,
             stream: StreamId(0),
@@ -113,31 +113,31 @@ impl<'a> Reader<'a> {
             class: SizeClass::Large,
             growth: SegmentGrowth::Fixed,
             stack: StackId(0),
-            blocks: Vec::new(),
         };
         let mut blocks = None;
         for (key, value) in self.visit(dict)?.entries() {
             match self.keys.get(key) {
-                Key::Device => segment.device = device(value)?,
-                Key::Address => segment.address = Address(number(value)?),
-                Key::TotalSize => segment.size = Bytes(number(value)?),
-                Key::Stream => segment.stream = StreamId(number(value)?),
-                Key::SegmentPoolId => segment.pool = self.pool(value),
-                Key::Frames => segment.stack = self.stack(value)?,
+                Key::Device => device_id = device(value)?,
+                Key::Address => head.address = Address(number(value)?),
+                Key::TotalSize => head.size = Bytes(number(value)?),
+                Key::Stream => head.stream = StreamId(number(value)?),
+                Key::SegmentPoolId => head.pool = self.pool(value),
+                Key::Frames => head.stack = self.stack(value)?,
                 Key::Blocks => blocks = Some(value),
                 Key::SegmentType if self.word(value) == Key::Small => {
-                    segment.class = SizeClass::Small;
+                    head.class = SizeClass::Small;
                 }
                 Key::IsExpandable if matches!(value, Value::Bool(true)) => {
-                    segment.growth = SegmentGrowth::Expandable;
+                    head.growth = SegmentGrowth::Expandable;
                 }
                 _ => {}
             }
         }
-        if let Some(Value::Sequence(list)) = blocks {
-            segment.blocks = self.blocks(list, segment.address)?;
-        }
-        Ok(segment)
+        let blocks = match blocks {
+            Some(Value::Sequence(list)) => self.blocks(list, head.address)?,
+            _ => Vec::new(),
+        };
+        Ok(Segment { device: device_id, head, blocks })
     }
 
     fn blocks(&mut self, list: Node<'a>, mut next: Address) -> Result<Vec<Block>> {

@@ -3,28 +3,16 @@
 //! PyTorch keeps its history in a ring, so most traces begin in mid-run. What existed then is what
 //! exists now, less what the trace made, plus what it ended without having made it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, StackId, StreamId};
 
 use super::{
-    content::{BlockState, Entry, EntryAction, Segment},
+    content::{BlockState, Entry, EntryAction, Segment, SegmentHead},
     ranges::Ranges,
     rules::class_of_segment,
 };
-
-/// A segment that existed when the trace began.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StartSegment {
-    pub(super) address: Address,
-    pub(super) size: Bytes,
-    pub(super) stream: StreamId,
-    pub(super) pool: PoolId,
-    pub(super) class: SizeClass,
-    pub(super) growth: SegmentGrowth,
-    pub(super) stack: StackId,
-}
 
 /// A block that was in use when the trace began.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +30,7 @@ pub(super) struct StartBlock {
 /// The state that one device's trace starts from, in order of address.
 #[derive(Debug, Default)]
 pub(super) struct Start {
-    pub(super) segments: Vec<StartSegment>,
+    pub(super) segments: Vec<SegmentHead>,
     pub(super) blocks: Vec<StartBlock>,
     /// Blocks of which trace and state disagree: the file contradicts itself.
     pub(super) contradictions: u64,
@@ -61,46 +49,33 @@ impl Start {
     }
 
     fn find_fixed_segments(&mut self, segments: &[&Segment], trace: &[Entry]) {
-        let mut made = HashMap::<Address, bool, RandomState>::default();
+        let mut touched = HashSet::<Address, RandomState>::default();
         for entry in trace {
-            match entry.action {
-                EntryAction::SegmentAlloc => {
-                    made.insert(entry.address, true);
-                }
-                EntryAction::SegmentFree => {
-                    if !made.contains_key(&entry.address) {
-                        self.segments.push(StartSegment {
-                            address: entry.address,
-                            size: entry.size,
-                            stream: entry.stream,
-                            pool: entry.pool,
-                            class: class_of_segment(entry.size),
-                            growth: SegmentGrowth::Fixed,
-                            stack: StackId(0),
-                        });
-                    }
-                    made.insert(entry.address, false);
-                }
-                _ => {}
+            let freed = entry.action == EntryAction::SegmentFree;
+            let relevant = freed || entry.action == EntryAction::SegmentAlloc;
+            // Freed before the trace made it: it was there from the start.
+            if relevant && touched.insert(entry.address) && freed {
+                self.segments.push(SegmentHead {
+                    address: entry.address,
+                    size: entry.size,
+                    stream: entry.stream,
+                    pool: entry.pool,
+                    class: class_of_segment(entry.size),
+                    growth: SegmentGrowth::Fixed,
+                    stack: StackId(0),
+                });
             }
         }
-        let fixed = segments.iter().filter(|s| s.growth == SegmentGrowth::Fixed);
-        let untouched = fixed.filter(|s| !made.contains_key(&s.address));
-        self.segments.extend(untouched.map(|segment| StartSegment {
-            address: segment.address,
-            size: segment.size,
-            stream: segment.stream,
-            pool: segment.pool,
-            class: segment.class,
-            growth: segment.growth,
-            stack: segment.stack,
-        }));
+        let fixed = segments.iter().map(|segment| segment.head);
+        let fixed = fixed.filter(|head| head.growth == SegmentGrowth::Fixed);
+        self.segments.extend(fixed.filter(|head| !touched.contains(&head.address)));
     }
 
     fn find_mapped_ranges(&mut self, segments: &[&Segment], trace: &[Entry]) {
-        let mut expandable: Vec<_> =
-            segments.iter().filter(|s| s.growth == SegmentGrowth::Expandable).collect();
-        expandable.sort_by_key(|segment| segment.address);
+        let heads = segments.iter().map(|segment| segment.head);
+        let mut expandable: Vec<SegmentHead> =
+            heads.filter(|head| head.growth == SegmentGrowth::Expandable).collect();
+        expandable.sort_by_key(|head| head.address);
         let mut mapped = Ranges::default();
         for segment in &expandable {
             mapped.add(segment.address, segment.end());
@@ -116,18 +91,16 @@ impl Start {
         for (address, end) in mapped.iter() {
             let size = end.since(address);
             let behind = expandable.partition_point(|segment| segment.address <= address);
-            let known = behind
-                .checked_sub(1)
-                .map(|index| expandable[index])
-                .filter(|segment| address < segment.end());
-            self.segments.push(StartSegment {
+            let known = behind.checked_sub(1).map(|index| expandable[index]);
+            let known = known.filter(|head| address < head.end());
+            self.segments.push(SegmentHead {
                 address,
                 size,
-                stream: known.map_or(StreamId(0), |segment| segment.stream),
-                pool: known.map_or(PoolId(0), |segment| segment.pool),
-                class: known.map_or_else(|| class_of_segment(size), |segment| segment.class),
+                stream: known.map_or(StreamId(0), |head| head.stream),
+                pool: known.map_or(PoolId(0), |head| head.pool),
+                class: known.map_or_else(|| class_of_segment(size), |head| head.class),
                 growth: SegmentGrowth::Expandable,
-                stack: known.map_or(StackId(0), |segment| segment.stack),
+                stack: known.map_or(StackId(0), |head| head.stack),
             });
         }
     }
@@ -169,8 +142,8 @@ impl Start {
                         address: block.address,
                         requested: block.requested,
                         size: Some(block.size),
-                        stream: segment.stream,
-                        pool: segment.pool,
+                        stream: segment.head.stream,
+                        pool: segment.head.pool,
                         stack: block.stack,
                         pending: block.state == BlockState::PendingFree,
                     }),

@@ -1,0 +1,219 @@
+//! The figures of a moment at which memory ran out, brought together from whatever told them.
+
+use whyoom_memory::Incident;
+use whyoom_trace::{Bytes, Counter};
+
+use crate::finding::{Basis, Evidence};
+
+/// A context takes some hundred MiB, on old GPUs up to 725: less than this beside the allocator's
+/// own memory is no riddle.
+pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
+
+/// The figures of a moment at which memory ran out. What nobody told is missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Situation {
+    /// What was asked for: of the driver, where a message tells it; of the allocator, where it was
+    /// recorded.
+    pub requested: Option<Bytes>,
+    /// What the driver was asked for.
+    pub asked_of_driver: Option<Bytes>,
+    /// The device's capacity.
+    pub capacity: Option<Bytes>,
+    /// What the device had free.
+    pub free: Option<Bytes>,
+    /// What the allocator had given to the program.
+    pub allocated: Option<Bytes>,
+    /// What the allocator held.
+    pub reserved: Option<Bytes>,
+    /// Free in the allocator, and usable by this request as far as is known.
+    pub cached: Option<Bytes>,
+    /// Free in the allocator's private pools.
+    pub private_free: Option<Bytes>,
+    /// Free in segments of other streams, which the request could not use.
+    pub other_streams: Option<Bytes>,
+    /// A cap on the process.
+    pub allowed: Option<Bytes>,
+    /// What this process used, with what its allocator does not know of.
+    pub process_used: Option<Bytes>,
+    /// Other processes that were seen to hold memory.
+    pub others: Vec<(u32, Bytes)>,
+    /// Whether anything told which processes hold memory.
+    pub processes_listed: bool,
+    /// Where the figures came from.
+    pub basis: Option<Basis>,
+}
+
+impl Situation {
+    /// The figures of an incident.
+    #[must_use]
+    pub fn of(incident: &Incident) -> Self {
+        let counter = |counter| incident.counter(counter);
+        let mut situation = Self {
+            requested: incident.requested(),
+            asked_of_driver: incident.requested(),
+            capacity: counter(Counter::DeviceTotal),
+            free: counter(Counter::DeviceFree),
+            allocated: counter(Counter::Allocated),
+            reserved: counter(Counter::Reserved),
+            cached: counter(Counter::Cached),
+            private_free: counter(Counter::PrivateFree),
+            other_streams: None,
+            allowed: counter(Counter::Allowed),
+            process_used: counter(Counter::ProcessUsed),
+            others: incident.holders.clone(),
+            processes_listed: !incident.holders.is_empty()
+                || counter(Counter::ProcessUsed).is_some(),
+            basis: Some(Basis::Message),
+        };
+        match incident.totals {
+            Some(_) => situation.take_recorded(incident),
+            None => situation.complete_message(),
+        }
+        situation.take_self_out_of_others();
+        situation
+    }
+
+    /// The figures of a recording: its blocks are known.
+    fn take_recorded(&mut self, incident: &Incident) {
+        self.basis = Some(Basis::Recorded);
+        self.asked_of_driver = self.requested.map(segment_for);
+        self.allocated = incident.totals.map(|totals| totals.active);
+        self.reserved = incident.totals.map(|totals| totals.reserved);
+        // Not every incident's address map was measured; without it nothing is known of the cache.
+        self.cached = incident.free_space.as_ref().map(|space| space.usable);
+        self.private_free = incident.free_space.as_ref().map(|space| space.private_pools);
+        self.other_streams = incident.free_space.as_ref().map(|space| space.other_streams);
+    }
+
+    /// The figures of a message: what it leaves out follows from the rest.
+    fn complete_message(&mut self) {
+        let (allocated, cached) = (self.allocated, self.cached);
+        self.reserved = self.reserved.or_else(|| Some(allocated?.plus(cached?)));
+        self.cached = cached.or_else(|| Some(self.reserved?.minus(allocated?)));
+        // PyTorch's message counts the free bytes of private pools as allocated.
+        if let (Some(allocated), Some(private)) = (allocated, self.private_free) {
+            self.allocated = Some(allocated.minus(private));
+        }
+    }
+
+    /// In a container the message does not know its own process: there, the one that holds about
+    /// what the allocator holds is this one.
+    fn take_self_out_of_others(&mut self) {
+        let Some(reserved) = self.reserved.filter(|_| self.process_used.is_none()) else { return };
+        let at_most = Bytes(reserved.0 / 4).plus(reserved).plus(CONTEXT_ALLOWANCE);
+        let own = self
+            .others
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, bytes))| bytes.plus(Bytes(64 << 20)) >= reserved && *bytes <= at_most)
+            .min_by_key(|(_, (_, bytes))| *bytes)
+            .map(|(index, _)| index);
+        if let Some(index) = own {
+            self.process_used = Some(self.others.remove(index).1);
+        }
+    }
+
+    /// What was missing for the request. Printed figures are rounded, so it is never less than a
+    /// hundredth of the request.
+    #[must_use]
+    pub fn lacking(&self) -> Option<Bytes> {
+        let asked = self.asked_of_driver?;
+        let of_device = asked.minus(self.free.unwrap_or(Bytes::ZERO));
+        // Windows lends host memory: then more is in use than the device has.
+        let over =
+            self.allocated.zip(self.capacity).map_or(Bytes::ZERO, |(allocated, capacity)| {
+                if allocated > capacity {
+                    allocated.plus(asked).minus(capacity)
+                } else {
+                    Bytes::ZERO
+                }
+            });
+        Some(of_device.max(over).max(Bytes(asked.0 / 100)))
+    }
+
+    /// Whether clearly more was free on the device than was asked for. Printed figures are rounded,
+    /// so a hundredth makes no difference.
+    #[must_use]
+    pub fn enough_was_free(&self) -> bool {
+        self.asked_of_driver
+            .zip(self.free)
+            .is_some_and(|(requested, free)| free.0 > requested.0.saturating_add(requested.0 / 100))
+    }
+
+    /// What other processes were seen to hold.
+    #[must_use]
+    pub fn others_hold(&self) -> Bytes {
+        self.others.iter().map(|(_, bytes)| *bytes).sum()
+    }
+
+    /// What is in use on the device and belongs to nothing that was told of.
+    #[must_use]
+    pub fn unexplained(&self) -> Option<Bytes> {
+        let in_use = self.capacity?.minus(self.free?);
+        let own = self.process_used.or(self.reserved)?;
+        Some(in_use.minus(own).minus(self.others_hold()))
+    }
+
+    /// What this process holds beside its allocator's memory.
+    #[must_use]
+    pub fn outside_allocator(&self) -> Option<Bytes> {
+        Some(self.process_used?.minus(self.reserved?))
+    }
+
+    /// Whether the device, or the cap, would not do even if this process had it for itself.
+    #[must_use]
+    pub fn too_much_alone(&self) -> Option<bool> {
+        let room = match (self.capacity, self.allowed) {
+            (Some(capacity), Some(allowed)) => capacity.min(allowed),
+            (capacity, allowed) => capacity.or(allowed)?,
+        };
+        Some(self.allocated?.plus(self.requested?) > room)
+    }
+
+    /// The figures as evidence.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let basis = self.basis.unwrap_or(Basis::Message);
+        let rows = [
+            ("asked for", self.requested),
+            ("device capacity", self.capacity),
+            ("free on the device", self.free),
+            ("cap on this process", self.allowed),
+            ("in use by this process", self.process_used),
+            ("in use in its allocator", self.allocated),
+            ("held by its allocator", self.reserved),
+            ("free in its allocator", self.cached),
+            ("free in private pools", some(self.private_free)),
+            ("free on other streams", some(self.other_streams)),
+        ];
+        let mut evidence: Vec<Evidence> = rows
+            .into_iter()
+            .filter_map(|(label, bytes)| Some(Evidence::bytes(label, bytes?, basis)))
+            .collect();
+        // The message prints another figure: what is shown is corrected for private pools.
+        if basis == Basis::Message && some(self.private_free).is_some() {
+            for row in evidence.iter_mut().filter(|row| row.label == "in use in its allocator") {
+                row.basis = Basis::Computed;
+            }
+        }
+        for (pid, bytes) in &self.others {
+            evidence.push(Evidence::bytes(format!("in use by process {pid}"), *bytes, basis));
+        }
+        evidence
+    }
+}
+
+/// An amount that is not nothing.
+fn some(bytes: Option<Bytes>) -> Option<Bytes> {
+    bytes.filter(|bytes| *bytes > Bytes::ZERO)
+}
+
+/// The segment that PyTorch asks the driver for to serve a request.
+fn segment_for(requested: Bytes) -> Bytes {
+    const MIB: u64 = 1 << 20;
+    match requested.0 {
+        0..=MIB => Bytes(2 * MIB),
+        size if size < 10 * MIB => Bytes(20 * MIB),
+        size => Bytes(size.checked_next_multiple_of(2 * MIB).unwrap_or(u64::MAX)),
+    }
+}
