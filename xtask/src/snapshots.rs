@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use whyoom_trace::Bytes;
 
-use crate::tools::{python, root, shared_data, skipped, why, whyoom};
+use crate::tools::{python, root, scratch, shared_data, skipped, why, whyoom};
 
 const DOCUMENT: &str = "docs/snapshots.md";
 const TABLE_START: &str = "<!-- table: cargo xtask snapshots --bless -->";
@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         skipped("snapshots from real GPUs");
         return finish(fixtures.len(), checked, &problems);
     };
+    let cut = scratch("snapshots")?.join("cut.pickle");
     let mut table = String::from("| file | verdict | why |\n|---|---|---|\n");
     for file in pickles(&shared.join("torch-snapshots"))? {
         let answer = check(&whyoom, &file, &mut problems)?;
@@ -63,7 +64,8 @@ fn finish(fixtures: usize, checked: usize, problems: &[String]) -> Result<()> {
         bail!("{}", problems.join("; "));
     }
     println!(
-        "snapshots: {checked} real and {fixtures} made files, {} totals each equal to Python's own sums",
+        "snapshots: {checked} real files (whole and cut in half) and {fixtures} made ones, {} totals \
+         each equal to Python's own sums",
         COMPARED.len()
     );
     Ok(())

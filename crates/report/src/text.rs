@@ -198,6 +198,7 @@ fn wrap(text: &str, width: usize, first: &str) -> String {
     let options = textwrap::Options::new(width)
         .initial_indent(first)
         .subsequent_indent(&rest)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
         .break_words(false);
     textwrap::fill(&text, options).replace('\u{a0}', " ")
 }
