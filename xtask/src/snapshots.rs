@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let text = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
         let peak = Bytes(answer["totals"][0]["peak_allocated_bytes"].as_u64().unwrap_or(0));
         println!("{name:<56} {:<10} peak {peak:>10}", text("cause"));
+        // The state at the start of a ring must lead to the same end from wherever it starts.
+        python("cut_snapshot.py", &[&file, &cut])?;
+        check(&whyoom, &cut, &mut problems).with_context(|| format!("{name} cut in half"))?;
         writeln!(
             table,
             "| {name} | {} | {}. {} |",
