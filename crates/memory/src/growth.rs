@@ -113,14 +113,16 @@ impl Evidence<'_> {
         }
         let mean = worst.usage.bytes.0 / STRETCHES;
         let even = by_stretch.iter().all(|bytes| bytes.0 >= mean / 4);
-        if !even || worst.usage.bytes.share_of(self.peak) < MIN_SHARE_OF_PEAK {
+        let (_, r_squared) = line_through(&running_sums(&by_stretch))?;
+        let share = worst.usage.bytes.share_of(self.peak);
+        if !even || r_squared < MIN_R_SQUARED || share < MIN_SHARE_OF_PEAK {
             return None;
         }
         Some(Growth {
             source: IterationSource::RepeatedLine,
             iterations: worst.usage.blocks,
             per_iteration: Bytes(worst.usage.bytes.0 / worst.usage.blocks.max(1)),
-            r_squared: 1.0,
+            r_squared,
             total: worst.usage.bytes,
             stacks: vec![worst],
         })
@@ -136,6 +138,15 @@ impl Evidence<'_> {
         stacks.sort_by_key(|growing| std::cmp::Reverse(growing.usage.bytes));
         stacks
     }
+}
+
+/// What was kept up to the end of each stretch.
+fn running_sums(by_stretch: &[Bytes]) -> Vec<Boundary> {
+    let sums = by_stretch.iter().scan(Bytes::ZERO, |sum, bytes| {
+        *sum = sum.plus(*bytes);
+        Some(*sum)
+    });
+    sums.zip(0..).map(|(allocated, event)| Boundary { event, allocated }).collect()
 }
 
 /// The first fifth, and at least one, is warm-up: caches fill, optimizers make their state.
