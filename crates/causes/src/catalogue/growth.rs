@@ -39,7 +39,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
-        format!("Memory grows by {} every iteration and is never given back", growth.per_iteration),
+        format!("Memory grows by {} every iteration and is not given back", growth.per_iteration),
         format!(
             "{} iterations added {}; {} of it was made at {place}.",
             growth.iterations, growth.total, worst.usage.bytes
