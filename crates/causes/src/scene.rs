@@ -4,7 +4,7 @@ use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
 
 use crate::{
-    finding::{Finding, Strength},
+    finding::{Basis, Evidence, Finding, Strength},
     situation::Situation,
 };
 
@@ -32,7 +32,7 @@ pub struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// A finding of `cause` in this scene, with the situation's figures as evidence.
+    /// A finding of `cause` in this scene, with the situation's figures and who asked as evidence.
     pub(crate) fn finding(
         &self,
         cause: &'static str,
@@ -40,13 +40,18 @@ impl<'a> Scene<'a> {
         headline: impl Into<String>,
         because: impl Into<String>,
     ) -> Finding {
+        let mut evidence = self.situation.evidence();
+        if let Some(incident) = self.incident.filter(|incident| incident.stack != StackId(0)) {
+            let basis = self.situation.basis.unwrap_or(Basis::Message);
+            evidence.push(Evidence::text("asked for at", self.place(incident.stack), basis));
+        }
         Finding {
             cause,
             strength,
             headline: headline.into(),
             because: because.into(),
             gives_back: None,
-            evidence: self.situation.evidence(),
+            evidence,
             remedies: Vec::new(),
             process: self.process,
             device: self.device,

@@ -1,7 +1,7 @@
 //! What is live simply is too much.
 
 use whyoom_memory::Category;
-use whyoom_trace::{Bytes, StackId};
+use whyoom_trace::Bytes;
 
 use crate::{
     cause::Cause,
@@ -106,11 +106,6 @@ fn because(situation: &Situation, lacking: Bytes) -> String {
 }
 
 fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
-    if let Some(incident) = scene.incident.filter(|incident| incident.stack != StackId(0)) {
-        let place = scene.place(incident.stack);
-        let basis = scene.situation.basis.unwrap_or(Basis::Message);
-        finding.evidence.push(Evidence::text("asked for at", place, basis));
-    }
     let Some(space) = scene.space else { return };
     for (category, usage) in space.peak_by_category() {
         let label = format!("{category} at the peak");
