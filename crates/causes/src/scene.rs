@@ -8,7 +8,7 @@ use crate::{
     situation::Situation,
 };
 
-/// Stacks beyond these hold too little to be listed.
+/// Stacks beyond these hold too little to be listed, and tell nothing new.
 const MANY_STACKS: usize = 64;
 
 /// One moment at which memory ran out, or one space in which it did not.
@@ -152,10 +152,11 @@ impl<'a> Scene<'a> {
         places
     }
 
-    /// Whether the traceback is of a program on Windows.
+    /// Whether the program ran on Windows: its files' paths tell, in a traceback or a snapshot.
     pub(crate) fn on_windows(&self) -> bool {
-        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
-        self.tables.frames(stack).any(|frame| frame.file.contains(":\\"))
+        let few = self.tables.stack_count().min(MANY_STACKS) as u32;
+        let mut frames = (0..few).flat_map(|index| self.tables.frames(StackId(index)));
+        frames.any(|frame| frame.file.contains(":\\"))
     }
 
     /// The release that the message's form belongs to.
@@ -203,7 +204,7 @@ pub(crate) enum Era {
 
 /// The last two parts of a path.
 fn short(path: &str) -> &str {
-    let mut slashes = path.rmatch_indices('/');
+    let mut slashes = path.rmatch_indices(['/', '\\']);
     slashes.nth(1).map_or(path, |(at, _)| &path[at + 1..])
 }
 

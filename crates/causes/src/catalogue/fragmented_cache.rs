@@ -98,7 +98,8 @@ fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
         Evidence::count("segments pinned by live blocks", space.pinned_segments, Basis::Recorded),
     ]);
     for pin in space.pins.iter().take(LISTED_PINS) {
-        let label = format!("pinned by {} blocks of {}", pin.blocks, scene.place(pin.stack));
+        let plural = if pin.blocks == 1 { "" } else { "s" };
+        let label = format!("pinned by {} block{plural} of {}", pin.blocks, scene.place(pin.stack));
         finding.evidence.push(Evidence::bytes(label, pin.holds, Basis::Recorded));
     }
 }
