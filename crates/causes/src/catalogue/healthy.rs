@@ -31,7 +31,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let (peak, _) = space.peak();
     let (end, peak_reserved) = (space.totals(), space.peak_reserved());
     let headline = format!(
-        "Nothing is wrong here: no out-of-memory, no growth; the peak was {}",
+        "Nothing is wrong here: no out-of-memory, no growth seen; the peak was {}",
         peak.allocated
     );
     let free = space.free_space();
@@ -42,7 +42,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             free.total, free.in_empty_segments
         )
     } else {
-        format!("{} of {} reserved bytes were in use at the peak.", peak.allocated, peak.reserved)
+        format!("At the peak {} of the {} reserved was in use.", peak.allocated, peak.reserved)
     };
     let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
     finding.evidence = vec![
