@@ -25,9 +25,14 @@ pub(crate) fn skipped(what: &str) {
     println!("SKIPPED: {what}: ../shared/data is not there");
 }
 
-/// A new folder for what a command makes.
+/// Cargo's build folder.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
+}
+
+/// A folder for what a command makes, in the build folder: two checkouts do not meet there.
 pub(crate) fn scratch(name: &str) -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("whyoom-xtask-{name}"));
+    let folder = target().join("xtask").join(name);
     std::fs::create_dir_all(&folder)
         .with_context(|| format!("cannot make {}", folder.display()))?;
     Ok(folder)
@@ -40,8 +45,7 @@ pub(crate) fn whyoom() -> Result<PathBuf> {
         .current_dir(root())
         .status()?;
     ensure!(status.success(), "whyoom does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from);
-    Ok(target.join("release/whyoom"))
+    Ok(target().join("release/whyoom"))
 }
 
 /// Runs one of the scripts in `python/` and reads the JSON that it prints.
