@@ -102,7 +102,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn expandable_segments_on(&self) -> bool {
         self.setting("expandable_segments") == Some("true")
             || self.allocator_conf().contains("expandable_segments:True")
-            || self.space.is_some_and(|space| space.segment_kinds().0)
+            || self.space.is_some_and(Space::has_expandable_segments)
     }
 
     /// Whether a largest size to split is set already.

@@ -170,36 +170,40 @@ impl Situation {
         Some(self.allocated?.plus(self.requested?) > room)
     }
 
+    /// What the cache had free, where that and what the device had free would have been enough.
+    #[must_use]
+    pub fn cache_that_would_do(&self) -> Option<Bytes> {
+        let enough = self.cached?.plus(self.free.unwrap_or_default());
+        self.cached.filter(|_| self.requested.is_some_and(|requested| enough >= requested))
+    }
+
     /// The figures as evidence.
     #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
-        let basis = self.basis.unwrap_or(Basis::Message);
+        let told = self.basis.unwrap_or(Basis::Message);
+        // The message prints another figure of what is in use: this one is corrected for private pools.
+        let corrected = told == Basis::Message && some(self.private_free).is_some();
+        let in_use = if corrected { Basis::Computed } else { told };
         let rows = [
-            ("asked for", self.requested),
-            ("device capacity", self.capacity),
-            ("free on the device", self.free),
-            ("cap on this process", self.allowed),
-            ("in use by this process", self.process_used),
-            ("in use in its allocator", self.allocated),
-            ("held by its allocator", self.reserved),
-            ("free in its allocator", self.cached),
-            ("free in private pools", some(self.private_free)),
-            ("free on other streams", some(self.other_streams)),
+            ("asked for", self.requested, told),
+            ("device capacity", self.capacity, told),
+            ("free on the device", self.free, told),
+            ("cap on this process", self.allowed, told),
+            ("in use by this process", self.process_used, told),
+            ("in use in its allocator", self.allocated, in_use),
+            ("held by its allocator", self.reserved, told),
+            ("free in its allocator", self.cached, told),
+            ("free in private pools", some(self.private_free), told),
+            ("free on other streams", some(self.other_streams), told),
         ];
-        let mut evidence: Vec<Evidence> = rows
+        let figures = rows
             .into_iter()
-            .filter_map(|(label, bytes)| Some(Evidence::bytes(label, bytes?, basis)))
-            .collect();
-        // The message prints another figure: what is shown is corrected for private pools.
-        if basis == Basis::Message && some(self.private_free).is_some() {
-            for row in evidence.iter_mut().filter(|row| row.label == "in use in its allocator") {
-                row.basis = Basis::Computed;
-            }
-        }
-        for (pid, bytes) in &self.others {
-            evidence.push(Evidence::bytes(format!("in use by process {pid}"), *bytes, basis));
-        }
-        evidence
+            .filter_map(|(label, bytes, basis)| Some(Evidence::bytes(label, bytes?, basis)));
+        let others = self
+            .others
+            .iter()
+            .map(|(pid, bytes)| Evidence::bytes(format!("in use by process {pid}"), *bytes, told));
+        figures.chain(others).collect()
     }
 }
 

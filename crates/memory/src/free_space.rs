@@ -54,8 +54,6 @@ pub struct FreeSpace {
     pub private_pools_reserved: Bytes,
     /// Segments that hold something and have free bytes too.
     pub pinned_segments: u64,
-    /// All segments.
-    pub segments: u64,
     /// What pins them, the most first.
     pub pins: Vec<Pin>,
 }
@@ -82,7 +80,6 @@ impl FreeSpace {
         let segment = &mapped.segment;
         let free: Bytes = mapped.gaps().map(|(_, size)| size).sum();
         let largest = mapped.gaps().map(|(_, size)| size).max().unwrap_or_default();
-        self.segments += 1;
         self.total = self.total.plus(free);
         self.largest = self.largest.max(largest);
         let own_pool = segment.pool == request.pool;

@@ -55,7 +55,6 @@ pub struct Space {
     ended: u64,
     refusals: u64,
     expandable: bool,
-    fixed_default_segments: bool,
 }
 
 impl Space {
@@ -136,10 +135,10 @@ impl Space {
         (self.made, self.ended)
     }
 
-    /// Whether expandable segments were seen, and fixed ones in the default pool.
+    /// Whether expandable segments were seen.
     #[must_use]
-    pub fn segment_kinds(&self) -> (bool, bool) {
-        (self.expandable, self.fixed_default_segments)
+    pub fn has_expandable_segments(&self) -> bool {
+        self.expandable
     }
 
     /// Free space at the end, as a large request on the default stream and pool would see it.
@@ -158,7 +157,7 @@ impl Space {
         address_map(&self.segments, &self.live)
     }
 
-    /// Counts a request that failed, and says the how manieth it is.
+    /// Counts a request that failed; the count with it comes back.
     pub(crate) fn count_refusal(&mut self) -> u64 {
         self.refusals += 1;
         self.refusals
@@ -286,7 +285,6 @@ impl Space {
     ) {
         let pool = event.origin.pool;
         self.expandable |= growth == SegmentGrowth::Expandable;
-        self.fixed_default_segments |= growth == SegmentGrowth::Fixed && pool == PoolId(0);
         let (stream, stack) = (event.origin.stream, event.stack);
         self.segments.add(address, Segment { size, stream, pool, class, growth, stack });
         self.count_segments();

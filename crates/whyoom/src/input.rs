@@ -5,7 +5,7 @@ use whyoom_report::InputKind;
 use whyoom_sources::torch_snapshot;
 
 /// So many bytes tell what a file is.
-pub(crate) const FIRST_BYTES: usize = 512;
+pub(crate) const FIRST_BYTES: u64 = 512;
 
 /// What an input is taken for, or why it cannot be read.
 pub(crate) fn kind_of(first_bytes: &[u8]) -> Result<InputKind> {

@@ -76,10 +76,9 @@ fn import(
 ) -> Result<Input> {
     let mut reader = ProgressReader::new(reader, length, name);
     let context = || format!("cannot read {name}");
-    let mut first_bytes = [0; FIRST_BYTES];
-    let read = read_up_to(&mut reader, &mut first_bytes).with_context(context)?;
-    let first_bytes = &first_bytes[..read];
-    let kind = kind_of(first_bytes).with_context(context)?;
+    let mut first_bytes = Vec::new();
+    reader.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes).with_context(context)?;
+    let kind = kind_of(&first_bytes).with_context(context)?;
     let whole = first_bytes.chain(reader);
     let notes = match kind {
         InputKind::TorchSnapshot => import_snapshot(whole, name, model, tables),
@@ -116,18 +115,4 @@ fn import_text(
         format!("{} more lines looked like messages and were passed over", summary.passed_over)
     });
     Ok(passed_over.into_iter().collect())
-}
-
-/// Fills the buffer as far as the input reaches.
-fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

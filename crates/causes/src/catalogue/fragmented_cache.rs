@@ -36,11 +36,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let situation = &scene.situation;
-    let (requested, cached) = (situation.requested?, situation.cached?);
-    let free = situation.free.unwrap_or(Bytes::ZERO);
-    if cached == Bytes::ZERO || cached.plus(free) < requested {
-        return None;
-    }
+    let requested = situation.requested?;
+    let cached = situation.cache_that_would_do().filter(|cached| *cached > Bytes::ZERO)?;
+    let free = situation.free.unwrap_or_default();
     let whole = situation.capacity.or(situation.reserved)?;
     let strength = if cached.share_of(whole) >= WORTH_NAMING {
         Strength::Explains

@@ -34,11 +34,7 @@ fn overridden(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     // It explains the failure where what is overridden would have helped.
-    let situation = &scene.situation;
-    let cached = situation.cached.filter(|cached| {
-        let enough = cached.plus(situation.free.unwrap_or_default());
-        scene.device_ran_out() && situation.requested.is_some_and(|requested| enough >= requested)
-    });
+    let cached = scene.situation.cache_that_would_do().filter(|_| scene.device_ran_out());
     let would_help =
         general.contains("expandable_segments:True") && !special.contains("expandable");
     let strength =
@@ -61,9 +57,7 @@ fn overridden(scene: &Scene<'_>) -> Option<Finding> {
 
 fn too_late(scene: &Scene<'_>) -> Option<Finding> {
     let space = scene.space.filter(|_| scene.device != DeviceId::HOST)?;
-    let wanted = scene.setting("expandable_segments") == Some("true");
-    let (_, fixed) = space.segment_kinds();
-    if !(wanted && fixed) {
+    if scene.setting("expandable_segments") != Some("true") {
         return None;
     }
     let fixed_bytes: Bytes = space
@@ -75,10 +69,7 @@ fn too_late(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     // It explains a failure that the setting, made in time, could have prevented.
-    let situation = &scene.situation;
-    let cached = situation.cached.unwrap_or_default();
-    let enough = cached.plus(situation.free.unwrap_or_default());
-    let covers = situation.requested.is_some_and(|requested| enough >= requested);
+    let covers = scene.situation.cache_that_would_do().is_some();
     let share = fixed_bytes.share_of(space.totals().reserved);
     let strength = if scene.device_ran_out() && covers && share > 0.5 {
         Strength::Explains
@@ -91,10 +82,10 @@ fn too_late(scene: &Scene<'_>) -> Option<Finding> {
         "expandable_segments was switched on after memory had been taken without it",
         format!("{fixed_bytes} of segments were made before the setting took effect."),
     );
-    finding.gives_back = situation.cached;
+    finding.gives_back = scene.situation.cached;
     finding.evidence.push(Evidence::bytes("in fixed segments", fixed_bytes, Basis::Recorded));
     finding.remedies = vec![Remedy::line(
-        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        scene.set_conf("expandable_segments:True"),
         "in the shell, before Python starts: then every segment is expandable",
     )];
     Some(finding)

@@ -11,7 +11,7 @@ mod window;
 use std::{
     collections::{HashMap, HashSet},
     hash::BuildHasher as _,
-    io::{ErrorKind, Read},
+    io::Read,
     sync::LazyLock,
 };
 
@@ -24,7 +24,7 @@ use regex::Regex;
 use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Symptom, Tables};
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
-const CHUNK: usize = 1 << 20;
+const CHUNK: u64 = 1 << 20;
 /// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
 /// what comes behind them is counted and passed over.
 const MAX_MESSAGES: usize = 4096;
@@ -68,10 +68,11 @@ pub fn scan<R: Read>(
         summary: TextSummary::default(),
     };
     let mut utf16 = None;
-    let mut buffer = Vec::with_capacity(CHUNK + LOOK_AHEAD + LOOK_BEHIND);
+    let mut buffer = Vec::with_capacity(CHUNK as usize + LOOK_AHEAD + LOOK_BEHIND);
     let mut searched = 0;
     loop {
-        let at_end = !fill(&mut reader, &mut buffer)?;
+        let read = reader.by_ref().take(CHUNK).read_to_end(&mut buffer)?;
+        let at_end = (read as u64) < CHUNK;
         // Windows' shell writes two bytes a character; of ASCII the second is zero.
         if *utf16.get_or_insert_with(|| {
             buffer.starts_with(b"\xff\xfe") || buffer.starts_with(b"\xfe\xff")
@@ -87,23 +88,6 @@ pub fn scan<R: Read>(
         buffer.drain(..keep_from);
         searched = search_to - keep_from;
     }
-}
-
-/// Adds a chunk to the buffer; false at the end of the text.
-fn fill(reader: &mut impl Read, buffer: &mut Vec<u8>) -> std::io::Result<bool> {
-    let mut filled = buffer.len();
-    let target = filled + CHUNK;
-    buffer.resize(target, 0);
-    while filled < target {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    buffer.truncate(filled);
-    Ok(filled == target)
 }
 
 /// Every anchor of every format, and the settings' behind them.
@@ -141,13 +125,12 @@ impl Scanner<'_> {
     }
 
     fn look(&mut self, window: &Window<'_>) {
-        // A program that retries prints the same line a million times.
-        let line = self.hasher.hash_one(window.identity());
         if self.looked_at.len() >= MAX_LOOKS || self.summary.messages >= MAX_MESSAGES {
             self.summary.passed_over += 1;
             return;
         }
-        if !self.looked_at.insert(line) {
+        // A program that retries prints the same line a million times.
+        if !self.looked_at.insert(self.hasher.hash_one(window.identity())) {
             return;
         }
         if let Some((name, value)) = settings::setting(window) {

@@ -71,6 +71,16 @@ impl Device<'_> {
         let (_, &head) = self.known.range(..=address).next_back()?;
         (address < head.end()).then_some(head)
     }
+
+    /// Adds a segment that the trace makes, with what the one at the end knows of it.
+    fn add_segment(&mut self, entry: &Entry, growth: SegmentGrowth) -> Extent {
+        let known = self.known_at(entry.address).filter(|head| head.growth == growth);
+        let class = known.map_or_else(|| class_of_segment(entry.size), |head| head.class);
+        let pool = known.map_or(entry.pool, |head| head.pool);
+        let extent = Extent { end: entry.address.offset(entry.size), class, growth, pool };
+        self.layout.add_segment(entry.address, extent);
+        extent
+    }
 }
 
 struct Emitter<'a> {
@@ -185,9 +195,8 @@ impl Emitter<'_> {
                 Action::BlockFree { address }
             }
             EntryAction::SegmentAlloc => {
-                let extent = extent(device, entry, SegmentGrowth::Fixed);
+                let extent = device.add_segment(entry, SegmentGrowth::Fixed);
                 origin.pool = extent.pool;
-                device.layout.add_segment(address, extent);
                 let (class, growth) = (extent.class, extent.growth);
                 Action::SegmentAlloc { address, size: entry.size, class, growth }
             }
@@ -196,9 +205,8 @@ impl Emitter<'_> {
                 Action::SegmentFree { address }
             }
             EntryAction::SegmentMap => {
-                let extent = extent(device, entry, SegmentGrowth::Expandable);
+                let extent = device.add_segment(entry, SegmentGrowth::Expandable);
                 origin.pool = extent.pool;
-                device.layout.add_segment(address, extent);
                 Action::SegmentMap { address, size: entry.size, class: extent.class }
             }
             EntryAction::SegmentUnmap => Action::SegmentUnmap { address, size: entry.size },
@@ -220,12 +228,4 @@ impl Emitter<'_> {
         let action = Action::Sample { counter: Counter::DeviceFree, bytes: Bytes(free) };
         self.event(entry.time_us, self.origin(device), entry.stack, action);
     }
-}
-
-/// What is known of a segment that the trace makes: from itself, else from the one at the end.
-fn extent(device: &Device<'_>, entry: &Entry, growth: SegmentGrowth) -> Extent {
-    let known = device.known_at(entry.address).filter(|segment| segment.growth == growth);
-    let class = known.map_or_else(|| class_of_segment(entry.size), |segment| segment.class);
-    let pool = known.map_or(entry.pool, |segment| segment.pool);
-    Extent { end: entry.address.offset(entry.size), class, growth, pool }
 }
