@@ -14,14 +14,29 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-report", &["whyoom-causes", "whyoom-memory", "whyoom-trace"]),
     (
         "whyoom",
-        &["whyoom-causes", "whyoom-memory", "whyoom-report", "whyoom-sources", "whyoom-trace"],
+        &[
+            "whyoom-causes",
+            "whyoom-lab-core",
+            "whyoom-memory",
+            "whyoom-report",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
     ),
+    ("whyoom-lab-abi", &[]),
+    ("whyoom-lab-core", &["whyoom-trace"]),
+    ("whyoom-lab-cuda", &["whyoom-lab-abi", "whyoom-lab-core", "whyoom-trace"]),
+    ("whyoom-lab-cudart", &["whyoom-lab-abi"]),
+    ("whyoom-lab-nvml", &["whyoom-lab-abi", "whyoom-lab-core"]),
+    ("whyoom-lab-cublas", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublaslt", &["whyoom-lab-abi"]),
+    ("whyoom-lab-client", &[]),
     ("xtask", &["whyoom-causes", "whyoom-memory", "whyoom-sources", "whyoom-trace"]),
 ];
 
 /// Crates that only binaries may use: libraries have errors of their own.
 const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
-const BINARIES: &[&str] = &["whyoom", "xtask"];
+const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "xtask"];
 
 pub(crate) fn run(_: &[String]) -> Result<()> {
     let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;

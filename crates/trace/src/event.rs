@@ -4,13 +4,15 @@
 //! in [`crate::Tables`] and named here by its id. Nothing in an event refers to another event, so a
 //! stream of any length can be read in one pass.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{
     Address, Bytes, ContextId, DeviceId, HandleId, PoolId, ProcessId, ResultCode, StackId,
     StreamId, StringId, ThreadId, Time,
 };
 
 /// Something that happened, where, and how it ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// When it happened.
     pub time: Time,
@@ -25,7 +27,7 @@ pub struct Event {
 }
 
 /// Who acted, and on what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The process that acted.
     pub process: ProcessId,
@@ -42,7 +44,8 @@ pub struct Origin {
 }
 
 /// What happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Action {
     /// Everything before this restored the state that recording started from; history follows.
@@ -235,7 +238,8 @@ pub enum Action {
 }
 
 /// The interface of the driver that memory came through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MemoryKind {
     /// Plain device memory.
@@ -255,7 +259,8 @@ pub enum MemoryKind {
 }
 
 /// Limits of a context or a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Limit {
     /// The heap of in-kernel allocation.
@@ -269,7 +274,8 @@ pub enum Limit {
 }
 
 /// What a synchronize waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SyncScope {
     /// Everything on the device.
@@ -281,7 +287,8 @@ pub enum SyncScope {
 }
 
 /// Which requests a segment serves: PyTorch keeps those up to 1 MiB apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SizeClass {
     /// Requests of at most 1 MiB.
     Small,
@@ -290,7 +297,8 @@ pub enum SizeClass {
 }
 
 /// Whether a segment can grow after it was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SegmentGrowth {
     /// It keeps the size it was made with.
     Fixed,
@@ -299,7 +307,8 @@ pub enum SegmentGrowth {
 }
 
 /// What a mark stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum MarkKind {
     /// A new iteration starts.
@@ -309,7 +318,8 @@ pub enum MarkKind {
 }
 
 /// A quantity that something reported about itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Counter {
     /// What was asked for.
@@ -343,7 +353,8 @@ pub enum Counter {
 }
 
 /// What a message tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Symptom {
     /// The device ran out of memory.
@@ -377,7 +388,8 @@ pub enum Symptom {
 }
 
 /// Whose message it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Software {
     /// PyTorch.

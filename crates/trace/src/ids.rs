@@ -3,11 +3,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Declares newtypes over an integer that behave like the integer and print like it.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($inner:ty);)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
         pub struct $name(pub $inner);
 
         impl fmt::Display for $name {
@@ -42,7 +46,9 @@ ids! {
 }
 
 /// A GPU by its ordinal as the process sees it, or the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct DeviceId(pub u16);
 
 impl DeviceId {
@@ -63,7 +69,7 @@ impl fmt::Display for DeviceId {
 }
 
 /// A device or host address.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address(pub u64);
 
 impl Address {
@@ -87,11 +93,15 @@ impl fmt::Debug for Address {
 }
 
 /// Nanoseconds since the Unix epoch; 0 where the source does not tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Time(pub u64);
 
 /// An amount of memory. Prints as people write it: `1.50 GiB`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Bytes(pub u64);
 
 impl Bytes {

@@ -6,6 +6,7 @@
 
 mod event;
 mod ids;
+pub mod lines;
 mod sink;
 mod tables;
 

@@ -1,9 +1,15 @@
 //! What can be typed.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use whyoom_lab_core::{
+    machine::{KernelEffect, MAX_DEVICES},
+    models,
+};
+
+use crate::lab::{Fault, kernel_effect, size};
 
 /// Why did CUDA run out of memory?
 #[derive(Debug, Parser)]
@@ -22,6 +28,11 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say why memory ran out, from a PyTorch snapshot, a log or a pasted traceback
     Why(WhyArguments),
+    /// Run programs on simulated GPUs, without a GPU
+    Lab {
+        #[command(subcommand)]
+        command: LabCommand,
+    },
     /// Explain the causes in general, and the counters that people meet
     Causes(CausesArguments),
     /// Print a shell's completions
@@ -72,4 +83,84 @@ pub(crate) struct CausesArguments {
     /// Print JSON (schema: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Run a command on simulated GPUs
+    Run(LabRunArguments),
+    /// Start a shell in which every program sees the simulated GPUs
+    Shell(LabMachineArguments),
+    /// List the GPU models that can be simulated
+    List(LabListArguments),
+    #[command(hide = true)]
+    Hold(LabHoldArguments),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Kernels compute nothing: memory, its errors and its limits are what is simulated.
+
+Examples:
+  whyoom lab run -- python train.py                      one A100 with 80 GB
+  whyoom lab run --gpu 'RTX 4090' -- python train.py
+  whyoom lab run --gpus 8 --memory 8GiB -- torchrun train.py
+  whyoom lab run --log calls.jsonl -- ./program          every driver call that touches memory
+  whyoom lab run --fault tenant=3GiB@2s -- python train.py
+
+Exit status: that of the command; 128 + N where signal N ended it; 1 where the lab cannot start")]
+pub(crate) struct LabRunArguments {
+    #[command(flatten)]
+    pub(crate) machine: LabMachineArguments,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabMachineArguments {
+    /// The GPU model, as `whyoom lab list` names it
+    #[arg(long, value_name = "NAME", default_value = models::DEFAULT)]
+    pub(crate) gpu: String,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
+    pub(crate) gpus: u16,
+    /// Memory of each, in place of the model's: 8GiB, 512MiB, 24GB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Append every driver call that touches memory to this file, one JSON event a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms
+    #[arg(long, value_name = "FAULT")]
+    pub(crate) fault: Vec<Fault>,
+    /// Give a kernel an effect: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms
+    #[arg(long, value_name = "NAME=EFFECT", value_parser = kernel_effect)]
+    pub(crate) kernel: Vec<KernelEffect>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabListArguments {
+    /// Print JSON (schema: docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabHoldArguments {
+    #[arg(long)]
+    pub(crate) state: PathBuf,
+    #[arg(long)]
+    pub(crate) lab: u32,
+    #[arg(long)]
+    pub(crate) lab_started: u64,
+    #[arg(long)]
+    pub(crate) bytes: u64,
+    #[arg(long, default_value_t = 0)]
+    pub(crate) after_milliseconds: u64,
+    #[arg(long)]
+    pub(crate) stuck: bool,
+    /// Start anew and end, so that what holds has lost its parent
+    #[arg(long)]
+    pub(crate) detach: bool,
 }

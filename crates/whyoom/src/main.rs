@@ -3,6 +3,7 @@
 mod arguments;
 mod causes;
 mod input;
+mod lab;
 mod manual;
 mod progress;
 mod why;
@@ -23,6 +24,11 @@ fn main() -> ExitCode {
         return ExitCode::from(MISUSED);
     }
     let outcome = match Arguments::parse().command {
+        // What runs in the lab decides how the command ends.
+        Command::Lab { command } => match lab::run(command) {
+            Ok(code) => return ExitCode::from(code),
+            Err(error) => Err(error),
+        },
         Command::Why(arguments) => why::run(&arguments),
         Command::Causes(arguments) => causes::run(&arguments),
         Command::Completions { shell } => manual::completions(shell),

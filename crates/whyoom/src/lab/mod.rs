@@ -1,0 +1,25 @@
+//! `whyoom lab`: programs on simulated GPUs.
+
+mod faults;
+mod hold;
+mod list;
+mod quantities;
+mod run;
+
+use anyhow::Result;
+
+pub(crate) use self::{
+    faults::{Fault, kernel_effect},
+    quantities::size,
+};
+use crate::arguments::LabCommand;
+
+/// The exit code of the command.
+pub(crate) fn run(command: LabCommand) -> Result<u8> {
+    match command {
+        LabCommand::Run(arguments) => run::run(&arguments.machine, &arguments.command),
+        LabCommand::Shell(machine) => run::shell(&machine),
+        LabCommand::List(arguments) => list::run(&arguments).map(|()| 0),
+        LabCommand::Hold(arguments) => hold::run(&arguments).map(|()| 0),
+    }
+}

@@ -1,0 +1,149 @@
+//! `whyoom lab run` and `whyoom lab shell`.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use whyoom_lab_core::{
+    holders::add_ghost,
+    identity,
+    machine::{DeviceSpec, Identity, MachineSpec, STATE_VARIABLE},
+    models,
+    session::{Session, exit_code, libraries_of},
+};
+use whyoom_trace::Bytes;
+
+use super::Fault;
+use crate::arguments::LabMachineArguments;
+
+/// Error correction in ordinary memory takes a sixteenth, as data sheets of boards with GDDR say.
+const ECC_SHARE: u64 = 16;
+
+pub(crate) fn run(machine: &LabMachineArguments, command: &[OsString]) -> Result<u8> {
+    let Some((program, arguments)) = command.split_first() else { bail!("no command") };
+    let lab = Lab::start(machine)?;
+    let mut command = lab.session.command(program);
+    command.args(arguments);
+    lab.run(command, program)
+}
+
+pub(crate) fn shell(machine: &LabMachineArguments) -> Result<u8> {
+    let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+    let lab = Lab::start(machine)?;
+    let command = lab.session.command(&shell);
+    lab.run(command, &shell)
+}
+
+/// A lab with the processes that hold memory in it.
+struct Lab {
+    session: Session,
+    holders: Vec<Child>,
+}
+
+impl Lab {
+    fn start(arguments: &LabMachineArguments) -> Result<Self> {
+        let device = device(arguments)?;
+        let mut spec = MachineSpec {
+            devices: vec![device; arguments.gpus.into()],
+            effects: arguments.kernel.clone(),
+            ..MachineSpec::default()
+        };
+        for fault in &arguments.fault {
+            match fault {
+                Fault::FailAllocation(number) => spec.fail_allocation = Some(*number),
+                Fault::SlowSynchronize(time) => {
+                    spec.synchronize_nanoseconds = time.as_nanos() as u64;
+                }
+                _ => {}
+            }
+        }
+        let log = arguments.log.as_deref().map(std::path::absolute).transpose()?;
+        let session = Session::start(&spec, &libraries()?, log).context("the lab cannot start")?;
+        let mut lab = Self { session, holders: Vec::new() };
+        for fault in &arguments.fault {
+            lab.add_holder(*fault)?;
+        }
+        anstream::eprintln!(
+            "whyoom lab: {} x {}, {} each. Nothing is computed: memory is what is simulated.",
+            arguments.gpus,
+            identity::device_name(device.model),
+            Bytes(device.total)
+        );
+        Ok(lab)
+    }
+
+    fn add_holder(&mut self, fault: Fault) -> Result<()> {
+        match fault {
+            Fault::Ghost(bytes) => add_ghost(&self.session.machine(), 0, bytes)?,
+            Fault::Orphan(bytes) => self.start_holder(bytes, Duration::ZERO, &["--detach"])?,
+            Fault::Stuck(bytes) => self.start_holder(bytes, Duration::ZERO, &["--stuck"])?,
+            Fault::Tenant(bytes, after) => self.start_holder(bytes, after, &[])?,
+            Fault::FailAllocation(_) | Fault::Ecc | Fault::SlowSynchronize(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Starts a holder; where it takes memory at once, waits until it has.
+    fn start_holder(&mut self, bytes: u64, after: Duration, flags: &[&str]) -> Result<()> {
+        let Identity { pid, started } = Identity::own();
+        let program = std::env::current_exe()?;
+        let mut command = self.session.command(program.as_os_str());
+        let state = environment(&command, STATE_VARIABLE).context("the lab has no state file")?;
+        command
+            .args(["lab", "hold", "--state"])
+            .arg(state)
+            .args(["--lab", &pid.to_string(), "--lab-started", &started.to_string()])
+            .args(["--bytes", &bytes.to_string()])
+            .args(["--after-milliseconds", &after.as_millis().to_string()])
+            .args(flags)
+            .stdin(Stdio::null());
+        let holders_before = self.session.machine().holders(0).len();
+        self.holders.push(command.spawn()?);
+        for _ in 0..500 {
+            if !after.is_zero() || self.session.machine().holders(0).len() > holders_before {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        bail!("a process that should hold {} could not; is the GPU too small?", Bytes(bytes))
+    }
+
+    fn run(mut self, command: Command, program: &OsStr) -> Result<u8> {
+        let status = self.session.run(command);
+        let status = status.with_context(|| format!("cannot run {}", program.to_string_lossy()));
+        for holder in &mut self.holders {
+            // It ends with the lab in any case; this only saves it from being a zombie until then.
+            let _ = holder.kill();
+            let _ = holder.wait();
+        }
+        status.map(exit_code)
+    }
+}
+
+fn environment(command: &Command, name: &str) -> Option<OsString> {
+    let mut variables = command.get_envs();
+    variables.find(|(known, _)| *known == name).and_then(|(_, value)| value).map(OsStr::to_owned)
+}
+
+fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
+    let Some(model) = models::find(&arguments.gpu) else {
+        bail!("no GPU model is called '{}'; whyoom lab list shows them", arguments.gpu);
+    };
+    let device = DeviceSpec::of(model);
+    let device = arguments.memory.map_or(device, |memory| device.with_total(memory));
+    if arguments.fault.contains(&Fault::Ecc) {
+        return Ok(device.with_total(device.total - device.total / ECC_SHARE));
+    }
+    Ok(device)
+}
+
+fn libraries() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find this program's own place")?;
+    libraries_of(&program).context(
+        "the lab's libraries are not beside this program; build them with: cargo build --workspace",
+    )
+}

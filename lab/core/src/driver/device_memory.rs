@@ -1,0 +1,258 @@
+//! Plain device memory, managed memory and arrays.
+
+use whyoom_trace::MemoryKind;
+
+use super::{ContextId, Driver, PoolId};
+use crate::{
+    backing,
+    error::{Error, Result},
+    log::Place,
+    ranges::round_up,
+};
+
+/// What an address belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocationKind {
+    /// Device memory of its own pages.
+    Device,
+    /// Device memory in a slab.
+    Small,
+    /// A block of a stream-ordered pool.
+    Pooled(PoolId),
+    /// Managed memory.
+    Managed,
+    /// Page-locked host memory.
+    Pinned,
+    /// Host memory of the program's own, page-locked afterwards.
+    Registered,
+    /// Virtual memory with physical memory mapped to it.
+    Mapped,
+}
+
+/// A live allocation.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation {
+    /// Its first address.
+    pub start: u64,
+    /// What was asked for.
+    pub size: u64,
+    /// What it is.
+    pub kind: AllocationKind,
+    /// Its device.
+    pub device: usize,
+    /// The context it was made in; 0 for none.
+    pub context: ContextId,
+    /// A number that no other allocation of the process has.
+    pub id: u64,
+    /// The bytes that it takes.
+    pub(super) footprint: u64,
+    /// Whether anything was written to it.
+    pub(super) touched: bool,
+    /// Host memory's flags.
+    pub(super) flags: u32,
+}
+
+impl Allocation {
+    /// Whether the device owns it, rather than the host.
+    #[must_use]
+    pub fn is_on_device(&self) -> bool {
+        !matches!(self.kind, AllocationKind::Pinned | AllocationKind::Registered)
+    }
+
+    /// The flags that host memory was made with.
+    #[must_use]
+    pub fn host_flags(&self) -> u32 {
+        self.flags
+    }
+}
+
+/// An array for textures.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayShape {
+    /// Elements in a row.
+    pub width: u64,
+    /// Rows; 0 for one dimension.
+    pub height: u64,
+    /// Layers; 0 for fewer dimensions.
+    pub depth: u64,
+    /// Bytes of an element.
+    pub element: u64,
+}
+
+impl ArrayShape {
+    fn bytes(self) -> Option<u64> {
+        let rows = self.height.max(1).checked_mul(self.depth.max(1))?;
+        self.width.checked_mul(self.element)?.checked_mul(rows)
+    }
+}
+
+impl Driver {
+    /// Takes device memory.
+    pub fn alloc(&mut self, context: ContextId, size: u64) -> Result<u64> {
+        let outcome = self.alloc_unlogged(context, size);
+        self.note_alloc(self.place(context), MemoryKind::Device, &outcome, size);
+        outcome
+    }
+
+    fn alloc_unlogged(&mut self, context: ContextId, size: u64) -> Result<u64> {
+        let device = self.device_of(context)?;
+        if size == 0 {
+            return Err(Error::InvalidValue);
+        }
+        let model = self.device(device)?.spec.model;
+        let small = size <= model.small_limit.value;
+        let unit = if small { model.small_unit.value } else { model.granularity.value };
+        let footprint = round_up(size, unit);
+        let start = if small {
+            self.take_small(device, footprint)?
+        } else {
+            self.take_range(device, footprint)?
+        };
+        let kind = if small { AllocationKind::Small } else { AllocationKind::Device };
+        self.enter(Allocation {
+            start,
+            size,
+            kind,
+            device,
+            context,
+            footprint,
+            id: 0,
+            touched: false,
+            flags: 0,
+        });
+        Ok(start)
+    }
+
+    fn take_small(&mut self, device: usize, footprint: u64) -> Result<u64> {
+        if let Some(place) = self.device_mut(device)?.slabs.take(footprint) {
+            return Ok(place);
+        }
+        let length = self.device(device)?.spec.model.slab.value;
+        let start = self.take_range(device, length)?;
+        let slabs = &mut self.device_mut(device)?.slabs;
+        slabs.add(start, length);
+        slabs.take(footprint).ok_or(Error::OutOfMemory)
+    }
+
+    pub(super) fn enter(&mut self, allocation: Allocation) {
+        let id = self.new_handle();
+        self.allocations.insert(allocation.start, Allocation { id, ..allocation });
+    }
+
+    /// Gives device memory back. Memory of a pool can be given back this way too; documented: the
+    /// call then waits for the device.
+    pub fn free(&mut self, context: ContextId, address: u64) -> Result<()> {
+        let kind = self.allocations.get(&address).map(|allocation| allocation.kind);
+        let outcome = match kind {
+            Some(AllocationKind::Pooled(_)) => self.free_pooled_now(address),
+            Some(AllocationKind::Device | AllocationKind::Small | AllocationKind::Managed) => {
+                self.release(address);
+                Ok(())
+            }
+            _ => Err(Error::InvalidValue),
+        };
+        self.note_free(self.place(context), traced(kind), &outcome, address);
+        outcome
+    }
+
+    pub(super) fn release(&mut self, address: u64) {
+        let Some(gone) = self.allocations.remove(&address) else { return };
+        match gone.kind {
+            AllocationKind::Device => {
+                self.give_range(gone.device, gone.start, gone.footprint, gone.touched);
+            }
+            AllocationKind::Small => self.release_small(&gone),
+            AllocationKind::Managed | AllocationKind::Pinned => {
+                backing::unmap(gone.start, gone.footprint);
+            }
+            AllocationKind::Pooled(_) | AllocationKind::Registered | AllocationKind::Mapped => {}
+        }
+    }
+
+    fn release_small(&mut self, gone: &Allocation) {
+        if gone.touched {
+            backing::fill_zero(gone.start, gone.footprint);
+        }
+        let Some(device) = self.devices.get_mut(gone.device) else { return };
+        let length = device.spec.model.slab.value;
+        if let Some(slab) = device.slabs.give_back(gone.start, gone.footprint, length) {
+            self.give_range(gone.device, slab, length, true);
+        }
+    }
+
+    /// Frees what was allocated in a context.
+    pub(super) fn free_all_of(&mut self, context: ContextId) {
+        let of_context = self.allocations.values().filter(|held| held.context == context);
+        let addresses: Vec<u64> = of_context.map(|held| held.start).collect();
+        for address in addresses {
+            self.release(address);
+        }
+    }
+
+    /// Takes managed memory. It may exceed the device (documented for Linux), so it is charged to
+    /// the host until a kernel would touch it, and none does.
+    pub fn alloc_managed(&mut self, context: ContextId, size: u64) -> Result<u64> {
+        let device = self.device_of(context)?;
+        let unit = self.device(device)?.granularity();
+        let footprint = round_up(size, unit);
+        let valid = if size == 0 { Err(Error::InvalidValue) } else { Ok(()) };
+        let outcome = valid.and_then(|()| backing::reserve(footprint, unit, true));
+        self.note_alloc(self.place(context), MemoryKind::Managed, &outcome, size);
+        let start = outcome?;
+        let kind = AllocationKind::Managed;
+        self.enter(Allocation {
+            start,
+            size,
+            kind,
+            device,
+            context,
+            footprint,
+            id: 0,
+            touched: true,
+            flags: 0,
+        });
+        Ok(start)
+    }
+
+    /// Makes an array. Assumed: it takes what its elements take, without padding of rows.
+    pub fn create_array(&mut self, context: ContextId, shape: ArrayShape) -> Result<u64> {
+        let size = shape.bytes().ok_or(Error::InvalidValue)?;
+        let outcome = self.alloc_unlogged(context, size);
+        self.note_alloc(self.place(context), MemoryKind::Array, &outcome, size);
+        let address = outcome?;
+        let array = self.new_handle();
+        self.arrays.insert(array, address);
+        Ok(array)
+    }
+
+    /// Ends an array.
+    pub fn destroy_array(&mut self, array: u64) -> Result<()> {
+        let address = self.arrays.remove(&array).ok_or(Error::InvalidHandle)?;
+        let context = self.allocations.get(&address).map(|held| held.context).unwrap_or_default();
+        self.release(address);
+        self.note_free(self.place(context), MemoryKind::Array, &Ok(()), address);
+        Ok(())
+    }
+
+    /// The live allocation that an address lies in.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<Allocation> {
+        let below = self.allocations.range(..=address).next_back().map(|(_, below)| *below);
+        below
+            .filter(|below| address - below.start < below.size)
+            .or_else(|| self.find_mapped(address))
+    }
+
+    /// Where something happened that belongs to a stream.
+    pub(super) fn stream_place(&self, context: ContextId, stream: u64) -> Place {
+        Place { stream, ..self.place(context) }
+    }
+}
+
+fn traced(kind: Option<AllocationKind>) -> MemoryKind {
+    match kind {
+        Some(AllocationKind::Pooled(_)) => MemoryKind::StreamOrdered,
+        Some(AllocationKind::Managed) => MemoryKind::Managed,
+        _ => MemoryKind::Device,
+    }
+}

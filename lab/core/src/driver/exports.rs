@@ -1,0 +1,49 @@
+//! Physical memory between processes, as file descriptors.
+//!
+//! The descriptor is of the exporter's memory file, opened anew and standing at the place of the
+//! memory in it: the file's inode and that place name the memory in the shared machine.
+
+use std::os::fd::{IntoRawFd, RawFd};
+
+use super::{Driver, HandleId, Physical, virtual_memory::FileOf};
+use crate::{
+    backing,
+    error::{Error, Result},
+};
+
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
+const FILE_DESCRIPTOR: u32 = 1;
+
+impl Driver {
+    /// A descriptor for a handle that was made to be exported as one.
+    pub fn export(&mut self, id: HandleId) -> Result<RawFd> {
+        let handle = self.handles.get(&id).ok_or(Error::InvalidValue)?;
+        let Physical { device, size, handle_types } = handle.physical;
+        if handle_types & FILE_DESCRIPTOR == 0 {
+            return Err(Error::InvalidValue);
+        }
+        let own = self.device(device)?.physical.as_ref();
+        let file = match &handle.file {
+            FileOf::Own => own.map(|(file, _)| file).ok_or(Error::InvalidValue)?,
+            FileOf::Imported(file) => file,
+        };
+        let descriptor = backing::open_at(file, handle.offset)?;
+        if handle.shared.is_none() {
+            let (inode, offset) = (backing::inode(file)?, handle.offset);
+            let shared = self.machine.share(self.member, device, size, inode, offset)?;
+            if let Some(handle) = self.handles.get_mut(&id) {
+                handle.shared = Some(shared);
+            }
+        }
+        Ok(descriptor.into_raw_fd())
+    }
+
+    /// A handle for another's descriptor, or for one of our own.
+    pub fn import(&mut self, descriptor: RawFd) -> Result<HandleId> {
+        let (file, inode, offset) = backing::adopt(descriptor)?;
+        let shared = self.machine.hold(self.member, inode, offset)?;
+        let physical =
+            Physical { device: shared.device, size: shared.bytes, handle_types: FILE_DESCRIPTOR };
+        Ok(self.enter_imported(physical, file, offset, shared))
+    }
+}

@@ -1,0 +1,251 @@
+//! One process's view of the machine: its contexts, its memory, its streams.
+//!
+//! A family of calls is a file here; the state they share is in this one.
+
+mod contexts;
+mod copies;
+mod device_memory;
+mod exports;
+mod host_memory;
+mod modules;
+mod pools;
+mod streams;
+mod virtual_memory;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    os::fd::OwnedFd,
+    time::Instant,
+};
+
+use whyoom_trace::{Action, Address, Bytes, MemoryKind};
+
+use self::{
+    contexts::Context,
+    modules::{Function, Module},
+    streams::Event,
+    virtual_memory::{Handle, Mapping},
+};
+pub use self::{
+    contexts::{ContextId, Limit},
+    device_memory::{Allocation, AllocationKind, ArrayShape},
+    host_memory::HostFlags,
+    modules::{FunctionAttribute, FunctionId, Launch, ModuleId},
+    pools::{PoolAttribute, PoolId},
+    streams::EventId,
+    virtual_memory::{HandleId, Physical},
+};
+use crate::{
+    backing,
+    error::{Error, Result},
+    log::{Log, Place},
+    machine::{DeviceSpec, KernelEffect, Machine, Membership},
+    pool::Pool,
+    ranges::FreeRanges,
+    slabs::Slabs,
+    timeline::{Nanoseconds, Timeline},
+};
+
+/// Addresses are plenty: each device has room for this many times its memory, so that fragments of
+/// the address space never look like want of memory.
+const ADDRESS_ROOM: u64 = 4;
+
+/// Handles are multiples of this, as pointers are; some programs keep flags in their lowest bits.
+const HANDLE_STEP: u64 = 16;
+
+/// The simulated driver of one process.
+pub struct Driver {
+    machine: Machine,
+    member: Membership,
+    devices: Vec<Device>,
+    contexts: HashMap<ContextId, Context>,
+    allocations: BTreeMap<u64, Allocation>,
+    arrays: HashMap<u64, u64>,
+    timeline: Timeline,
+    events: HashMap<EventId, Event>,
+    pools: HashMap<PoolId, Pool>,
+    modules: HashMap<ModuleId, Module>,
+    functions: HashMap<FunctionId, Function>,
+    handles: HashMap<HandleId, Handle>,
+    reservations: BTreeMap<u64, u64>,
+    mappings: BTreeMap<u64, Mapping>,
+    effects: Vec<KernelEffect>,
+    next_handle: u64,
+    started: Instant,
+    log: Option<Log>,
+}
+
+/// A device as this process uses it.
+struct Device {
+    spec: DeviceSpec,
+    primary: Option<ContextId>,
+    primary_users: u32,
+    primary_flags: u32,
+    default_pool: PoolId,
+    current_pool: PoolId,
+    /// Free addresses, once any was asked for.
+    addresses: Option<FreeRanges>,
+    /// Where its addresses lie.
+    region: (u64, u64),
+    slabs: Slabs,
+    /// The file behind the virtual-memory handles, once there is one, and its free parts.
+    physical: Option<(OwnedFd, FreeRanges)>,
+}
+
+impl Driver {
+    /// Enters this process into the machine that it was started on.
+    pub fn start() -> Result<Self> {
+        Self::on(Machine::from_environment()?, Log::from_environment())
+    }
+
+    /// Enters this process into a machine.
+    pub fn on(machine: Machine, log: Option<Log>) -> Result<Self> {
+        let mut driver = Self {
+            machine,
+            member: machine.join()?,
+            devices: Vec::new(),
+            contexts: HashMap::new(),
+            allocations: BTreeMap::new(),
+            arrays: HashMap::new(),
+            timeline: Timeline::default(),
+            events: HashMap::new(),
+            pools: HashMap::new(),
+            modules: HashMap::new(),
+            functions: HashMap::new(),
+            handles: HashMap::new(),
+            reservations: BTreeMap::new(),
+            mappings: BTreeMap::new(),
+            effects: machine.effects(),
+            next_handle: 1 << 16,
+            started: Instant::now(),
+            log,
+        };
+        for index in 0..machine.device_count() {
+            let pool = driver.new_handle();
+            driver.pools.insert(pool, Pool::new(index));
+            let device = Device::new(machine.device(index)?, pool);
+            driver.devices.push(device);
+        }
+        Ok(driver)
+    }
+
+    /// How many devices there are.
+    #[must_use]
+    pub fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// What a device is.
+    pub fn device_spec(&self, device: usize) -> Result<DeviceSpec> {
+        self.device(device).map(|device| device.spec)
+    }
+
+    /// Free and total memory of a device.
+    pub fn memory_info(&self, device: usize) -> Result<(u64, u64)> {
+        let total = self.device(device)?.spec.total;
+        Ok((total.saturating_sub(self.machine.used(device)), total))
+    }
+
+    fn device(&self, device: usize) -> Result<&Device> {
+        self.devices.get(device).ok_or(Error::InvalidDevice)
+    }
+
+    fn device_mut(&mut self, device: usize) -> Result<&mut Device> {
+        self.devices.get_mut(device).ok_or(Error::InvalidDevice)
+    }
+
+    fn new_handle(&mut self) -> u64 {
+        self.next_handle += HANDLE_STEP;
+        self.next_handle
+    }
+
+    fn now(&self) -> Nanoseconds {
+        self.started.elapsed().as_nanos() as Nanoseconds
+    }
+
+    /// Takes device memory, unless a fault says that this allocation fails.
+    fn charge(&mut self, device: usize, bytes: u64) -> Result<()> {
+        if self.machine.must_fail() {
+            return Err(Error::OutOfMemory);
+        }
+        self.machine.charge(self.member, device, bytes)
+    }
+
+    fn refund(&mut self, device: usize, bytes: u64) {
+        self.machine.refund(self.member, device, bytes);
+    }
+
+    /// Addresses on a device with memory behind them.
+    fn take_range(&mut self, device: usize, bytes: u64) -> Result<u64> {
+        self.charge(device, bytes)?;
+        let range = self.device_mut(device)?.take_addresses(bytes);
+        if range.is_err() {
+            self.refund(device, bytes);
+        }
+        range
+    }
+
+    /// Gives addresses and the memory behind them back. `touched` says that pages were written.
+    fn give_range(&mut self, device: usize, start: u64, bytes: u64, touched: bool) {
+        if touched {
+            backing::discard(start, bytes);
+        }
+        if let Some(addresses) =
+            self.devices.get_mut(device).and_then(|device| device.addresses.as_mut())
+        {
+            addresses.give_back(start, bytes);
+        }
+        self.refund(device, bytes);
+    }
+
+    /// Writes what happened to the log, if one is kept.
+    fn note<T>(&self, place: Place, outcome: &Result<T>, action: Action) {
+        if let Some(log) = &self.log {
+            log.write(place, outcome.as_ref().err().copied(), action, None);
+        }
+    }
+
+    fn note_alloc(&self, place: Place, kind: MemoryKind, outcome: &Result<u64>, size: u64) {
+        let address = Address(*outcome.as_ref().unwrap_or(&0));
+        self.note(place, outcome, Action::Alloc { kind, address, size: Bytes(size) });
+    }
+
+    fn note_free(&self, place: Place, kind: MemoryKind, outcome: &Result<()>, address: u64) {
+        self.note(place, outcome, Action::Free { kind, address: Address(address) });
+    }
+}
+
+impl Device {
+    fn new(spec: DeviceSpec, pool: PoolId) -> Self {
+        Self {
+            spec,
+            primary: None,
+            primary_users: 0,
+            primary_flags: 0,
+            default_pool: pool,
+            current_pool: pool,
+            addresses: None,
+            region: (0, 0),
+            slabs: Slabs::default(),
+            physical: None,
+        }
+    }
+
+    fn granularity(&self) -> u64 {
+        self.spec.model.granularity.value
+    }
+
+    fn contains(&self, address: u64) -> bool {
+        address >= self.region.0 && address - self.region.0 < self.region.1
+    }
+
+    fn take_addresses(&mut self, bytes: u64) -> Result<u64> {
+        if self.addresses.is_none() {
+            let room = self.spec.total.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
+            let start = backing::reserve(room, self.granularity(), true)?;
+            self.addresses = Some(FreeRanges::new(start, room));
+            self.region = (start, room);
+        }
+        self.addresses.as_mut().and_then(|free| free.take(bytes)).ok_or(Error::OutOfMemory)
+    }
+}

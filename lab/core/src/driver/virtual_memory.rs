@@ -1,0 +1,323 @@
+//! Virtual memory: addresses and the physical memory behind them, each on its own.
+
+use std::{os::fd::OwnedFd, sync::Arc};
+
+use whyoom_trace::{Action, Address, Bytes, HandleId as TracedHandle};
+
+use super::{Allocation, AllocationKind, Driver};
+use crate::{
+    backing,
+    error::{Error, Result},
+    log::Place,
+    machine::SharedMemory,
+    ranges::FreeRanges,
+};
+
+/// A handle of physical memory.
+pub type HandleId = u64;
+
+/// What physical memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Physical {
+    /// Its device.
+    pub device: usize,
+    /// Its size.
+    pub size: u64,
+    /// The kinds of handle that it may be exported as, as the driver API numbers them.
+    pub handle_types: u32,
+}
+
+pub(super) struct Handle {
+    pub(super) physical: Physical,
+    /// Uses of the handle by the program.
+    references: u32,
+    /// Places that it is mapped at.
+    mappings: u32,
+    pub(super) file: FileOf,
+    pub(super) offset: u64,
+    /// Set once it was exported, or where it was imported.
+    pub(super) shared: Option<SharedMemory>,
+}
+
+/// The file that a handle's bytes are in.
+#[derive(Clone)]
+pub(super) enum FileOf {
+    /// This process's own for the device.
+    Own,
+    /// Another process's.
+    Imported(Arc<OwnedFd>),
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Mapping {
+    size: u64,
+    handle: HandleId,
+    accessible: bool,
+    id: u64,
+}
+
+impl Driver {
+    /// Reserves addresses.
+    pub fn reserve(&mut self, size: u64, alignment: u64) -> Result<u64> {
+        let unit = self.device(0)?.granularity();
+        let aligned = alignment == 0 || alignment.is_power_of_two();
+        let valid = size != 0 && size.is_multiple_of(unit) && aligned;
+        let valid = if valid { Ok(()) } else { Err(Error::InvalidValue) };
+        let outcome = valid.and_then(|()| backing::reserve(size, alignment.max(unit), false));
+        let address = Address(outcome.unwrap_or_default());
+        self.note(Place::default(), &outcome, Action::Reserve { address, size: Bytes(size) });
+        self.reservations.insert(outcome?, size);
+        outcome
+    }
+
+    /// Gives reserved addresses up; nothing may be mapped there.
+    pub fn unreserve(&mut self, address: u64, size: u64) -> Result<()> {
+        let whole = self.reservations.get(&address) == Some(&size);
+        let end = address.saturating_add(size);
+        let mapped = self.mappings.range(address..end).next().is_some();
+        let outcome = if whole && !mapped { Ok(()) } else { Err(Error::InvalidValue) };
+        let action = Action::Unreserve { address: Address(address), size: Bytes(size) };
+        self.note(Place::default(), &outcome, action);
+        outcome?;
+        self.reservations.remove(&address);
+        backing::unmap(address, size);
+        Ok(())
+    }
+
+    /// Makes physical memory.
+    pub fn create(&mut self, physical: Physical) -> Result<HandleId> {
+        let id = self.new_handle();
+        let outcome = self.create_physical(id, physical);
+        let place = Place { device: Some(physical.device), ..Place::default() };
+        let action = Action::Create { handle: TracedHandle(id), size: Bytes(physical.size) };
+        self.note(place, &outcome, action);
+        outcome.map(|()| id)
+    }
+
+    fn create_physical(&mut self, id: HandleId, physical: Physical) -> Result<()> {
+        let unit = self.device(physical.device)?.granularity();
+        if physical.size == 0 || !physical.size.is_multiple_of(unit) {
+            return Err(Error::InvalidValue);
+        }
+        self.charge(physical.device, physical.size)?;
+        let placed = self.device_mut(physical.device)?.take_physical(physical.size);
+        let Ok(offset) = placed else {
+            self.refund(physical.device, physical.size);
+            return Err(Error::OutOfMemory);
+        };
+        let handle = Handle {
+            physical,
+            references: 1,
+            mappings: 0,
+            file: FileOf::Own,
+            offset,
+            shared: None,
+        };
+        self.handles.insert(id, handle);
+        Ok(())
+    }
+
+    /// Enters physical memory of another process.
+    pub(super) fn enter_imported(
+        &mut self,
+        physical: Physical,
+        file: OwnedFd,
+        offset: u64,
+        shared: SharedMemory,
+    ) -> HandleId {
+        let id = self.new_handle();
+        let file = FileOf::Imported(Arc::new(file));
+        let shared = Some(shared);
+        let handle = Handle { physical, references: 1, mappings: 0, file, offset, shared };
+        self.handles.insert(id, handle);
+        id
+    }
+
+    /// Ends one use of a handle. The memory goes when no use and no mapping is left.
+    pub fn release_handle(&mut self, id: HandleId) -> Result<()> {
+        let live = self.handles.get_mut(&id).filter(|handle| handle.references > 0);
+        let device = live.as_ref().map(|handle| handle.physical.device);
+        let outcome = live.map(|handle| handle.references -= 1).ok_or(Error::InvalidValue);
+        let place = Place { device, ..Place::default() };
+        self.note(place, &outcome, Action::Release { handle: TracedHandle(id) });
+        self.drop_if_unused(id);
+        outcome
+    }
+
+    fn drop_if_unused(&mut self, id: HandleId) {
+        let unused = |handle: &Handle| handle.references == 0 && handle.mappings == 0;
+        if !self.handles.get(&id).is_some_and(unused) {
+            return;
+        }
+        let Some(handle) = self.handles.remove(&id) else { return };
+        let Physical { device, size, .. } = handle.physical;
+        match handle.shared {
+            // Its place in the file stays taken: another process may still read there.
+            Some(shared) => self.machine.let_go(self.member, shared),
+            None => {
+                if let Some(device) = self.devices.get_mut(device) {
+                    device.give_physical(handle.offset, size);
+                }
+                self.refund(device, size);
+            }
+        }
+    }
+
+    /// Maps physical memory at reserved addresses.
+    pub fn map(&mut self, address: u64, size: u64, offset: u64, id: HandleId) -> Result<()> {
+        let outcome = self.map_physical(address, size, offset, id);
+        let device = self.handles.get(&id).map(|handle| handle.physical.device);
+        let place = Place { device, ..Place::default() };
+        let action =
+            Action::Map { address: Address(address), size: Bytes(size), handle: TracedHandle(id) };
+        self.note(place, &outcome, action);
+        outcome
+    }
+
+    fn map_physical(&mut self, address: u64, size: u64, offset: u64, id: HandleId) -> Result<()> {
+        let handle = self.handles.get(&id).ok_or(Error::InvalidValue)?;
+        let unit = self.device(handle.physical.device)?.granularity();
+        // Documented: the offset must be zero for now.
+        let valid = size != 0
+            && offset == 0
+            && size <= handle.physical.size
+            && size.is_multiple_of(unit)
+            && address.is_multiple_of(unit);
+        if !valid || !self.is_reserved(address, size) || self.is_mapped_anywhere(address, size) {
+            return Err(Error::InvalidValue);
+        }
+        let own = self.device(handle.physical.device)?.physical.as_ref();
+        let file = match &handle.file {
+            FileOf::Own => own.map(|(file, _)| file).ok_or(Error::InvalidValue)?,
+            FileOf::Imported(file) => file,
+        };
+        backing::map_file(address, size, file, handle.offset)?;
+        if let Some(handle) = self.handles.get_mut(&id) {
+            handle.mappings += 1;
+        }
+        let mapping = Mapping { size, handle: id, accessible: false, id: self.new_handle() };
+        self.mappings.insert(address, mapping);
+        Ok(())
+    }
+
+    fn is_reserved(&self, address: u64, size: u64) -> bool {
+        let below = self.reservations.range(..=address).next_back();
+        below.is_some_and(|(start, length)| {
+            address.checked_add(size).is_some_and(|end| end <= start + length)
+        })
+    }
+
+    fn is_mapped_anywhere(&self, address: u64, size: u64) -> bool {
+        let below = self.mappings.range(..address + size).next_back();
+        below.is_some_and(|(start, mapping)| start + mapping.size > address)
+    }
+
+    /// Ends mappings. The range must be made of whole ones, as documented.
+    pub fn unmap(&mut self, address: u64, size: u64) -> Result<()> {
+        let covered = self.whole_mappings(address, size);
+        let device = covered.as_ref().ok().and_then(|starts| self.mapped_device(starts[0]));
+        let action = Action::Unmap { address: Address(address), size: Bytes(size) };
+        self.note(Place { device, ..Place::default() }, &covered, action);
+        for start in covered? {
+            let Some(mapping) = self.mappings.remove(&start) else { continue };
+            backing::clear(start, mapping.size)?;
+            if let Some(handle) = self.handles.get_mut(&mapping.handle) {
+                handle.mappings -= 1;
+            }
+            self.drop_if_unused(mapping.handle);
+        }
+        Ok(())
+    }
+
+    fn mapped_device(&self, start: u64) -> Option<usize> {
+        let mapping = self.mappings.get(&start)?;
+        self.handles.get(&mapping.handle).map(|handle| handle.physical.device)
+    }
+
+    /// The mappings that make up a range, without a gap or a rest.
+    fn whole_mappings(&self, address: u64, size: u64) -> Result<Vec<u64>> {
+        let end = address.checked_add(size).ok_or(Error::InvalidValue)?;
+        let mut starts = Vec::new();
+        let mut next = address;
+        while next < end {
+            let mapping = self.mappings.get(&next).ok_or(Error::InvalidValue)?;
+            starts.push(next);
+            next += mapping.size;
+        }
+        if next == end && !starts.is_empty() { Ok(starts) } else { Err(Error::InvalidValue) }
+    }
+
+    /// Lets devices read and write mapped memory, or not.
+    pub fn set_access(&mut self, address: u64, size: u64, accessible: bool) -> Result<()> {
+        for start in self.whole_mappings(address, size)? {
+            if let Some(mapping) = self.mappings.get_mut(&start) {
+                mapping.accessible = accessible;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether devices may use the address.
+    pub fn access(&self, address: u64) -> Result<bool> {
+        let below = self.mappings.range(..=address).next_back();
+        let found = below.filter(|(start, mapping)| address - *start < mapping.size);
+        found.map(|(_, mapping)| mapping.accessible).ok_or(Error::InvalidValue)
+    }
+
+    /// What a handle stands for.
+    pub fn physical(&self, id: HandleId) -> Result<Physical> {
+        self.handles.get(&id).map(|handle| handle.physical).ok_or(Error::InvalidValue)
+    }
+
+    /// The handle of what is mapped at an address, used once more.
+    pub fn retain_handle(&mut self, address: u64) -> Result<HandleId> {
+        let below = self.mappings.range(..=address).next_back();
+        let found = below.filter(|(start, mapping)| address - *start < mapping.size);
+        let id = found.map(|(_, mapping)| mapping.handle).ok_or(Error::InvalidValue)?;
+        self.handles.get_mut(&id).ok_or(Error::InvalidValue)?.references += 1;
+        Ok(id)
+    }
+
+    /// The mapping that an address lies in, as an allocation. Mappings side by side are one range
+    /// to a copy, so the range reaches as far as they do.
+    pub(super) fn find_mapped(&self, address: u64) -> Option<Allocation> {
+        let (&start, mapping) = self.mappings.range(..=address).next_back()?;
+        if address - start >= mapping.size || !mapping.accessible {
+            return None;
+        }
+        let mut end = start + mapping.size;
+        while let Some(next) = self.mappings.get(&end).filter(|next| next.accessible) {
+            end += next.size;
+        }
+        Some(Allocation {
+            start,
+            size: end - start,
+            kind: AllocationKind::Mapped,
+            device: self.mapped_device(start)?,
+            context: 0,
+            id: mapping.id,
+            footprint: mapping.size,
+            touched: true,
+            flags: 0,
+        })
+    }
+}
+
+impl super::Device {
+    /// A place in the file behind this device's handles.
+    fn take_physical(&mut self, size: u64) -> Result<u64> {
+        if self.physical.is_none() {
+            let room = self.spec.total.next_multiple_of(self.granularity()) * super::ADDRESS_ROOM;
+            self.physical = Some((backing::memory_file(room)?, FreeRanges::new(0, room)));
+        }
+        let free = self.physical.as_mut().map(|(_, free)| free);
+        free.and_then(|free| free.take(size)).ok_or(Error::OutOfMemory)
+    }
+
+    fn give_physical(&mut self, offset: u64, size: u64) {
+        if let Some((file, free)) = &mut self.physical {
+            backing::punch_hole(file, offset, size);
+            free.give_back(offset, size);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The state file: what the processes of one lab share.
+//!
+//! Two rules keep it whole although any process may be killed between any two instructions:
+//!
+//! - Every field is one atomic word, so no field is ever half written.
+//! - Nothing is stored that could be derived. What a device has in use is the sum over the records
+//!   of living processes; a dead process's record counts for nothing, whatever state it is in.
+
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::lock::RobustLock;
+
+/// Tells a state file from another file; the last byte is the layout's version.
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x01");
+/// As many devices as the largest single machines have.
+pub const MAX_DEVICES: usize = 16;
+/// So many processes can use one lab at a time.
+pub const MAX_PROCESSES: usize = 512;
+/// So many allocations can be shared between processes at a time.
+pub(super) const MAX_SHARED: usize = 4096;
+/// So many kernels can be given an effect.
+pub(super) const MAX_EFFECTS: usize = 16;
+/// A kernel's name, in words of eight bytes.
+pub(super) const NAME_WORDS: usize = 16;
+
+/// The whole file.
+#[repr(C)]
+pub(super) struct StateFile {
+    /// Written last when the file is made.
+    pub(super) magic: AtomicU64,
+    pub(super) device_count: AtomicU64,
+    pub(super) lock: RobustLock,
+    /// Process records beyond this have never been used.
+    pub(super) high_water: AtomicU64,
+    /// Records of shared memory beyond this have never been used.
+    pub(super) shared_high_water: AtomicU64,
+    pub(super) faults: FaultRecord,
+    pub(super) effects: [EffectRecord; MAX_EFFECTS],
+    pub(super) devices: [DeviceRecord; MAX_DEVICES],
+    pub(super) processes: [ProcessRecord; MAX_PROCESSES],
+    pub(super) shared: [SharedRecord; MAX_SHARED],
+}
+
+/// What a device is. Never changes once the lab runs.
+#[repr(C)]
+pub(super) struct DeviceRecord {
+    /// Index into the table of models.
+    pub(super) model: AtomicU64,
+    /// What the driver calls total.
+    pub(super) total: AtomicU64,
+    /// What NVML calls total.
+    pub(super) nvml_total: AtomicU64,
+}
+
+/// What one process holds.
+#[repr(C)]
+pub(super) struct ProcessRecord {
+    /// 0 where the record is free; written last when it is taken.
+    pub(super) pid: AtomicU32,
+    /// 1 for a holder that the operating system does not know, which is never reaped.
+    pub(super) ghost: AtomicU32,
+    /// When the process started, in the kernel's clock ticks: a number can be given twice.
+    pub(super) started: AtomicU64,
+    /// A bit for each device that it has a context on.
+    pub(super) contexts: AtomicU64,
+    /// Bytes held on each device, contexts included.
+    pub(super) used: [AtomicU64; MAX_DEVICES],
+}
+
+/// Physical memory that was exported: it lives as long as one of its holders does.
+#[repr(C)]
+pub(super) struct SharedRecord {
+    /// 0 where the record is free; written last when it is taken.
+    pub(super) bytes: AtomicU64,
+    pub(super) device: AtomicU64,
+    /// The file behind it (its inode), and where in that file it starts.
+    pub(super) file: AtomicU64,
+    pub(super) offset: AtomicU64,
+    /// A bit for each process record that holds it.
+    pub(super) holders: [AtomicU64; MAX_PROCESSES / 64],
+}
+
+/// Faults on demand.
+#[repr(C)]
+pub(super) struct FaultRecord {
+    /// Which allocation of the lab fails, counted from 1; 0 for none.
+    pub(super) fail_allocation: AtomicU64,
+    /// Allocations so far.
+    pub(super) allocations: AtomicU64,
+    /// Each synchronize takes at least so many nanoseconds.
+    pub(super) synchronize_nanoseconds: AtomicU64,
+}
+
+/// What a named kernel does when it is launched.
+#[repr(C)]
+pub(super) struct EffectRecord {
+    /// The name's bytes, closed by zeros.
+    pub(super) name: [AtomicU64; NAME_WORDS],
+    pub(super) effect: AtomicU64,
+    pub(super) nanoseconds: AtomicU64,
+}

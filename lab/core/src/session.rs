@@ -1,0 +1,148 @@
+//! A running lab: its machine, a folder with the libraries under the names that programs load, and
+//! the programs that run on it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::unix::{
+        fs::symlink,
+        process::{CommandExt, ExitStatusExt},
+    },
+    path::{Path, PathBuf},
+    process::{Command, ExitStatus},
+};
+
+use crate::{
+    log::LOG_VARIABLE,
+    machine::{Identity, Machine, MachineSpec, STATE_VARIABLE},
+};
+
+/// The libraries, by the file that is built and the names that programs load. The dynamic linker
+/// prefers a program's own search path to ours, so what the last column marks is loaded beforehand.
+const LIBRARIES: &[(&str, &[&str], bool)] = &[
+    ("libwhyoom_lab_cuda.so", &["libcuda.so.1", "libcuda.so"], false),
+    ("libwhyoom_lab_nvml.so", &["libnvidia-ml.so.1", "libnvidia-ml.so"], false),
+    ("libwhyoom_lab_cudart.so", &["libcudart.so.13"], true),
+    ("libwhyoom_lab_cublas.so", &["libcublas.so.13"], true),
+    ("libwhyoom_lab_cublaslt.so", &["libcublasLt.so.13"], true),
+];
+
+/// What folders of labs begin with; the process's number and start time follow.
+const FOLDER_PREFIX: &str = "whyoom-lab-";
+
+/// A lab that lives as long as this value.
+pub struct Session {
+    folder: PathBuf,
+    machine: Machine,
+    log: Option<PathBuf>,
+}
+
+impl Session {
+    /// Starts a lab with the libraries of a folder.
+    pub fn start(spec: &MachineSpec, libraries: &Path, log: Option<PathBuf>) -> io::Result<Self> {
+        remove_abandoned();
+        let Identity { pid, started } = Identity::own();
+        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{pid}-{started}"));
+        fs::create_dir(&folder)?;
+        let machine = Machine::create(&folder.join("state"), spec);
+        let session = Self { folder, machine: machine?, log };
+        for (built, names, _) in LIBRARIES {
+            for name in *names {
+                symlink(libraries.join(built), session.folder.join(name))?;
+            }
+        }
+        Ok(session)
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// A command that runs in the lab.
+    #[must_use]
+    pub fn command(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(program);
+        let early = LIBRARIES.iter().filter(|(_, _, early)| *early);
+        let early = early.flat_map(|(_, names, _)| names.iter().map(|name| self.folder.join(name)));
+        let early = early.map(PathBuf::into_os_string);
+        command
+            .env(STATE_VARIABLE, self.folder.join("state"))
+            .env("LD_LIBRARY_PATH", prepended("LD_LIBRARY_PATH", [self.folder.clone().into()]))
+            .env("LD_PRELOAD", prepended("LD_PRELOAD", early))
+            // A real driver's selection of devices does not concern the simulated ones.
+            .env_remove(LOG_VARIABLE);
+        if let Some(log) = &self.log {
+            command.env(LOG_VARIABLE, log);
+        }
+        command
+    }
+
+    /// Runs a command to its end. It gets the terminal's interrupts; this process outlives them.
+    pub fn run(&self, mut command: Command) -> io::Result<ExitStatus> {
+        outlive_interrupts();
+        // SAFETY: the closure makes one system call, which is allowed between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+                Ok(())
+            });
+        }
+        command.status()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Whatever still runs in the lab keeps its mapping; nothing new can join.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The folder that holds the libraries: beside the program, or where an installation puts them.
+#[must_use]
+pub fn libraries_of(program: &Path) -> Option<PathBuf> {
+    let beside = program.parent()?.to_path_buf();
+    let installed = beside.parent()?.join("lib/whyoom");
+    [beside, installed].into_iter().find(|folder| folder.join(LIBRARIES[0].0).is_file())
+}
+
+/// The exit code that a shell gives for a status.
+#[must_use]
+pub fn exit_code(status: ExitStatus) -> u8 {
+    let signal = || status.signal().map_or(1, |signal| 128 + signal);
+    status.code().unwrap_or_else(signal) as u8
+}
+
+/// A list of paths with ours before what the variable has already.
+fn prepended(variable: &str, first: impl IntoIterator<Item = OsString>) -> OsString {
+    let existing = std::env::var_os(variable).filter(|value| !value.is_empty());
+    let all: Vec<OsString> = first.into_iter().chain(existing).collect();
+    all.join(OsStr::new(":"))
+}
+
+/// Removes folders of labs whose process has died without doing so.
+fn remove_abandoned() {
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX));
+        let numbers = owner.and_then(|owner| owner.split_once('-'));
+        let Some((Ok(pid), Ok(started))) = numbers.map(|(pid, at)| (pid.parse(), at.parse()))
+        else {
+            continue;
+        };
+        if !(Identity { pid, started }).is_alive() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+/// Ctrl-C is for the program in the lab: a handler, unlike ignoring, does not reach what we start.
+fn outlive_interrupts() {
+    let handler = do_nothing as extern "C" fn(libc::c_int);
+    // SAFETY: the handler does nothing, which is safe at any moment.
+    unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
+}

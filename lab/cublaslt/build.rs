@@ -1,0 +1,5 @@
+//! The dynamic linker knows a library by the name it carries.
+
+fn main() {
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcublasLt.so.13");
+}

@@ -1,0 +1,108 @@
+//! Launches and occupancy.
+
+use std::ffi::c_void;
+
+use cudarc::driver::sys;
+use whyoom_lab_abi::{In, Out, exports};
+use whyoom_lab_core::{Error, driver::Launch};
+
+use crate::{
+    process::in_context,
+    status::{Result, Status},
+};
+
+/// `CUlaunchConfig`, with its handles as numbers.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LaunchConfig {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: u64,
+    attributes: u64,
+    attribute_count: u32,
+}
+
+const _: () = assert!(size_of::<LaunchConfig>() == size_of::<sys::CUlaunchConfig>());
+
+fn launch(launch: &Launch) -> Result<()> {
+    in_context(|driver, context| Ok(driver.launch(context, launch)?))
+}
+
+/// Blocks that fit a multiprocessor by threads and shared memory. Registers are not known here.
+fn resident_blocks(function: u64, threads: i32, shared: usize) -> Result<i32> {
+    in_context(|driver, context| {
+        driver.function_name(function)?;
+        let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
+        let threads = threads.ok_or(Error::InvalidValue)?;
+        let model = driver.device_spec(driver.device_of(context)?)?.model;
+        let by_threads = model.threads_per_multiprocessor.value / threads.next_multiple_of(32);
+        let all_shared = model.shared_per_multiprocessor.value as usize;
+        let by_shared = all_shared.checked_div(shared).unwrap_or(usize::MAX).min(32);
+        Ok(by_threads.min(by_shared as u32) as i32)
+    })
+}
+
+exports! { Status;
+    fn cuLaunchKernel(
+        function: u64,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: u64,
+        _parameters: *const c_void,
+        _extra: *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        launch(&Launch { function, grid, block, shared, stream })
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: u64,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: u64,
+        _parameters: *const c_void,
+    ) {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        launch(&Launch { function, grid, block, shared, stream })
+    }
+
+    fn cuLaunchKernelEx(
+        config: In<LaunchConfig>,
+        function: u64,
+        _parameters: *const c_void,
+        _extra: *const c_void,
+    ) {
+        let LaunchConfig { grid, block, shared, stream, .. } = config.get()?;
+        launch(&Launch { function, grid, block, shared, stream })
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: Out<i32>,
+        function: u64,
+        threads: i32,
+        shared: usize,
+    ) {
+        Ok(blocks.put(resident_blocks(function, threads, shared)?)?)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        blocks: Out<i32>,
+        function: u64,
+        threads: i32,
+        shared: usize,
+        _flags: u32,
+    ) {
+        Ok(blocks.put(resident_blocks(function, threads, shared)?)?)
+    }
+}

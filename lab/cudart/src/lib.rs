@@ -1,0 +1,39 @@
+//! The simulated `libcudart.so.13`: the documented runtime API, translated onto the driver API.
+//!
+//! It simulates nothing itself and keeps only what a runtime must: the device and the last error of
+//! each thread, the device code that programs register, and pending launch configurations. It
+//! reaches its driver on the same road as the genuine runtime (see [`driver`]), so whoever watches
+//! that road sees what they would see on a real machine. Loading the library does nothing.
+
+mod array;
+mod context;
+mod copy;
+mod copy_blocks;
+mod device;
+mod device_settings;
+mod driver;
+mod entry_point;
+mod error;
+mod error_names;
+mod event;
+mod function;
+mod graph;
+mod host_memory;
+mod launch;
+mod launch_configuration;
+mod library;
+mod memory;
+mod memory_set;
+mod peer;
+mod pointer;
+mod pool;
+mod profiler;
+mod properties;
+mod registration;
+mod registry;
+mod stream;
+mod symbol;
+mod unified;
+
+/// The version of the runtime API that is spoken here, as CUDA numbers it.
+const RUNTIME_VERSION: i32 = 13020;

@@ -1,0 +1,56 @@
+//! Devices divided between virtual machines or into instances: no device of the lab is.
+
+use whyoom_lab_abi::refusals;
+
+use crate::{session::refusal, status::Code};
+
+refusals! { Code = refusal();
+    nvmlComputeInstanceDestroy nvmlComputeInstanceGetInfo nvmlComputeInstanceGetInfo_v2
+    nvmlDeviceCreateGpuInstance nvmlDeviceCreateGpuInstanceWithPlacement nvmlDeviceGetActiveVgpus
+    nvmlDeviceGetComputeInstanceId nvmlDeviceGetCreatableVgpus
+    nvmlDeviceGetDeviceHandleFromMigDeviceHandle nvmlDeviceGetGpuInstanceById
+    nvmlDeviceGetGpuInstanceId nvmlDeviceGetGpuInstancePossiblePlacements
+    nvmlDeviceGetGpuInstancePossiblePlacements_v2 nvmlDeviceGetGpuInstanceProfileInfo
+    nvmlDeviceGetGpuInstanceProfileInfoByIdV nvmlDeviceGetGpuInstanceProfileInfoV
+    nvmlDeviceGetGpuInstanceRemainingCapacity nvmlDeviceGetGpuInstances
+    nvmlDeviceGetGridLicensableFeatures nvmlDeviceGetGridLicensableFeatures_v2
+    nvmlDeviceGetGridLicensableFeatures_v3 nvmlDeviceGetGridLicensableFeatures_v4
+    nvmlDeviceGetHostVgpuMode nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetMigMode
+    nvmlDeviceGetPgpuMetadataString nvmlDeviceGetSupportedVgpus nvmlDeviceGetVgpuCapabilities
+    nvmlDeviceGetVgpuHeterogeneousMode nvmlDeviceGetVgpuInstancesUtilizationInfo
+    nvmlDeviceGetVgpuMetadata nvmlDeviceGetVgpuProcessUtilization
+    nvmlDeviceGetVgpuProcessesUtilizationInfo nvmlDeviceGetVgpuSchedulerCapabilities
+    nvmlDeviceGetVgpuSchedulerLog nvmlDeviceGetVgpuSchedulerLog_v2 nvmlDeviceGetVgpuSchedulerState
+    nvmlDeviceGetVgpuSchedulerState_v2 nvmlDeviceGetVgpuTypeCreatablePlacements
+    nvmlDeviceGetVgpuTypeSupportedPlacements nvmlDeviceGetVgpuUtilization nvmlDeviceSetMigMode
+    nvmlDeviceSetVgpuCapabilities nvmlDeviceSetVgpuHeterogeneousMode
+    nvmlDeviceSetVgpuSchedulerState nvmlDeviceSetVgpuSchedulerState_v2
+    nvmlDeviceSetVirtualizationMode nvmlDeviceVgpuForceGspUnload nvmlGetVgpuCompatibility
+    nvmlGetVgpuDriverCapabilities nvmlGetVgpuVersion nvmlGpmMigSampleGet
+    nvmlGpuInstanceCreateComputeInstance nvmlGpuInstanceCreateComputeInstanceWithPlacement
+    nvmlGpuInstanceDestroy nvmlGpuInstanceGetActiveVgpus nvmlGpuInstanceGetComputeInstanceById
+    nvmlGpuInstanceGetComputeInstancePossiblePlacements
+    nvmlGpuInstanceGetComputeInstanceProfileInfo nvmlGpuInstanceGetComputeInstanceProfileInfoV
+    nvmlGpuInstanceGetComputeInstanceRemainingCapacity nvmlGpuInstanceGetComputeInstances
+    nvmlGpuInstanceGetCreatableVgpus nvmlGpuInstanceGetInfo nvmlGpuInstanceGetVgpuHeterogeneousMode
+    nvmlGpuInstanceGetVgpuSchedulerLog nvmlGpuInstanceGetVgpuSchedulerLog_v2
+    nvmlGpuInstanceGetVgpuSchedulerState nvmlGpuInstanceGetVgpuSchedulerState_v2
+    nvmlGpuInstanceGetVgpuTypeCreatablePlacements nvmlGpuInstanceSetVgpuHeterogeneousMode
+    nvmlGpuInstanceSetVgpuSchedulerState nvmlGpuInstanceSetVgpuSchedulerState_v2 nvmlSetVgpuVersion
+    nvmlVgpuInstanceClearAccountingPids nvmlVgpuInstanceGetAccountingMode
+    nvmlVgpuInstanceGetAccountingPids nvmlVgpuInstanceGetAccountingStats nvmlVgpuInstanceGetEccMode
+    nvmlVgpuInstanceGetEncoderCapacity nvmlVgpuInstanceGetEncoderSessions
+    nvmlVgpuInstanceGetEncoderStats nvmlVgpuInstanceGetFBCSessions nvmlVgpuInstanceGetFBCStats
+    nvmlVgpuInstanceGetFbUsage nvmlVgpuInstanceGetFrameRateLimit nvmlVgpuInstanceGetGpuInstanceId
+    nvmlVgpuInstanceGetGpuPciId nvmlVgpuInstanceGetLicenseInfo nvmlVgpuInstanceGetLicenseInfo_v2
+    nvmlVgpuInstanceGetLicenseStatus nvmlVgpuInstanceGetMdevUUID nvmlVgpuInstanceGetMetadata
+    nvmlVgpuInstanceGetPlacementId nvmlVgpuInstanceGetRuntimeStateSize nvmlVgpuInstanceGetType
+    nvmlVgpuInstanceGetUUID nvmlVgpuInstanceGetVmDriverVersion nvmlVgpuInstanceGetVmID
+    nvmlVgpuInstanceSetEncoderCapacity nvmlVgpuTypeGetBAR1Info nvmlVgpuTypeGetCapabilities
+    nvmlVgpuTypeGetClass nvmlVgpuTypeGetDeviceID nvmlVgpuTypeGetFbReservation
+    nvmlVgpuTypeGetFrameRateLimit nvmlVgpuTypeGetFramebufferSize
+    nvmlVgpuTypeGetGpuInstanceProfileId nvmlVgpuTypeGetGspHeapSize nvmlVgpuTypeGetLicense
+    nvmlVgpuTypeGetMaxInstances nvmlVgpuTypeGetMaxInstancesPerGpuInstance
+    nvmlVgpuTypeGetMaxInstancesPerVm nvmlVgpuTypeGetName nvmlVgpuTypeGetNumDisplayHeads
+    nvmlVgpuTypeGetResolution
+}

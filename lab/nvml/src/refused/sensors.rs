@@ -1,0 +1,29 @@
+//! What a sensor, a clock generator or an engine would report: a simulated device has none.
+
+use whyoom_lab_abi::refusals;
+
+use crate::{session::refusal, status::Code};
+
+refusals! { Code = refusal();
+    nvmlDeviceGetAccountingBufferSize nvmlDeviceGetAccountingPids nvmlDeviceGetAccountingStats
+    nvmlDeviceGetAccountingStats_v2 nvmlDeviceGetAdaptiveClockInfoStatus
+    nvmlDeviceGetAdaptiveTgpModeInfo_v1 nvmlDeviceGetApplicationsClock
+    nvmlDeviceGetAutoBoostedClocksEnabled nvmlDeviceGetClkMonStatus nvmlDeviceGetClockOffsets
+    nvmlDeviceGetCoolerInfo nvmlDeviceGetCurrentClockFreqs nvmlDeviceGetCurrentClocksEventReasons
+    nvmlDeviceGetCurrentClocksThrottleReasons nvmlDeviceGetDefaultApplicationsClock
+    nvmlDeviceGetDynamicPstatesInfo nvmlDeviceGetEncoderCapacity nvmlDeviceGetEncoderSessions
+    nvmlDeviceGetEncoderStats nvmlDeviceGetFBCSessions nvmlDeviceGetFBCStats
+    nvmlDeviceGetFanControlPolicy_v2 nvmlDeviceGetFanSpeed nvmlDeviceGetFanSpeedRPM
+    nvmlDeviceGetFanSpeed_v2 nvmlDeviceGetGpcClkMinMaxVfOffset nvmlDeviceGetGpcClkVfOffset
+    nvmlDeviceGetMarginTemperature nvmlDeviceGetMaxCustomerBoostClock
+    nvmlDeviceGetMemClkMinMaxVfOffset nvmlDeviceGetMemClkVfOffset nvmlDeviceGetMinMaxClockOfPState
+    nvmlDeviceGetMinMaxFanSpeed nvmlDeviceGetNumFans nvmlDeviceGetPerformanceModes
+    nvmlDeviceGetPerformanceState nvmlDeviceGetPowerManagementLimitConstraints
+    nvmlDeviceGetPowerManagementMode nvmlDeviceGetPowerMizerMode_v1 nvmlDeviceGetPowerSource
+    nvmlDeviceGetPowerState nvmlDeviceGetPowerUsage nvmlDeviceGetProcessesUtilizationInfo
+    nvmlDeviceGetSamples nvmlDeviceGetSupportedClocksEventReasons
+    nvmlDeviceGetSupportedClocksThrottleReasons nvmlDeviceGetSupportedGraphicsClocks
+    nvmlDeviceGetSupportedMemoryClocks nvmlDeviceGetSupportedPerformanceStates
+    nvmlDeviceGetTargetFanSpeed nvmlDeviceGetTemperature nvmlDeviceGetTemperatureThreshold
+    nvmlDeviceGetTemperatureV nvmlDeviceGetThermalSettings nvmlDeviceGetTotalEnergyConsumption
+}

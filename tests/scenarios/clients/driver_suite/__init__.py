@@ -1,0 +1,1 @@
+"""Checks of the driver API, one module per family of functions."""
