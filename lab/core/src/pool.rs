@@ -121,7 +121,7 @@ impl Pool {
         self.reserved_high = self.reserved_high.max(self.reserved);
     }
 
-    /// Gives idle chunks back until no more than `keep` is left; chunks in use stay.
+    /// Gives idle chunks back as long as at least `keep` is left; chunks in use stay.
     pub(crate) fn trim(&mut self, keep: u64, now: Nanoseconds) -> Vec<Chunk> {
         self.settle(now);
         let idle = |start: &u64, length: u64| {
@@ -137,8 +137,8 @@ impl Pool {
             .collect();
         let mut released = Vec::new();
         for (start, length) in idle {
-            if self.reserved <= keep {
-                break;
+            if self.reserved - length < keep {
+                continue;
             }
             self.chunks.remove(&start);
             self.free.remove(&start);

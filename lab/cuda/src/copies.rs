@@ -5,7 +5,7 @@ use whyoom_lab_abi::{In, exports};
 use whyoom_lab_core::Error;
 
 use crate::{
-    process::{in_context, wait_for_context},
+    process::{in_context, wait_for_context, with},
     status::{Result, Status},
 };
 
@@ -36,14 +36,14 @@ const _: () = assert!(size_of::<Copy2D>() == size_of::<sys::CUDA_MEMCPY2D>());
 impl Side {
     /// Where the first row starts, and how far rows are apart.
     fn place(&self) -> Result<(u64, u64)> {
-        let base = match self.kind {
-            1 => self.host,
-            2 | 4 => self.device,
-            // Arrays have no addresses; copies to and from them are not simulated.
-            3 => return Err(Error::NotSupported.into()),
+        let pitch = self.pitch as u64;
+        let (base, pitch) = match self.kind {
+            1 => (self.host, pitch),
+            2 | 4 => (self.device, pitch),
+            3 => with(|driver| Ok(driver.array_place(self.array)?))?,
             _ => return Err(Error::InvalidValue.into()),
         };
-        Ok((base + (self.y * self.pitch + self.x) as u64, self.pitch as u64))
+        Ok((base + self.y as u64 * pitch + self.x as u64, pitch))
     }
 }
 
@@ -58,6 +58,12 @@ fn copy(target: u64, source: u64, bytes: usize, stream: u64) -> Result<()> {
 fn copy_now(target: u64, source: u64, bytes: usize) -> Result<()> {
     wait_for_context()?;
     copy(target, source, bytes, 0)
+}
+
+/// The address of a byte of an array.
+fn in_array(array: u64, offset: usize) -> Result<u64> {
+    let (base, _) = with(|driver| Ok(driver.array_place(array)?))?;
+    Ok(base + offset as u64)
 }
 
 fn copy_rows(parameters: In<Copy2D>, stream: u64) -> Result<()> {
@@ -117,6 +123,19 @@ exports! { Status;
         stream: u64,
     ) {
         copy(target, source, bytes, stream)
+    }
+
+    fn cuMemcpyHtoA_v2(array: u64, offset: usize, source: u64, bytes: usize) {
+        copy_now(in_array(array, offset)?, source, bytes)
+    }
+    fn cuMemcpyAtoH_v2(target: u64, array: u64, offset: usize, bytes: usize) {
+        copy_now(target, in_array(array, offset)?, bytes)
+    }
+    fn cuMemcpyDtoA_v2(array: u64, offset: usize, source: u64, bytes: usize) {
+        copy(in_array(array, offset)?, source, bytes, 0)
+    }
+    fn cuMemcpyAtoD_v2(target: u64, array: u64, offset: usize, bytes: usize) {
+        copy(target, in_array(array, offset)?, bytes, 0)
     }
 
     fn cuMemcpy2D_v2(rows: In<Copy2D>) {

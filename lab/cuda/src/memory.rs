@@ -60,8 +60,17 @@ fn create_array(array: Out<u64>, descriptor: ArrayDescriptor3D) -> Result<()> {
         height: descriptor.height as u64,
         depth: descriptor.depth as u64,
         element: channel * u64::from(descriptor.channels),
+        format: [descriptor.format, descriptor.channels, descriptor.flags],
     };
     in_context(|driver, context| Ok(array.put(driver.create_array(context, shape)?)?))
+}
+
+fn described(array: u64) -> Result<ArrayDescriptor3D> {
+    let shape = with(|driver| Ok(driver.array_shape(array)?))?;
+    let [format, channels, flags] = shape.format;
+    let (width, height, depth) =
+        (shape.width as usize, shape.height as usize, shape.depth as usize);
+    Ok(ArrayDescriptor3D { width, height, depth, format, channels, flags })
 }
 
 exports! { Status;
@@ -130,6 +139,15 @@ exports! { Status;
 
     fn cuArray3DCreate_v2(array: Out<u64>, descriptor: In<ArrayDescriptor3D>) {
         create_array(array, descriptor.get()?)
+    }
+
+    fn cuArrayGetDescriptor_v2(descriptor: Out<ArrayDescriptor>, array: u64) {
+        let ArrayDescriptor3D { width, height, format, channels, .. } = described(array)?;
+        Ok(descriptor.put(ArrayDescriptor { width, height, format, channels })?)
+    }
+
+    fn cuArray3DGetDescriptor_v2(descriptor: Out<ArrayDescriptor3D>, array: u64) {
+        Ok(descriptor.put(described(array)?)?)
     }
 
     fn cuArrayDestroy(array: u64) { with(|driver| Ok(driver.destroy_array(array)?)) }

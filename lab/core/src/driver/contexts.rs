@@ -198,11 +198,9 @@ impl Driver {
         if left == 0 { self.reset_primary(device) } else { Ok(()) }
     }
 
-    /// Ends the primary context, whoever uses it.
+    /// Ends the primary context, whoever uses it. Documented: they have to release it all the same.
     pub fn reset_primary(&mut self, device: usize) -> Result<()> {
-        let state = self.device_mut(device)?;
-        state.primary_users = 0;
-        let Some(id) = state.primary.take() else { return Ok(()) };
+        let Some(id) = self.device_mut(device)?.primary.take() else { return Ok(()) };
         self.release_default_pool(device);
         self.destroy_context(id)
     }

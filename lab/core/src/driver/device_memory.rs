@@ -77,6 +77,8 @@ pub struct ArrayShape {
     pub depth: u64,
     /// Bytes of an element.
     pub element: u64,
+    /// Format, channels and flags of the elements, as the driver API numbers them.
+    pub format: [u32; 3],
 }
 
 impl ArrayShape {
@@ -221,13 +223,24 @@ impl Driver {
         self.note_alloc(self.place(context), MemoryKind::Array, &outcome, size);
         let address = outcome?;
         let array = self.new_handle();
-        self.arrays.insert(array, address);
+        self.arrays.insert(array, (address, shape));
         Ok(array)
+    }
+
+    /// Where an array's elements lie, and how far its rows are apart.
+    pub fn array_place(&self, array: u64) -> Result<(u64, u64)> {
+        let (address, shape) = self.arrays.get(&array).ok_or(Error::InvalidHandle)?;
+        Ok((*address, shape.width * shape.element))
+    }
+
+    /// What an array is.
+    pub fn array_shape(&self, array: u64) -> Result<ArrayShape> {
+        self.arrays.get(&array).map(|(_, shape)| *shape).ok_or(Error::InvalidHandle)
     }
 
     /// Ends an array.
     pub fn destroy_array(&mut self, array: u64) -> Result<()> {
-        let address = self.arrays.remove(&array).ok_or(Error::InvalidHandle)?;
+        let (address, _) = self.arrays.remove(&array).ok_or(Error::InvalidHandle)?;
         let context = self.allocations.get(&address).map(|held| held.context).unwrap_or_default();
         self.release(address);
         self.note_free(self.place(context), MemoryKind::Array, &Ok(()), address);

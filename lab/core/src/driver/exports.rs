@@ -9,6 +9,7 @@ use super::{Driver, HandleId, Physical, virtual_memory::FileOf};
 use crate::{
     backing,
     error::{Error, Result},
+    machine::SharedMemory,
 };
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
@@ -31,6 +32,7 @@ impl Driver {
         if handle.shared.is_none() {
             let (inode, offset) = (backing::inode(file)?, handle.offset);
             let shared = self.machine.share(self.member, device, size, inode, offset)?;
+            self.shares.insert(shared, 1);
             if let Some(handle) = self.handles.get_mut(&id) {
                 handle.shared = Some(shared);
             }
@@ -42,8 +44,20 @@ impl Driver {
     pub fn import(&mut self, descriptor: RawFd) -> Result<HandleId> {
         let (file, inode, offset) = backing::adopt(descriptor)?;
         let shared = self.machine.hold(self.member, inode, offset)?;
+        *self.shares.entry(shared).or_default() += 1;
         let physical =
             Physical { device: shared.device, size: shared.bytes, handle_types: FILE_DESCRIPTOR };
         Ok(self.enter_imported(physical, file, offset, shared))
+    }
+
+    /// Ends one handle's part in shared memory; the last one ends this process's.
+    pub(super) fn end_share(&mut self, shared: SharedMemory) {
+        let left = self.shares.get(&shared).map_or(0, |count| count - 1);
+        if left > 0 {
+            self.shares.insert(shared, left);
+        } else {
+            self.shares.remove(&shared);
+            self.machine.let_go(self.member, shared);
+        }
     }
 }

@@ -167,7 +167,7 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         let function = self.functions.get_mut(&id).ok_or(Error::InvalidHandle)?;
-        function.max_dynamic_shared = bytes.max(SHARED_PER_BLOCK);
+        function.max_dynamic_shared = bytes;
         Ok(())
     }
 

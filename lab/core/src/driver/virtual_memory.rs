@@ -153,7 +153,7 @@ impl Driver {
         let Physical { device, size, .. } = handle.physical;
         match handle.shared {
             // Its place in the file stays taken: another process may still read there.
-            Some(shared) => self.machine.let_go(self.member, shared),
+            Some(shared) => self.end_share(shared),
             None => {
                 if let Some(device) = self.devices.get_mut(device) {
                     device.give_physical(handle.offset, size);

@@ -9,7 +9,7 @@ use super::{
 use crate::error::{Error, Result};
 
 /// An allocation that several processes may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedMemory {
     slot: usize,
     /// Its device.

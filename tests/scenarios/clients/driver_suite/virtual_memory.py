@@ -174,7 +174,8 @@ def shared_with_another_process(checks: Checks) -> None:
         descriptor = int(ok(cu.cuMemExportToShareableHandle(handle, DESCRIPTOR, 0)))
         with mapped(handle) as pointer:
             for way in ("inherited", "sent"):
-                ok(cu.cuMemcpyHtoD(pointer, address(pattern(SAMPLE, seed=11)), SAMPLE))
+                question = pattern(SAMPLE, seed=11)
+                ok(cu.cuMemcpyHtoD(pointer, address(question), SAMPLE))
                 checks.equal(f"{way}: the child reads it", importer(way, descriptor), 0)
                 answered = read_back(pointer, SAMPLE) == pattern(SAMPLE, seed=12).raw
                 checks.that(f"{way}: and its answer arrives", answered)
@@ -204,7 +205,8 @@ def import_and_answer(way: str, passed: int) -> int:
         handle = ok(cu.cuMemImportFromShareableHandle(passed, DESCRIPTOR))
         with mapped(handle) as pointer:
             right = read_back(pointer, SAMPLE) == pattern(SAMPLE, seed=11).raw
-            ok(cu.cuMemcpyHtoD(pointer, address(pattern(SAMPLE, seed=12)), SAMPLE))
+            answer = pattern(SAMPLE, seed=12)
+            ok(cu.cuMemcpyHtoD(pointer, address(answer), SAMPLE))
         ok(cu.cuMemRelease(handle))
     return 0 if right else 1
 
