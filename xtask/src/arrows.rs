@@ -31,7 +31,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-cublas", &["whyoom-lab-abi"]),
     ("whyoom-lab-cublaslt", &["whyoom-lab-abi"]),
     ("whyoom-lab-client", &[]),
-    ("xtask", &["whyoom-causes", "whyoom-memory", "whyoom-sources", "whyoom-trace"]),
+    (
+        "xtask",
+        &["whyoom-causes", "whyoom-lab-core", "whyoom-memory", "whyoom-sources", "whyoom-trace"],
+    ),
 ];
 
 /// Crates that only binaries may use: libraries have errors of their own.

@@ -3,6 +3,7 @@
 
 mod arrows;
 mod hostile;
+mod lab;
 mod log_speed;
 mod model_scale;
 mod picture;
@@ -42,6 +43,11 @@ const COMMANDS: &[Command] = &[
         name: "hostile",
         about: "hostile pickles are refused in bounded time and memory",
         run: hostile::run,
+    },
+    Command {
+        name: "lab",
+        about: "the simulated GPU under real programs ([PART…]: some of it)",
+        run: lab::run,
     },
     Command { name: "log-speed", about: "a message found in a log of 100 MB", run: log_speed::run },
     Command {

@@ -25,8 +25,16 @@ pub(crate) fn skipped(what: &str) {
     println!("SKIPPED: {what}: ../shared/data is not there");
 }
 
+/// The folder for what is installed and kept between runs, outside the checkout.
+pub(crate) fn cache() -> PathBuf {
+    let folder = |name| std::env::var_os(name).map(PathBuf::from);
+    let home = || folder("HOME").unwrap_or_default().join(".cache");
+    let general = || folder("XDG_CACHE_HOME").unwrap_or_else(home).join("whyoom-ci");
+    folder("WHYOOM_CI_CACHE").unwrap_or_else(general)
+}
+
 /// Cargo's build folder.
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 

@@ -2,17 +2,40 @@
 //!
 //! What kernels compute is not looked at: the simulated device computes nothing. Prints one JSON
 //! line with the number of checks; exits with 1 when one of them failed.
+//!
+//! `churn` and `fill` are for the test that kills processes: they exit with 3 when something is
+//! wrong.
 
 mod checks;
+mod churn;
 mod execution;
+mod fill;
 mod memory;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use checks::Checks;
 use cudarc::driver::{CudaContext, sys::CUdevice_attribute};
 
+/// What a killed process cannot exit with.
+const WRONG: u8 = 3;
+
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        [] => return check(),
+        ["churn", seed, progress] => churn::run(seed, Path::new(progress), None),
+        ["churn", seed, progress, count] => churn::run(seed, Path::new(progress), Some(count)),
+        ["fill"] => fill::run(),
+        _ => Err(anyhow::anyhow!("churn SEED PROGRESS_FILE [OPERATIONS], or fill, or nothing")),
+    };
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    eprintln!("{}: {error:#}", arguments.join(" "));
+    ExitCode::from(WRONG)
+}
+
+fn check() -> ExitCode {
     let mut checks = Checks::default();
     checks.run("devices", devices);
     checks.run("copies", memory::copies);

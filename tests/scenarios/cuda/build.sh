@@ -37,7 +37,7 @@ if stale "$out/libleaky.so" "$here/leaky.cu" "$here/leaky.h" "$here/build.sh"; t
         -o "$out/libleaky.so" "$here/leaky.cu"
 fi
 
-for source in "$here"/program*.cu; do
+for source in "$here"/program*.cu "$here"/cost.cu; do
     program=$(basename "$source" .cu)
     if ! stale "$out/$program" "$source" "$here/truth.h" "$here/leaky.h" "$here/build.sh"; then
         continue

@@ -1,0 +1,68 @@
+//! Random use of the driver without end, made to be killed at any moment.
+//!
+//! `churn SEED PROGRESS_FILE [OPERATIONS]`. Want of memory is an answer like any other; whatever
+//! else the driver refuses is a failure, because only what is allowed is asked for. With a number
+//! of operations it must have the device to itself: at the end it gives everything back and checks
+//! that all of it arrived.
+
+mod blocks;
+mod pools;
+mod progress;
+mod random;
+mod tenant;
+mod virtual_memory;
+
+use std::{os::unix::process::parent_id, path::Path};
+
+use anyhow::{Context, ensure};
+use cudarc::driver::{DriverError, result, sys::CUresult};
+
+use self::{progress::Progress, random::Random, tenant::Tenant};
+
+/// How often the progress is written down.
+const NOTED_EVERY: u64 = 100;
+
+/// Runs until it is killed, its parent is gone, or the operations are done.
+pub(crate) fn run(seed: &str, progress: &Path, operations: Option<&str>) -> anyhow::Result<()> {
+    let mut random = Random::new(seed.parse().context("the seed is a number")?);
+    let limit = operations.map(str::parse).transpose().context("operations are a number")?;
+    let mut progress = Progress::open(progress)?;
+    let parent = parent_id();
+    result::init()?;
+    let mut tenants = Vec::new();
+    for ordinal in 0..result::device::get_count()? {
+        tenants.push(Tenant::new(result::device::get(ordinal)?)?);
+    }
+    ensure!(!tenants.is_empty(), "there is no device");
+    let mut before = Vec::new();
+    if limit.is_some() {
+        for tenant in &mut tenants {
+            before.push(tenant.free_when_empty()?);
+        }
+    }
+    let mut done = 0;
+    while limit.is_none_or(|limit| done < limit) {
+        let tenant = random.index(tenants.len());
+        tenants[tenant].step(&mut random, &progress)?;
+        done += 1;
+        if done % NOTED_EVERY == 0 {
+            progress.add(NOTED_EVERY, tenants[tenant].latest_export())?;
+            if parent_id() != parent {
+                return Ok(());
+            }
+        }
+    }
+    for (tenant, before) in tenants.iter_mut().zip(before) {
+        let after = tenant.free_when_empty()?;
+        ensure!(after == before, "free at first: {before}, and with all given back: {after}");
+    }
+    Ok(())
+}
+
+/// What the driver gave, or nothing where it had no memory left.
+fn unless_full<T>(what: &str, answer: Result<T, DriverError>) -> anyhow::Result<Option<T>> {
+    match answer {
+        Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
+        other => other.map(Some).with_context(|| what.to_owned()),
+    }
+}

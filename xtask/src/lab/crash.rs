@@ -1,0 +1,218 @@
+//! Processes of a lab are killed at random moments: afterwards every byte is accounted for, and no
+//! lock is stuck.
+
+use std::{
+    fs,
+    ops::Range,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use whyoom_lab_core::{
+    machine::{DeviceSpec, Holder, Machine, MachineSpec},
+    models,
+    session::Session,
+};
+
+use crate::tools::scratch;
+
+/// What the claim says.
+const PROCESSES: usize = 8;
+const OPERATIONS: u64 = 1_000_000;
+/// Where the machine is too slow for them, the test fails after so many times its length.
+const PATIENCE: u32 = 4;
+
+const DEVICES: usize = 2;
+/// Small contexts leave most of the memory to the operations.
+const MODEL: &str = "rtx-4060-ti";
+const TOTAL: u64 = 8 << 30;
+
+/// The time between two kills, in milliseconds.
+const PAUSE: Range<u64> = 20..100;
+/// The machine answers within this, whoever was killed: the kernel hands a dead process's lock on.
+const ANSWER: Duration = Duration::from_secs(1);
+/// What one process does alone at the end, to show that a living one gives all back.
+const ALONE: u64 = 20_000;
+const SIGKILL: i32 = 9;
+
+pub(super) fn run(binaries: &Path, seconds: u64) -> Result<String> {
+    let model = models::find(MODEL).context("no such model")?;
+    let device = DeviceSpec::of(model).with_total(TOTAL);
+    let spec = MachineSpec { devices: vec![device; DEVICES], ..MachineSpec::default() };
+    let session = Session::start(&spec, binaries, None)?;
+    let machine = session.machine();
+    let mut crowd = Crowd::new(&session, binaries)?;
+    let started = Instant::now();
+    let length = Duration::from_secs(seconds);
+    while started.elapsed() < length || crowd.operations() < OPERATIONS {
+        ensure!(
+            started.elapsed() < length * PATIENCE,
+            "only {} of {OPERATIONS} operations after {:?}",
+            crowd.operations(),
+            started.elapsed()
+        );
+        crowd.replace_one()?;
+        (0..DEVICES).try_for_each(|device| check(machine, device).map(drop))?;
+    }
+    crowd.end()?;
+    nothing_left(machine).context("after the last kill")?;
+    crowd.run_to_end(&["fill"])?;
+    nothing_left(machine).context("after a process that took all")?;
+    let progress = crowd.progress.to_string_lossy().into_owned();
+    crowd.run_to_end(&["churn", "1", &progress, &ALONE.to_string()])?;
+    nothing_left(machine).context("after a process that gave all back")?;
+    Ok(format!("{} kills, {} operations, 0 bytes left", crowd.kills, crowd.done))
+}
+
+/// The processes that run at the moment. None outlives this value.
+struct Crowd<'a> {
+    session: &'a Session,
+    client: PathBuf,
+    /// The beginning of the names of the files in which the processes count.
+    progress: PathBuf,
+    random: Random,
+    running: Vec<Child>,
+    kills: u64,
+    /// The operations of processes that have ended.
+    done: u64,
+}
+
+impl<'a> Crowd<'a> {
+    fn new(session: &'a Session, binaries: &Path) -> Result<Self> {
+        let folder = scratch("crash")?;
+        // Files of a run that was broken off would be counted once more.
+        fs::remove_dir_all(&folder)?;
+        let mut crowd = Self {
+            session,
+            client: binaries.join("whyoom-lab-client"),
+            progress: scratch("crash")?.join("progress"),
+            random: Random(0x2545_F491_4F6C_DD1D),
+            running: Vec::new(),
+            kills: 0,
+            done: 0,
+        };
+        for _ in 0..PROCESSES {
+            crowd.start_one()?;
+        }
+        Ok(crowd)
+    }
+
+    fn command(&self) -> Command {
+        self.session.command(self.client.as_os_str())
+    }
+
+    fn start_one(&mut self) -> Result<()> {
+        let seed = self.random.within(0..u64::MAX).to_string();
+        let child = self.command().arg("churn").arg(seed).arg(&self.progress).spawn();
+        let child = child.with_context(|| format!("cannot run {}", self.client.display()))?;
+        self.running.push(child);
+        Ok(())
+    }
+
+    /// Kills one of them at a random moment and starts another.
+    fn replace_one(&mut self) -> Result<()> {
+        thread::sleep(Duration::from_millis(self.random.within(PAUSE)));
+        let victim = self.random.within(0..PROCESSES as u64) as usize;
+        let victim = self.running.swap_remove(victim);
+        self.kill(victim)?;
+        self.start_one()
+    }
+
+    fn kill(&mut self, mut victim: Child) -> Result<()> {
+        victim.kill()?;
+        let status = victim.wait()?;
+        ensure!(
+            status.signal() == Some(SIGKILL),
+            "a process ended by itself with {status}; its message stands above"
+        );
+        self.kills += 1;
+        let counted = self.counter(victim.id());
+        self.done += operations_in(&counted);
+        // Absent where it was killed before it had begun.
+        let _ = fs::remove_file(counted);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<()> {
+        while let Some(victim) = self.running.pop() {
+            self.kill(victim)?;
+        }
+        Ok(())
+    }
+
+    fn counter(&self, pid: u32) -> PathBuf {
+        self.progress.with_added_extension(pid.to_string())
+    }
+
+    fn operations(&self) -> u64 {
+        let running = self.running.iter().map(|child| operations_in(&self.counter(child.id())));
+        self.done + running.sum::<u64>()
+    }
+
+    fn run_to_end(&self, arguments: &[&str]) -> Result<()> {
+        let status = self.command().args(arguments).status()?;
+        ensure!(status.success(), "{arguments:?}: {status}");
+        Ok(())
+    }
+}
+
+impl Drop for Crowd<'_> {
+    fn drop(&mut self) {
+        for child in &mut self.running {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// The first eight bytes of a process's file.
+fn operations_in(counter: &Path) -> u64 {
+    let bytes = fs::read(counter).unwrap_or_default();
+    bytes.first_chunk().map_or(0, |count| u64::from_ne_bytes(*count))
+}
+
+/// What is used on a device and by whom, if that is possible.
+fn check(machine: Machine, device: usize) -> Result<(u64, Vec<Holder>)> {
+    let used = answered(move || machine.used(device))?;
+    let holders = answered(move || machine.holders(device))?;
+    ensure!(used <= TOTAL, "device {device}: {used} bytes in use of {TOTAL}");
+    let strange = holders.iter().find(|holder| holder.bytes > TOTAL);
+    ensure!(strange.is_none(), "device {device}: {strange:?}");
+    Ok((used, holders))
+}
+
+fn nothing_left(machine: Machine) -> Result<()> {
+    for device in 0..DEVICES {
+        let (used, holders) = check(machine, device)?;
+        ensure!(
+            used == 0 && holders.is_empty(),
+            "device {device}: {used} bytes are left, held by {holders:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Asks on a thread of its own: where a lock is stuck the thread is too, and this process is not.
+fn answered<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(question()));
+    let stuck = || format!("no answer in {ANSWER:?}: a lock is stuck");
+    receiver.recv_timeout(ANSWER).with_context(stuck)
+}
+
+/// Xorshift: the same kills in every run, as far as the scheduler allows.
+struct Random(u64);
+
+impl Random {
+    fn within(&mut self, range: Range<u64>) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        range.start + (self.0 >> 1) % (range.end - range.start)
+    }
+}
