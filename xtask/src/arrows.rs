@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "whyoom",
         &[
             "whyoom-causes",
+            "whyoom-lab-calibrate",
             "whyoom-lab-core",
             "whyoom-memory",
             "whyoom-report",
@@ -25,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("whyoom-lab-abi", &[]),
     ("whyoom-lab-core", &["whyoom-trace"]),
+    ("whyoom-lab-calibrate", &["whyoom-lab-core"]),
     ("whyoom-lab-cuda", &["whyoom-lab-abi", "whyoom-lab-core", "whyoom-trace"]),
     ("whyoom-lab-cudart", &["whyoom-lab-abi"]),
     ("whyoom-lab-nvml", &["whyoom-lab-abi", "whyoom-lab-core"]),

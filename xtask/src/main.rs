@@ -10,6 +10,7 @@ mod picture;
 mod readme;
 mod snapshots;
 mod tools;
+mod wheel;
 mod why_speed;
 
 use std::process::ExitCode;
@@ -54,6 +55,11 @@ const COMMANDS: &[Command] = &[
         name: "picture",
         about: "README's picture is the real output (--bless rewrites it)",
         run: picture::run,
+    },
+    Command {
+        name: "wheel",
+        about: "the wheel with the lab's libraries, in dist/, used in a fresh environment",
+        run: wheel::run,
     },
     Command { name: "readme", about: "README's commands, run as written", run: readme::run },
 ];

@@ -33,8 +33,46 @@ pub(crate) fn cache() -> PathBuf {
     folder("WHYOOM_CI_CACHE").unwrap_or_else(general)
 }
 
+/// The Python environment with the packages that `xtask/requirements/NAME.txt` names, kept in the
+/// cache folder and made anew when the list changes.
+pub(crate) fn environment(name: &str) -> Result<PathBuf> {
+    let requirements = root().join("xtask/requirements").join(format!("{name}.txt"));
+    let wanted = std::fs::read_to_string(&requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    let folder = cache().join("venvs").join(name);
+    let mark = folder.join("installed.txt");
+    if std::fs::read_to_string(&mark).ok().as_ref() == Some(&wanted) {
+        return Ok(folder);
+    }
+    println!("installing {}", wanted.trim().replace('\n', ", "));
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    must_succeed(pip.args(["install", "--quiet", "--requirement"]).arg(&requirements))?;
+    // Written last: an installation that was cut short is made again.
+    std::fs::write(mark, wanted)?;
+    Ok(folder)
+}
+
+/// Runs a command that belongs to the preparation.
+pub(crate) fn must_succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{command:?}"))?;
+    ensure!(status.success(), "{command:?} failed");
+    Ok(())
+}
+
+/// Builds everything that runs, as it is given to people; the folder that it is in.
+pub(crate) fn release_build() -> Result<PathBuf> {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "--release", "--workspace", "--exclude", "xtask"]);
+    must_succeed(build.current_dir(root()))?;
+    Ok(target().join("release"))
+}
+
 /// Cargo's build folder.
-pub(crate) fn target() -> PathBuf {
+fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 

@@ -44,10 +44,12 @@ pub(crate) enum Command {
         shell: Shell,
     },
     /// Print the manual page, of the program or of one command
-    #[command(after_help = "Example:\n  whyoom man why | man -l -")]
+    #[command(
+        after_help = "Examples:\n  whyoom man why | man -l -\n  whyoom man lab run | man -l -"
+    )]
     Man {
         /// The command
-        command: Option<String>,
+        command: Vec<String>,
     },
 }
 
@@ -93,6 +95,8 @@ pub(crate) enum LabCommand {
     Shell(LabMachineArguments),
     /// List the GPU models that can be simulated
     List(LabListArguments),
+    /// Measure a GPU, and compare it with what would be simulated
+    Calibrate(LabCalibrateArguments),
     #[command(hide = true)]
     Hold(LabHoldArguments),
 }
@@ -141,6 +145,25 @@ pub(crate) struct LabMachineArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabListArguments {
+    /// Print JSON (schema: docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Takes up to 64 MiB for a moment and gives all of it back. What cannot be measured is said to be so.
+
+Examples:
+  whyoom lab calibrate                                   the first GPU of this machine
+  whyoom lab calibrate --device 1 --json > gpu1.json
+  whyoom lab run --gpu h200 -- whyoom lab calibrate      the lab itself: every figure must be equal
+
+Exit status: 0 where the GPU was measured, whatever the figures; 1 where there is none")]
+pub(crate) struct LabCalibrateArguments {
+    /// The GPU's number, as CUDA counts them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) device: u32,
     /// Print JSON (schema: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Command::Why(arguments) => why::run(&arguments),
         Command::Causes(arguments) => causes::run(&arguments),
         Command::Completions { shell } => manual::completions(shell),
-        Command::Man { command } => manual::page(command.as_deref()),
+        Command::Man { command } => manual::page(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -16,17 +16,15 @@ pub(crate) fn completions(shell: Shell) -> Result<()> {
 }
 
 /// The manual page of the program, or of one of its commands.
-pub(crate) fn page(command: Option<&str>) -> Result<()> {
+pub(crate) fn page(command: &[String]) -> Result<()> {
     let mut program = Arguments::command();
     program.build();
-    let page = match command {
-        None => program,
-        Some(name) => program
-            .find_subcommand(name)
-            .with_context(|| format!("there is no command '{name}'"))?
-            .clone(),
-    };
+    let mut page = &program;
+    for name in command {
+        let found = page.find_subcommand(name);
+        page = found.with_context(|| format!("there is no command '{}'", command.join(" ")))?;
+    }
     let mut manual = Vec::new();
-    clap_mangen::Man::new(page).render(&mut manual)?;
+    clap_mangen::Man::new(page.clone()).render(&mut manual)?;
     Ok(io::stdout().write_all(&manual)?)
 }

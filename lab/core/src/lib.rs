@@ -14,6 +14,7 @@ pub mod machine;
 pub mod models;
 pub mod session;
 pub mod timeline;
+pub mod visibility;
 
 mod backing;
 mod pool;

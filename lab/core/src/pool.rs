@@ -165,7 +165,8 @@ impl Pool {
                 settled.push(*start);
             }
         }
-        for start in settled {
+        // From the last to the first: what a block joins on its right has then joined its own.
+        for start in settled.into_iter().rev() {
             self.join_neighbours(start);
         }
     }
@@ -255,6 +256,20 @@ mod tests {
         assert_eq!(pool.trim(32 * MIB, 100), [], "kept");
         assert_eq!(pool.trim(0, 100), [(0, 32 * MIB)]);
         assert_eq!((pool.reserved, pool.reserved_high), (0, 32 * MIB));
+    }
+
+    #[test]
+    fn blocks_freed_by_several_streams_join_what_was_idle_before() {
+        let mut timeline = two_streams();
+        let mut pool = Pool::new(0);
+        pool.grow((0, 32 * MIB));
+        assert_eq!(pool.take(MIB, 1, &mut timeline, 0), Some(0));
+        assert_eq!(pool.take(MIB, 1, &mut timeline, 0), Some(MIB));
+        timeline.submit(1, 0, 0, 100);
+        timeline.submit(2, 0, 0, 100);
+        pool.give_back(0, MIB, timeline.stamp(1).expect("it exists"));
+        pool.give_back(MIB, MIB, timeline.stamp(2).expect("it exists"));
+        assert_eq!(pool.trim(0, 100), [(0, 32 * MIB)]);
     }
 
     #[test]

@@ -71,7 +71,6 @@ impl Session {
             .env(STATE_VARIABLE, self.folder.join("state"))
             .env("LD_LIBRARY_PATH", prepended("LD_LIBRARY_PATH", [self.folder.clone().into()]))
             .env("LD_PRELOAD", prepended("LD_PRELOAD", early))
-            // A real driver's selection of devices does not concern the simulated ones.
             .env_remove(LOG_VARIABLE);
         if let Some(log) = &self.log {
             command.env(LOG_VARIABLE, log);
@@ -106,6 +105,11 @@ pub fn libraries_of(program: &Path) -> Option<PathBuf> {
     let beside = program.parent()?.to_path_buf();
     let installed = beside.parent()?.join("lib/whyoom");
     [beside, installed].into_iter().find(|folder| folder.join(LIBRARIES[0].0).is_file())
+}
+
+/// The files that must be in that folder.
+pub fn built_libraries() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.iter().map(|(built, _, _)| *built)
 }
 
 /// The exit code that a shell gives for a status.

@@ -35,7 +35,7 @@ impl Lab {
         let device = DeviceSpec::of(model).with_total(TOTAL);
         let spec = MachineSpec { devices: vec![device], ..MachineSpec::default() };
         let machine = Machine::create(&folder.join("state"), &spec).unwrap();
-        let mut driver = Driver::on(machine, None).unwrap();
+        let mut driver = Driver::on(machine, &[0], None).unwrap();
         let context = driver.retain_primary(0).unwrap();
         driver.set_current(context).unwrap();
         Self { folder, machine, driver, context, model }
@@ -245,7 +245,7 @@ fn a_failed_kernel_shows_at_the_next_wait_and_ends_the_context() {
         ..MachineSpec::default()
     };
     let machine = Machine::create(&folder.join("state"), &spec).unwrap();
-    let mut driver = Driver::on(machine, None).unwrap();
+    let mut driver = Driver::on(machine, &[0], None).unwrap();
     let context = driver.retain_primary(0).unwrap();
     driver.set_current(context).unwrap();
     let module = driver.load_module(Some(context), whyoom_lab_core::image::Image::Bundle);
@@ -263,4 +263,30 @@ fn a_failed_kernel_shows_at_the_next_wait_and_ends_the_context() {
     assert_eq!(waited, Err(Error::IllegalAddress));
     assert_eq!(driver.current(), Err(Error::IllegalAddress), "and from then on");
     let _ = std::fs::remove_dir_all(folder);
+}
+
+#[test]
+fn the_end_of_a_context_gives_its_blocks_back_to_the_pool() {
+    let mut lab = Lab::new();
+    let driver = &mut lab.driver;
+    let second = driver.create_context(0, 0).unwrap();
+    let (pool, stream) = (driver.default_pool(0).unwrap(), driver.stream(second, 0).unwrap());
+    driver.alloc_async(second, pool, stream, MIB).unwrap();
+    driver.destroy_context(second).unwrap();
+    driver.trim_pool(pool, 0).unwrap();
+    assert_eq!(lab.used_beside_context(), 0);
+}
+
+#[test]
+fn exports_do_not_use_a_device_up() {
+    use std::os::fd::{FromRawFd, OwnedFd};
+    let mut lab = Lab::new();
+    for round in 0..64 {
+        let physical = Physical { device: 0, size: 256 * MIB, handle_types: 1 };
+        let handle = lab.driver.create(physical).unwrap_or_else(|error| panic!("{round}: {error}"));
+        // SAFETY: the descriptor is new and nobody else's.
+        drop(unsafe { OwnedFd::from_raw_fd(lab.driver.export(handle).unwrap()) });
+        lab.driver.release_handle(handle).unwrap();
+    }
+    assert_eq!(lab.used_beside_context(), 0);
 }

@@ -21,6 +21,11 @@ pub(crate) fn known(driver: &Driver, device: i32) -> Result<usize> {
     Ok(index)
 }
 
+/// Which device of the machine it is: what tells one from another does not change with visibility.
+fn in_machine(driver: &Driver, device: i32) -> Result<usize> {
+    Ok(driver.machine_index(known(driver, device)?)?)
+}
+
 exports! { Status;
     fn cuDeviceGetCount(count: Out<i32>) {
         with(|driver| Ok(count.put(driver.device_count() as i32)?))
@@ -38,11 +43,11 @@ exports! { Status;
     }
 
     fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: i32) {
-        with(|driver| Ok(uuid.put(identity::uuid(known(driver, device)?))?))
+        with(|driver| Ok(uuid.put(identity::uuid(in_machine(driver, device)?))?))
     }
 
     fn cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
-        with(|driver| Ok(uuid.put(identity::uuid(known(driver, device)?))?))
+        with(|driver| Ok(uuid.put(identity::uuid(in_machine(driver, device)?))?))
     }
 
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: i32) {
@@ -52,7 +57,8 @@ exports! { Status;
     fn cuDeviceGetAttribute(value: Out<i32>, attribute: u32, device: i32) {
         with(|driver| {
             let device = known(driver, device)?;
-            let found = attributes::value(attribute, device, &driver.device_spec(device)?);
+            let index = driver.machine_index(device)?;
+            let found = attributes::value(attribute, index, &driver.device_spec(device)?);
             Ok(value.put(found.ok_or(Error::InvalidValue)? as i32)?)
         })
     }
@@ -67,14 +73,14 @@ exports! { Status;
 
     fn cuDeviceGetPCIBusId(text: Out<c_char>, length: i32, device: i32) {
         with(|driver| {
-            let place = identity::short_pci_bus_id(known(driver, device)?);
+            let place = identity::short_pci_bus_id(in_machine(driver, device)?);
             Ok(text.put_text(&place, length.max(0) as usize)?)
         })
     }
 
     fn cuDeviceGetByPCIBusId(device: Out<i32>, text: Text) {
         let index = identity::index_at_pci_bus_id(&text.get()?).ok_or(Error::InvalidDevice)?;
-        with(|driver| Ok(device.put(known(driver, index as i32)? as i32)?))
+        with(|driver| Ok(device.put(driver.ordinal(index)? as i32)?))
     }
 
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {

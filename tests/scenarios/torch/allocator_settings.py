@@ -3,13 +3,12 @@
 The setting itself comes from PYTORCH_ALLOC_CONF, as a user would give it.
 """
 
-import json
 import os
 import sys
 
 import torch
 
-from models import GPT, MIB, train_step
+from models import GPT, MIB, report, train_step
 
 SETTINGS = {
     "native": "",
@@ -62,7 +61,7 @@ def main() -> None:
     assert 0 < figures["peak_allocated"] <= figures["peak_reserved"], f"peaks: {figures}"
     if name != "async":  # its pool belongs to the driver and has no segments to show
         figures |= check_caching(name)
-    print(json.dumps({"setting": given or "none"} | figures))
+    report({"setting": given or "none"} | figures)
 
 
 if __name__ == "__main__":

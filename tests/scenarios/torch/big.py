@@ -1,12 +1,11 @@
 """Eight devices of 80 GiB, 70 GiB allocated on each, on a host that has far less."""
 
-import json
 import re
 from pathlib import Path
 
 import torch
 
-from models import GIB
+from models import GIB, report
 
 DEVICES, SIZE = 8, 70 * GIB
 
@@ -36,15 +35,13 @@ def main() -> None:
 
     resident = resident_bytes()
     assert resident < 2 * GIB, f"{resident} bytes resident for memory that nobody touched"
-    print(
-        json.dumps(
-            {
-                "devices": DEVICES,
-                "allocated": sum(t.numel() for t in held),
-                "free": free,
-                "resident": resident,
-            }
-        )
+    report(
+        {
+            "devices": DEVICES,
+            "allocated": sum(t.numel() for t in held),
+            "free": free,
+            "resident": resident,
+        }
     )
 
 

@@ -1,9 +1,9 @@
 """Convolutions and batch norm without cuDNN, trained at two batch sizes."""
 
-import json
-
 import torch
 from torch import nn
+
+from models import report
 
 # The lab has no cuDNN; PyTorch's own kernels unfold images into columns instead.
 torch.backends.cudnn.enabled = False
@@ -48,15 +48,13 @@ def main() -> None:
     # One image of the first layer's output is 32 x 64 x 64 floats, and is kept.
     assert small > 16 * 32 * 64 * 64 * 4, f"a batch of 16 took only {small} bytes"
     assert 1.7 < large / small <= 2, f"twice the batch took {large / small:.2f} times the bytes"
-    print(
-        json.dumps(
-            {
-                "settled": settled,
-                "bytes_batch_16": small,
-                "bytes_batch_32": large,
-                "peak_reserved": torch.cuda.max_memory_reserved(),
-            }
-        )
+    report(
+        {
+            "settled": settled,
+            "bytes_batch_16": small,
+            "bytes_batch_32": large,
+            "peak_reserved": torch.cuda.max_memory_reserved(),
+        }
     )
 
 

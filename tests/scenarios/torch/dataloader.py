@@ -1,9 +1,9 @@
 """Forked workers, pinned batches, asynchronous copies: the data arrives intact."""
 
 import json
-
 import torch
 from torch.utils.data import DataLoader, TensorDataset
+
 
 ROWS, COLUMNS, BATCH = 1024, 512, 64
 
@@ -38,17 +38,14 @@ def main() -> None:
     assert fell == reserved, f"free memory fell by {fell}, but only {reserved} are reserved"
     pinned = torch.cuda.host_memory_stats()["allocated_bytes.peak"]
     assert pinned >= batch_bytes, f"only {pinned} bytes were ever pinned"
-    print(
-        json.dumps(
-            {
-                "batches": len(returned),
-                "batch_bytes": batch_bytes,
-                "peak_allocated": peak,
-                "reserved": reserved,
-                "peak_pinned": pinned,
-            }
-        )
-    )
+    figures = {
+        "batches": len(returned),
+        "batch_bytes": batch_bytes,
+        "peak_allocated": peak,
+        "reserved": reserved,
+        "peak_pinned": pinned,
+    }
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

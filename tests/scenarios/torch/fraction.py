@@ -1,11 +1,10 @@
 """A memory fraction caps the process though the device has room; the text says so."""
 
-import json
 import re
 
 import torch
 
-from models import GIB, MIB
+from models import GIB, MIB, report
 
 
 def main() -> None:
@@ -30,17 +29,15 @@ def main() -> None:
     assert named, f"the text must name the limit: {text}"
     assert abs(float(named[1]) - limit / GIB) < 0.02, f"{named[1]} GiB, not {limit / GIB:.2f}"
     assert torch.cuda.memory_stats()["num_ooms"] == 1, "one failure must be counted"
-    print(
-        json.dumps(
-            {
-                "total": total,
-                "limit": limit,
-                "allocated": held.numel(),
-                "free_on_device": free,
-                "request": request,
-                "allowed_in_text": named[0],
-            }
-        )
+    report(
+        {
+            "total": total,
+            "limit": limit,
+            "allocated": held.numel(),
+            "free_on_device": free,
+            "request": request,
+            "allowed_in_text": named[0],
+        }
     )
 
 

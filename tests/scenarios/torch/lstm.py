@@ -1,9 +1,9 @@
 """An LSTM without cuDNN: activations grow with the sequence, weights do not."""
 
-import json
-
 import torch
 from torch import nn
+
+from models import report
 
 # The lab has no cuDNN; PyTorch's own kernels do the same work.
 torch.backends.cudnn.enabled = False
@@ -35,15 +35,13 @@ def main() -> None:
     short, long = activations(model, 16), activations(model, 64)
     ratio = long / short
     assert 2 < ratio < 4.5, f"four times the length took {ratio:.2f} times the bytes"
-    print(
-        json.dumps(
-            {
-                "bytes_length_16": short,
-                "bytes_length_64": long,
-                "ratio": round(ratio, 3),
-                "peak_reserved": torch.cuda.max_memory_reserved(),
-            }
-        )
+    report(
+        {
+            "bytes_length_16": short,
+            "bytes_length_64": long,
+            "ratio": round(ratio, 3),
+            "peak_reserved": torch.cuda.max_memory_reserved(),
+        }
     )
 
 

@@ -1,8 +1,8 @@
 """A private memory pool: its segments are its own, and others cannot use them."""
 
-import json
-
 import torch
+
+from models import report
 
 SIZE = 64 << 20
 
@@ -44,15 +44,13 @@ def main() -> None:
     del again, pool
     torch.cuda.empty_cache()
     assert pools() == {shared: 2 * SIZE}, f"the pool's segments stay: {pools()}"
-    print(
-        json.dumps(
-            {
-                "pool": private,
-                "private_bytes": held[private],
-                "shared_bytes": held[shared],
-                "peak_reserved": torch.cuda.max_memory_reserved(),
-            }
-        )
+    report(
+        {
+            "pool": private,
+            "private_bytes": held[private],
+            "shared_bytes": held[shared],
+            "peak_reserved": torch.cuda.max_memory_reserved(),
+        }
     )
 
 

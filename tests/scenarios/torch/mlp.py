@@ -1,9 +1,9 @@
 """An MLP trained with AdamW: what is allocated no longer grows after step two."""
 
-import json
-
 import torch
 from torch import nn
+
+from models import report
 
 STEPS = 5
 
@@ -33,16 +33,14 @@ def main() -> None:
     assert peak >= 4 * weights, f"peak {peak} is less than 4 x {weights}"
     stats = torch.cuda.memory_stats()
     assert stats["num_alloc_retries"] == 0, "nothing should have been retried"
-    print(
-        json.dumps(
-            {
-                "weights": weights,
-                "allocated": allocated,
-                "peak_allocated": peak,
-                "peak_reserved": torch.cuda.max_memory_reserved(),
-                "allocations": stats["allocation.all.allocated"],
-            }
-        )
+    report(
+        {
+            "weights": weights,
+            "allocated": allocated,
+            "peak_allocated": peak,
+            "peak_reserved": torch.cuda.max_memory_reserved(),
+            "allocations": stats["allocation.all.allocated"],
+        }
     )
 
 

@@ -1,4 +1,7 @@
-"""The GPT-style model and the training step that several scenarios share."""
+"""What the scenarios share: a GPT-style model, a training step, the last line."""
+
+import json
+import os
 
 import torch
 import torch.nn.functional as F
@@ -57,3 +60,16 @@ def train_step(model: GPT, optimizer, batch: int, length: int, device="cuda") ->
     loss.backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+
+
+def report(figures: dict) -> None:
+    """Prints the figures as the last line of a scenario, and ends it.
+
+    After a backward pass, PyTorch's autograd thread needs the interpreter's lock
+    once more to drop what it kept. Should the interpreter end first, Python 3.11
+    ends the thread in a way that aborts the process: one run in ten did, with
+    nothing left to do in between. So the process ends at once;
+    agreement.py and dataloader.py end as programs do.
+    """
+    print(json.dumps(figures), flush=True)
+    os._exit(0)

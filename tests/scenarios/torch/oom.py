@@ -1,11 +1,10 @@
 """Allocate until it fails, and read the genuine text of the failure."""
 
-import json
 import re
 
 import torch
 
-from models import GIB, MIB
+from models import GIB, MIB, report
 
 SIZE = r"[\d.]+ (?:GiB|MiB|KiB|bytes)"
 TEXT = re.compile(
@@ -38,18 +37,16 @@ def main() -> None:
     assert torch.cuda.memory_allocated() == len(held) * chunk, "every chunk must be counted"
     stats = torch.cuda.memory_stats()
     assert stats["num_ooms"] == 1, f"one failure happened, {stats['num_ooms']} are counted"
-    print(
-        json.dumps(
-            {
-                "chunks": len(held),
-                "total": total,
-                "capacity": capacity,
-                "free": free,
-                "in_use": in_use,
-                "allocated": allocated,
-                "retries": stats["num_alloc_retries"],
-            }
-        )
+    report(
+        {
+            "chunks": len(held),
+            "total": total,
+            "capacity": capacity,
+            "free": free,
+            "in_use": in_use,
+            "allocated": allocated,
+            "retries": stats["num_alloc_retries"],
+        }
     )
 
 

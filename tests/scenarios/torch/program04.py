@@ -4,11 +4,9 @@ Emptying the cache each step prevents nothing here: it only makes every step ask
 the driver again.
 """
 
-import json
-
 import torch
 
-from models import MIB
+from models import MIB, report
 
 STEPS = 10
 
@@ -40,17 +38,15 @@ def main() -> None:
     assert stats["num_ooms"] == stats["num_alloc_retries"] == 0, "nothing may have failed"
     largest = max(b["size"] for s in torch.cuda.memory_snapshot() for b in s["blocks"])
     assert largest == kept, f"fragmented: largest free block {largest} of {kept}"
-    print(
-        json.dumps(
-            {
-                "cause": "healthy",
-                "segments_with_empty_cache": with_empty,
-                "segments_without": without_empty,
-                "free_in_cache": kept,
-                "largest_free": largest,
-                "live": torch.cuda.memory_allocated(),
-            }
-        )
+    report(
+        {
+            "cause": "healthy",
+            "segments_with_empty_cache": with_empty,
+            "segments_without": without_empty,
+            "free_in_cache": kept,
+            "largest_free": largest,
+            "live": torch.cuda.memory_allocated(),
+        }
     )
 
 

@@ -1,9 +1,9 @@
 """A pinned tensor, copied to the GPU and back. True: nothing is wrong, and the
 copy that comes back is not pinned."""
 
-import json
-
 import torch
+
+from models import report
 
 SIZE = 64 << 20
 
@@ -26,16 +26,14 @@ def main() -> None:
     del source
     kept = torch.cuda.host_memory_stats()["allocated_bytes.current"]
     assert kept >= SIZE, f"the cache of pinned memory holds {kept}"
-    print(
-        json.dumps(
-            {
-                "cause": "healthy",
-                "pinned_in_use": pinned,
-                "pinned_cached_after_del": kept,
-                "allocated": allocated,
-                "copy_back_pinned": returned.is_pinned(),
-            }
-        )
+    report(
+        {
+            "cause": "healthy",
+            "pinned_in_use": pinned,
+            "pinned_cached_after_del": kept,
+            "allocated": allocated,
+            "copy_back_pinned": returned.is_pinned(),
+        }
     )
 
 

@@ -1,9 +1,10 @@
 """Two caching allocators in one process, each with free bytes that the other needs."""
 
 import ctypes
-import json
 
 import torch
+
+from models import report
 
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 ROUND = 2 << 20
@@ -71,7 +72,7 @@ def main() -> None:
     assert arena.take(8 * unit) is None, "8 units must not fit beside PyTorch's cache"
     torch.cuda.empty_cache()
     assert arena.take(8 * unit) is not None, "8 units must fit after empty_cache"
-    print(json.dumps(figures))
+    report(figures)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 """A training step with too large a batch. True: the working set; a smaller batch fits."""
 
-import json
-
 import torch
 
-from models import GPT, train_step
+from models import GPT, report, train_step
 
 LENGTH, TOO_LARGE = 256, 512
 
@@ -42,18 +40,16 @@ def main() -> None:
     batch = largest_batch(model, optimizer)
     torch.cuda.empty_cache()
     assert fits(model, optimizer, batch), f"a batch of {batch} fitted, and then did not"
-    print(
-        json.dumps(
-            {
-                "cause": "working-set",
-                "batch_too_large": TOO_LARGE,
-                "batch_that_fits": batch,
-                "weights_and_state": settled,
-                "peak_allocated_at_failure": peak,
-                "peak_reserved_at_failure": reserved,
-                "num_ooms": torch.cuda.memory_stats()["num_ooms"],
-            }
-        )
+    report(
+        {
+            "cause": "working-set",
+            "batch_too_large": TOO_LARGE,
+            "batch_that_fits": batch,
+            "weights_and_state": settled,
+            "peak_allocated_at_failure": peak,
+            "peak_reserved_at_failure": reserved,
+            "num_ooms": torch.cuda.memory_stats()["num_ooms"],
+        }
     )
 
 

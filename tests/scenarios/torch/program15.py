@@ -1,10 +1,9 @@
 """One process hogs the device, a second cannot start. True: the hog is to be named."""
 
-import json
 import subprocess
 import sys
 
-from models import GIB, MIB
+from models import GIB, MIB, report
 
 # It leaves room for a context and a little more, but not for the other's model.
 HOG = f"""
@@ -39,16 +38,14 @@ def main() -> None:
     # With the hog gone, the same program starts.
     again = subprocess.run([sys.executable, "-c", SECOND], check=False)
     assert again.returncode == 0, "it fails even without the hog"
-    print(
-        json.dumps(
-            {
-                "cause": "other-process",
-                "hog": hog.pid,
-                "hog_bytes": held,
-                "second_wanted_mib": GIB // MIB,
-                "named": f"Process {hog.pid} has" in text,
-            }
-        )
+    report(
+        {
+            "cause": "other-process",
+            "hog": hog.pid,
+            "hog_bytes": held,
+            "second_wanted_mib": GIB // MIB,
+            "named": f"Process {hog.pid} has" in text,
+        }
     )
 
 

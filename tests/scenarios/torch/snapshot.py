@@ -1,6 +1,5 @@
 """A recorded history is written, and PyTorch's own viewer reads it: snapshot.py FILE."""
 
-import json
 import pickle
 import sys
 from collections import Counter
@@ -9,7 +8,7 @@ from pathlib import Path
 import torch
 from torch.cuda import _memory_viz as viewer
 
-from models import GPT, train_step
+from models import GPT, report, train_step
 
 
 def record(path: Path) -> None:
@@ -42,16 +41,14 @@ def main() -> None:
         assert "<script" in page and len(page) > 1000, f"{name} plot is no page: {page[:200]}"
     summary = viewer.segsum(snapshot)
     assert summary.startswith("Summary of segments"), f"summary: {summary[:200]}"
-    print(
-        json.dumps(
-            {
-                "file_bytes": path.stat().st_size,
-                "events": events,
-                "segments": len(snapshot["segments"]),
-                "reserved": reserved,
-                "page_bytes": {name: len(page) for name, page in pages.items()},
-            }
-        )
+    report(
+        {
+            "file_bytes": path.stat().st_size,
+            "events": events,
+            "segments": len(snapshot["segments"]),
+            "reserved": reserved,
+            "page_bytes": {name: len(page) for name, page in pages.items()},
+        }
     )
 
 

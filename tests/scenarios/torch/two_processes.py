@@ -1,13 +1,12 @@
 """Another process takes memory, is named in the failure, and gives all back when killed."""
 
-import json
 import subprocess
 import sys
 import time
 
 import torch
 
-from models import GIB
+from models import GIB, report
 
 CHILD = f"""
 import time, torch
@@ -51,16 +50,14 @@ def main() -> None:
             child.kill()  # SIGKILL: the child cannot clean up after itself
     after = free_settles_at(before)
     assert after == before, f"{after} bytes free after the kill, {before} before the child"
-    print(
-        json.dumps(
-            {
-                "held": held.numel(),
-                "free_before": before,
-                "free_during": during,
-                "free_after": after,
-                "child_context": fell - 3 * GIB,
-            }
-        )
+    report(
+        {
+            "held": held.numel(),
+            "free_before": before,
+            "free_during": during,
+            "free_after": after,
+            "child_context": fell - 3 * GIB,
+        }
     )
 
 

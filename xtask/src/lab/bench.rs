@@ -6,10 +6,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::tools::{cache, root, target};
+use crate::tools::release_build;
 
 /// Longer than any scenario takes: one that hangs must not hang the gate.
 const TIMEOUT_SECONDS: &str = "300";
@@ -46,12 +46,7 @@ fn tail(text: &str) -> String {
 impl Bench {
     /// Builds everything that runs.
     pub(super) fn prepare() -> Result<Self> {
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--release", "--workspace", "--exclude", "xtask"])
-            .current_dir(root())
-            .status()?;
-        ensure!(status.success(), "the lab does not build");
-        Ok(Self { binaries: target().join("release") })
+        Ok(Self { binaries: release_build()? })
     }
 
     /// Runs a command in a new lab.
@@ -87,35 +82,6 @@ impl Bench {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
-
-    /// The environment with the packages that `tests/scenarios/requirements/NAME.txt` pins, kept in
-    /// the cache folder and made anew when the list changes.
-    pub(super) fn environment(&self, name: &str) -> Result<PathBuf> {
-        let requirements = root().join("tests/scenarios/requirements").join(format!("{name}.txt"));
-        let wanted = std::fs::read_to_string(&requirements)?;
-        let folder = cache().join("venvs").join(name);
-        let mark = folder.join("installed.txt");
-        if std::fs::read_to_string(&mark).ok().as_ref() == Some(&wanted) {
-            return Ok(folder);
-        }
-        println!("installing {}", wanted.trim().replace('\n', ", "));
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder)?;
-        }
-        must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let pip = folder.join("bin/pip");
-        must_succeed(Command::new(pip).args(["install", "--quiet", "-r"]).arg(&requirements))?;
-        // Written last: an installation that was cut short is made again.
-        std::fs::write(mark, wanted)?;
-        Ok(folder)
-    }
-}
-
-/// Runs a command that belongs to the preparation.
-pub(super) fn must_succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?}"))?;
-    ensure!(status.success(), "{command:?} failed");
-    Ok(())
 }
 
 /// The folder of a Python environment that a package put its files in.

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::bench::Bench;
-use crate::tools::root;
+use crate::tools::{environment, root};
 
 /// Each fault with the flag that asks for it; the script knows what must then be seen.
 const FAULTS: &[(&str, &[&str])] = &[
@@ -19,8 +19,9 @@ const FAULTS: &[(&str, &[&str])] = &[
 ];
 
 pub(super) fn run(bench: &Bench) -> Result<String> {
-    let python = bench.environment("clients")?.join("bin/python").display().to_string();
-    let script = |name: &str| root().join("tests/scenarios/clients").join(name).display().to_string();
+    let python = environment("clients")?.join("bin/python").display().to_string();
+    let script =
+        |name: &str| root().join("tests/scenarios/clients").join(name).display().to_string();
     let two = ["--gpus", "2"];
     let mut checks = 0;
     for name in ["driver_api.py", "monitors.py"] {

@@ -9,7 +9,7 @@ use crate::tools::number;
 const BAR: f64 = 1.0;
 
 pub(super) fn run(bench: &Bench) -> Result<String> {
-    let program = programs::build(bench)?.join("cost");
+    let program = programs::build()?.join("cost");
     let no_flags: [&str; 0] = [];
     let figures = bench.run(&no_flags, &[program])?.figures()?;
     let pair = number(&figures["mmap_munmap_ns"]);

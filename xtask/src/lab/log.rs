@@ -7,10 +7,10 @@ use anyhow::{Context, Result, ensure};
 use whyoom_trace::{Action, MemoryKind, ResultCode, Tables, lines};
 
 use super::bench::Bench;
-use crate::tools::{root, scratch};
+use crate::tools::{environment, root, scratch};
 
 pub(super) fn run(bench: &Bench) -> Result<String> {
-    let python = bench.environment("torch")?.join("bin/python");
+    let python = environment("torch")?.join("bin/python");
     let folder = scratch("lab-log")?;
     let (log, snapshot) = (folder.join("calls.jsonl"), folder.join("snapshot.pickle"));
     let _ = std::fs::remove_file(&log);

@@ -17,6 +17,9 @@ use anyhow::{Context, Result, ensure};
 
 use self::bench::Bench;
 
+/// Processes are killed for this long.
+const CRASH_SECONDS: u64 = 300;
+
 type Part = (&'static str, fn(&Bench) -> Result<String>);
 
 const PARTS: &[Part] = &[
@@ -26,7 +29,7 @@ const PARTS: &[Part] = &[
     ("models", models::run),
     ("log", log::run),
     ("cost", cost::run),
-    ("crash", crash::run),
+    ("crash", |bench| crash::run(&bench.binaries, CRASH_SECONDS)),
 ];
 
 pub(crate) fn run(wanted: &[String]) -> Result<()> {

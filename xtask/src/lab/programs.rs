@@ -4,15 +4,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::bench::{Bench, must_succeed, site_packages};
-use crate::tools::{root, scratch};
+use super::bench::{Bench, site_packages};
+use crate::tools::{environment, must_succeed, root, scratch};
 
 /// The kernel that the lab is told to let exhaust the device heap, since it computes nothing.
 const EFFECTS: &[(&str, &str)] = &[("program07", "allocate_in_kernel=heap-exhausted")];
 
 /// The compiled programs of `tests/scenarios/cuda`.
-pub(super) fn build(bench: &Bench) -> Result<std::path::PathBuf> {
-    let cuda = site_packages(&bench.environment("cuda")?, "nvidia")?.join("cu13");
+pub(super) fn build() -> Result<std::path::PathBuf> {
+    let cuda = site_packages(&environment("cuda")?, "nvidia")?.join("cu13");
     let programs = scratch("lab-programs")?;
     let script = root().join("tests/scenarios/cuda/build.sh");
     must_succeed(Command::new("sh").arg(script).arg(&programs).arg(cuda))?;
@@ -20,7 +20,7 @@ pub(super) fn build(bench: &Bench) -> Result<std::path::PathBuf> {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<String> {
-    let folder = build(bench)?;
+    let folder = build()?;
     let mut count = 0;
     let mut sources: Vec<_> = std::fs::read_dir(root().join("tests/scenarios/cuda"))?
         .flatten()

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::bench::Bench;
-use crate::tools::{root, scratch, shared_data, skipped};
+use crate::tools::{environment, root, scratch, shared_data, skipped};
 
 #[derive(Deserialize)]
 struct Scenario {
@@ -19,7 +19,7 @@ struct Scenario {
 }
 
 pub(super) fn run(bench: &Bench) -> Result<String> {
-    let python = bench.environment("torch")?.join("bin/python");
+    let python = environment("torch")?.join("bin/python");
     let folder = root().join("tests/scenarios/torch");
     let list = std::fs::read_to_string(folder.join("scenarios.json"))?;
     let scenarios: Vec<Scenario> = serde_json::from_str(&list)?;
@@ -28,8 +28,8 @@ pub(super) fn run(bench: &Bench) -> Result<String> {
         let Some(arguments) = arguments(scenario)? else { continue };
         let script = folder.join(&scenario.script).display().to_string();
         let command = [vec![python.display().to_string(), script], arguments].concat();
-        let environment: Vec<_> = scenario.env.clone().into_iter().collect();
-        let outcome = bench.run_with(&scenario.gpu, &command, &environment)?;
+        let settings: Vec<_> = scenario.env.clone().into_iter().collect();
+        let outcome = bench.run_with(&scenario.gpu, &command, &settings)?;
         match outcome.figures().with_context(|| scenario.name.clone()) {
             Ok(figures) => {
                 println!("{:<52} {}", scenario.name, short(&figures));

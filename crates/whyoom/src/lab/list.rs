@@ -21,29 +21,29 @@ pub(crate) fn run(arguments: &LabListArguments) -> Result<()> {
         writeln!(out, "{answer:#}")?;
         return Ok(());
     }
-    writeln!(
-        out,
-        "{:<14} {:<40} {:>10} {:>5} {:>12}",
-        "--gpu", "simulates", "memory", "sm", "context"
-    )?;
+    let row = |cells: [&str; 6]| {
+        let [alias, name, memory, compute, context, mark] = cells;
+        format!("{alias:<13} {name:<49} {memory:>10} {compute:>7} {context:>11}{mark}")
+    };
+    writeln!(out, "{}", row(["--gpu", "simulates", "memory", "compute", "context", ""]))?;
     for model in MODELS {
         let (major, minor) = model.compute_capability;
-        writeln!(
-            out,
-            "{:<14} {:<40} {:>10} {:>5} {:>12}",
+        let cells = row([
             model.aliases.first().unwrap_or(&model.name),
             model.name,
-            Bytes(model.total.value).to_string(),
-            format!("{major}.{minor}"),
-            Bytes(model.context.value).to_string() + mark(&model.context),
-        )?;
+            &Bytes(model.total.value).to_string(),
+            &format!("{major}.{minor}"),
+            &Bytes(model.context.value).to_string(),
+            mark(&model.context),
+        ]);
+        writeln!(out, "{cells}")?;
     }
-    writeln!(out, "\n*  assumed; docs/lab.md tells where each other figure comes from")?;
+    writeln!(out, "\n*  assumed; docs/lab-models.md tells where each other figure comes from")?;
     Ok(())
 }
 
 fn mark<T>(figure: &Figure<T>) -> &'static str {
-    if matches!(figure.source, Source::Assumed) { "*" } else { " " }
+    if matches!(figure.source, Source::Assumed) { "*" } else { "" }
 }
 
 fn as_json(model: &GpuModel) -> serde_json::Value {

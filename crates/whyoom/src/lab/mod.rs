@@ -1,5 +1,6 @@
 //! `whyoom lab`: programs on simulated GPUs.
 
+mod calibrate;
 mod faults;
 mod hold;
 mod list;
@@ -20,6 +21,7 @@ pub(crate) fn run(command: LabCommand) -> Result<u8> {
         LabCommand::Run(arguments) => run::run(&arguments.machine, &arguments.command),
         LabCommand::Shell(machine) => run::shell(&machine),
         LabCommand::List(arguments) => list::run(&arguments).map(|()| 0),
+        LabCommand::Calibrate(arguments) => calibrate::run(&arguments).map(|()| 0),
         LabCommand::Hold(arguments) => hold::run(&arguments).map(|()| 0),
     }
 }

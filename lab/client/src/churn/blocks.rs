@@ -35,8 +35,7 @@ impl Blocks {
         self.blocks.push((context, block));
         if random.below(4) == 0 {
             // SAFETY: no more is written than the block has.
-            unsafe { result::memset_d8_sync(block, 7, size.min(WRITTEN)) }
-                .context("cuMemsetD8")?;
+            unsafe { result::memset_d8_sync(block, 7, size.min(WRITTEN)) }.context("cuMemsetD8")?;
         }
         Ok(())
     }

@@ -34,12 +34,7 @@ pub(crate) fn run(seed: &str, progress: &Path, operations: Option<&str>) -> anyh
         tenants.push(Tenant::new(result::device::get(ordinal)?)?);
     }
     ensure!(!tenants.is_empty(), "there is no device");
-    let mut before = Vec::new();
-    if limit.is_some() {
-        for tenant in &mut tenants {
-            before.push(tenant.free_when_empty()?);
-        }
-    }
+    let before = if limit.is_some() { free_when_empty(&mut tenants)? } else { Vec::new() };
     let mut done = 0;
     while limit.is_none_or(|limit| done < limit) {
         let tenant = random.index(tenants.len());
@@ -52,11 +47,16 @@ pub(crate) fn run(seed: &str, progress: &Path, operations: Option<&str>) -> anyh
             }
         }
     }
-    for (tenant, before) in tenants.iter_mut().zip(before) {
-        let after = tenant.free_when_empty()?;
-        ensure!(after == before, "free at first: {before}, and with all given back: {after}");
-    }
+    let after = free_when_empty(&mut tenants)?;
+    ensure!(after == before, "free at first: {before:?}, and with all given back: {after:?}");
     Ok(())
+}
+
+/// What is free on the devices once this process has only primary contexts there. One device's
+/// memory may be held through an import beside another's, so all give back before anything is read.
+fn free_when_empty(tenants: &mut [Tenant]) -> anyhow::Result<Vec<usize>> {
+    tenants.iter_mut().try_for_each(Tenant::give_all_back)?;
+    tenants.iter_mut().map(Tenant::free).collect()
 }
 
 /// What the driver gave, or nothing where it had no memory left.

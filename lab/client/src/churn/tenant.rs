@@ -113,19 +113,26 @@ impl Tenant {
         Ok(())
     }
 
-    /// Gives everything back; what is free then, with a primary context and nothing else.
-    pub(super) fn free_when_empty(&mut self) -> anyhow::Result<usize> {
-        let context = self.primary()?.context("no room for a context")?;
-        // SAFETY: the context was made and not yet destroyed.
-        unsafe { result::ctx::set_current(context) }?;
+    /// Gives everything back but a primary context.
+    pub(super) fn give_all_back(&mut self) -> anyhow::Result<()> {
+        self.make_primary_current()?;
         self.virtual_memory.give_all_back()?;
         self.blocks.free_all()?;
         self.pools.destroy_all()?;
-        self.destroy_second()?;
-        // SAFETY: as above; the one destroyed may have been current.
-        unsafe { result::ctx::set_current(context) }?;
+        self.destroy_second()
+    }
+
+    /// What is free on the device, after a synchronize.
+    pub(super) fn free(&mut self) -> anyhow::Result<usize> {
+        self.make_primary_current()?;
         result::ctx::synchronize()?;
         Ok(result::mem_get_info()?.0)
+    }
+
+    fn make_primary_current(&mut self) -> anyhow::Result<()> {
+        let context = self.primary()?.context("no room for a context")?;
+        // SAFETY: the context was made and not yet destroyed.
+        unsafe { result::ctx::set_current(context) }.context("cuCtxSetCurrent")
     }
 }
 

@@ -92,8 +92,7 @@ impl VirtualMemory {
         };
         let mut address = 0;
         // SAFETY: there is a place for the answer.
-        let answer =
-            unsafe { sys::cuMemAddressReserve(&raw mut address, size, 0, 0, 0).result() };
+        let answer = unsafe { sys::cuMemAddressReserve(&raw mut address, size, 0, 0, 0).result() };
         if unless_full("cuMemAddressReserve", answer)?.is_none() {
             return Ok(());
         }

@@ -136,12 +136,13 @@ impl Driver {
     /// Makes a context. It costs device memory of its own.
     pub fn create_context(&mut self, device: usize, flags: u32) -> Result<ContextId> {
         let bytes = self.device(device)?.spec.model.context.value;
-        let charged = self.machine.charge(self.member, device, bytes);
+        let index = self.machine_index(device)?;
+        let charged = self.machine.charge(self.member, index, bytes);
         let id = self.new_handle();
         let place = Place { device: Some(device), context: id, ..Place::default() };
         self.note(place, &charged, Action::ContextCreate);
         charged?;
-        self.machine.set_context(self.member, device, true);
+        self.machine.set_context(self.member, index, true);
         let legacy_stream = self.new_handle();
         let stream = Stream::new(id, true, 0);
         self.timeline.streams.insert(legacy_stream, stream);
@@ -169,7 +170,7 @@ impl Driver {
         self.contexts.remove(&id);
         self.refund(device, self.device(device)?.spec.model.context.value);
         let more = self.contexts.values().any(|context| context.device == device);
-        self.machine.set_context(self.member, device, more);
+        self.machine.set_context(self.member, self.machine_index(device)?, more);
         CURRENT.with_borrow_mut(|stack| stack.pop_if(|current| *current == id));
         self.note(place, &Ok(()), Action::ContextDestroy);
         Ok(())

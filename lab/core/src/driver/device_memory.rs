@@ -182,12 +182,14 @@ impl Driver {
         }
     }
 
-    /// Frees what was allocated in a context.
+    /// Frees what was allocated in a context. Assumed: blocks of pools too, back into their pools.
     pub(super) fn free_all_of(&mut self, context: ContextId) {
         let of_context = self.allocations.values().filter(|held| held.context == context);
         let addresses: Vec<u64> = of_context.map(|held| held.start).collect();
         for address in addresses {
-            self.release(address);
+            if self.free_pooled_now(address).is_err() {
+                self.release(address);
+            }
         }
     }
 

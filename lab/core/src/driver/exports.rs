@@ -31,7 +31,8 @@ impl Driver {
         let descriptor = backing::open_at(file, handle.offset)?;
         if handle.shared.is_none() {
             let (inode, offset) = (backing::inode(file)?, handle.offset);
-            let shared = self.machine.share(self.member, device, size, inode, offset)?;
+            let index = self.machine_index(device)?;
+            let shared = self.machine.share(self.member, index, size, inode, offset)?;
             self.shares.insert(shared, 1);
             if let Some(handle) = self.handles.get_mut(&id) {
                 handle.shared = Some(shared);
@@ -45,8 +46,11 @@ impl Driver {
         let (file, inode, offset) = backing::adopt(descriptor)?;
         let shared = self.machine.hold(self.member, inode, offset)?;
         *self.shares.entry(shared).or_default() += 1;
-        let physical =
-            Physical { device: shared.device, size: shared.bytes, handle_types: FILE_DESCRIPTOR };
+        let Ok(device) = self.ordinal(shared.device) else {
+            self.end_share(shared);
+            return Err(Error::InvalidDevice);
+        };
+        let physical = Physical { device, size: shared.bytes, handle_types: FILE_DESCRIPTOR };
         Ok(self.enter_imported(physical, file, offset, shared))
     }
 

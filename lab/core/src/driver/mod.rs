@@ -44,6 +44,7 @@ use crate::{
     ranges::FreeRanges,
     slabs::Slabs,
     timeline::{Nanoseconds, Timeline},
+    visibility::{VISIBLE_VARIABLE, visible},
 };
 
 /// Addresses are plenty: each device has room for this many times its memory, so that fragments of
@@ -79,6 +80,8 @@ pub struct Driver {
 
 /// A device as this process uses it.
 struct Device {
+    /// Its number in the machine.
+    index: usize,
     spec: DeviceSpec,
     primary: Option<ContextId>,
     primary_users: u32,
@@ -97,11 +100,14 @@ struct Device {
 impl Driver {
     /// Enters this process into the machine that it was started on.
     pub fn start() -> Result<Self> {
-        Self::on(Machine::from_environment()?, Log::from_environment())
+        let machine = Machine::from_environment()?;
+        let list = std::env::var(VISIBLE_VARIABLE).ok();
+        let devices = visible(list.as_deref(), machine.device_count());
+        Self::on(machine, &devices, Log::from_environment())
     }
 
-    /// Enters this process into a machine.
-    pub fn on(machine: Machine, log: Option<Log>) -> Result<Self> {
+    /// Enters this process into a machine, some of whose devices it sees.
+    pub fn on(machine: Machine, visible: &[usize], log: Option<Log>) -> Result<Self> {
         let mut driver = Self {
             machine,
             member: machine.join()?,
@@ -123,11 +129,14 @@ impl Driver {
             started: Instant::now(),
             log,
         };
-        for index in 0..machine.device_count() {
+        for (ordinal, index) in visible.iter().enumerate() {
             let pool = driver.new_handle();
-            driver.pools.insert(pool, Pool::new(index));
-            let device = Device::new(machine.device(index)?, pool);
+            driver.pools.insert(pool, Pool::new(ordinal));
+            let device = Device::new(*index, machine.device(*index)?, pool);
             driver.devices.push(device);
+        }
+        if driver.devices.is_empty() {
+            return Err(Error::NoDevice);
         }
         Ok(driver)
     }
@@ -146,7 +155,18 @@ impl Driver {
     /// Free and total memory of a device.
     pub fn memory_info(&self, device: usize) -> Result<(u64, u64)> {
         let total = self.device(device)?.spec.total;
-        Ok((total.saturating_sub(self.machine.used(device)), total))
+        Ok((total.saturating_sub(self.machine.used(self.machine_index(device)?)), total))
+    }
+
+    /// Which device of the machine this is.
+    pub fn machine_index(&self, device: usize) -> Result<usize> {
+        self.device(device).map(|device| device.index)
+    }
+
+    /// The device as this process numbers it, where it sees it.
+    pub fn ordinal(&self, machine_index: usize) -> Result<usize> {
+        let found = self.devices.iter().position(|device| device.index == machine_index);
+        found.ok_or(Error::InvalidDevice)
     }
 
     fn device(&self, device: usize) -> Result<&Device> {
@@ -171,11 +191,13 @@ impl Driver {
         if self.machine.must_fail() {
             return Err(Error::OutOfMemory);
         }
-        self.machine.charge(self.member, device, bytes)
+        self.machine.charge(self.member, self.machine_index(device)?, bytes)
     }
 
     fn refund(&mut self, device: usize, bytes: u64) {
-        self.machine.refund(self.member, device, bytes);
+        if let Ok(index) = self.machine_index(device) {
+            self.machine.refund(self.member, index, bytes);
+        }
     }
 
     /// Addresses on a device with memory behind them.
@@ -219,8 +241,9 @@ impl Driver {
 }
 
 impl Device {
-    fn new(spec: DeviceSpec, pool: PoolId) -> Self {
+    fn new(index: usize, spec: DeviceSpec, pool: PoolId) -> Self {
         Self {
+            index,
             spec,
             primary: None,
             primary_users: 0,

@@ -16,6 +16,10 @@ use crate::{
 /// A handle of physical memory.
 pub type HandleId = u64;
 
+/// The length of the file behind a device's handles, of which only what is written exists. Places
+/// that were exported are never used again, so this must outlast any number of exports.
+const FILE_LENGTH: u64 = 1 << 46;
+
 /// What physical memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Physical {
@@ -307,8 +311,8 @@ impl super::Device {
     /// A place in the file behind this device's handles.
     fn take_physical(&mut self, size: u64) -> Result<u64> {
         if self.physical.is_none() {
-            let room = self.spec.total.next_multiple_of(self.granularity()) * super::ADDRESS_ROOM;
-            self.physical = Some((backing::memory_file(room)?, FreeRanges::new(0, room)));
+            let file = backing::memory_file(FILE_LENGTH)?;
+            self.physical = Some((file, FreeRanges::new(0, FILE_LENGTH)));
         }
         let free = self.physical.as_mut().map(|(_, free)| free);
         free.and_then(|free| free.take(size)).ok_or(Error::OutOfMemory)

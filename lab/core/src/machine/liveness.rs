@@ -1,6 +1,6 @@
 //! Who is alive.
 
-use std::fs;
+use std::{fs, io};
 
 /// A process by its number and the moment it started: numbers are given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,27 +16,43 @@ impl Identity {
     #[must_use]
     pub fn own() -> Self {
         let pid = std::process::id();
-        Self { pid, started: start_time(pid).unwrap_or_default() }
+        let started = start_time(pid).ok().flatten();
+        Self { pid, started: started.unwrap_or_default() }
     }
 
     /// Whether the process still runs. One that ended and waits for its parent does not, unless
-    /// threads of it still do.
+    /// threads of it still do. Where that cannot be told, as in a process that has no descriptor
+    /// left to read with, nobody is declared dead.
     #[must_use]
     pub fn is_alive(self) -> bool {
-        start_time(self.pid) == Some(self.started)
+        start_time(self.pid).map_or(true, |started| started == Some(self.started))
     }
 }
 
 /// When the process started, or nothing where it has ended.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+fn start_time(pid: u32) -> io::Result<Option<u64>> {
+    let Some(stat) = unless_gone(fs::read_to_string(format!("/proc/{pid}/stat")))? else {
+        return Ok(None);
+    };
     // The name stands in brackets and may hold anything, so fields count from its last bracket.
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ended = matches!(*fields.first()?, "Z" | "X");
-    if ended && fs::read_dir(format!("/proc/{pid}/task")).ok()?.count() <= 1 {
-        return None;
+    let fields: Vec<&str> =
+        stat.rsplit_once(") ").map_or(Vec::new(), |(_, rest)| rest.split(' ').collect());
+    if matches!(fields.first(), Some(&("Z" | "X"))) {
+        let threads = unless_gone(fs::read_dir(format!("/proc/{pid}/task")))?;
+        if threads.is_none_or(|threads| threads.count() <= 1) {
+            return Ok(None);
+        }
     }
-    fields.get(19)?.parse().ok()
+    Ok(fields.get(19).and_then(|started| started.parse().ok()))
+}
+
+/// What was read of a process, or nothing where the process is gone.
+fn unless_gone<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+    match answer {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 #[cfg(test)]
@@ -48,8 +64,17 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().expect("true runs");
         let identity = Identity { pid: child.id(), started: 0 };
         std::thread::sleep(std::time::Duration::from_millis(200));
-        assert_eq!(start_time(identity.pid), None, "a zombie holds nothing");
+        let started = start_time(identity.pid).expect("it can be told");
+        assert_eq!(started, None, "a zombie holds nothing");
         child.wait().expect("it ended");
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_gone_is_dead() {
+        let error = |number| Err::<(), _>(io::Error::from_raw_os_error(number));
+        assert!(matches!(unless_gone(error(libc::ENOENT)), Ok(None)));
+        assert!(matches!(unless_gone(error(libc::ESRCH)), Ok(None)));
+        assert!(unless_gone(error(libc::EMFILE)).is_err());
     }
 
     #[test]

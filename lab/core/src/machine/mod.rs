@@ -149,6 +149,10 @@ impl Machine {
     /// Enters this process. What an earlier program of the same process held is forgotten.
     pub fn join(&self) -> Result<Membership> {
         let own = Identity::own();
+        // Without its start time everybody else would take it for dead.
+        if own.started == 0 {
+            return Err(Error::OperatingSystem);
+        }
         self.enter(own, false)
     }
 
@@ -169,8 +173,9 @@ impl Machine {
         self.vacate(slot);
         records[slot].started.store(identity.started, Relaxed);
         records[slot].ghost.store(ghost.into(), Relaxed);
-        records[slot].pid.store(identity.pid, Release);
+        // Before the record is taken: one beyond the mark would be seen by nobody.
         self.file.high_water.fetch_max(slot as u64 + 1, Relaxed);
+        records[slot].pid.store(identity.pid, Release);
         Ok(Membership { slot })
     }
 

@@ -38,11 +38,12 @@ impl Machine {
         record.offset.store(offset, Relaxed);
         record.holders.iter().for_each(|word| word.store(0, Relaxed));
         record.hold(member.slot);
-        // From here on the shared record holds it, and then no longer the process's own. Death in
-        // between leaves a record whose only holder is dead.
-        record.bytes.store(bytes, Release);
+        // The mark before the record: beyond the mark it would be seen by nobody, and stay. The
+        // refund before it too: death in between loses a dead process's memory, and never makes it
+        // count twice.
         self.file.shared_high_water.fetch_max(slot as u64 + 1, Relaxed);
         self.refund(member, device, bytes);
+        record.bytes.store(bytes, Release);
         Ok(SharedMemory { slot, device, bytes })
     }
 

@@ -1,0 +1,81 @@
+//! `cargo xtask wheel`: the wheel with the lab's libraries in `dist/`, installed into a fresh
+//! environment and used there.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use whyoom_lab_core::session::built_libraries;
+
+use crate::tools::{environment, must_succeed, release_build, root, scratch};
+
+pub(crate) fn run(_: &[String]) -> Result<()> {
+    let staged = root().join("python/whyoom.data/data/lib/whyoom");
+    let binaries = release_build()?;
+    for library in built_libraries() {
+        std::fs::copy(binaries.join(library), staged.join(library))
+            .with_context(|| format!("cannot copy {library}"))?;
+    }
+    let wheel = build()?;
+    let fresh = install(&wheel)?;
+    check_verdict(&fresh)?;
+    check_lab(&fresh)?;
+    let bytes = std::fs::metadata(&wheel)?.len();
+    let size = whyoom_trace::Bytes(bytes);
+    println!("wheel: {size}, installed alone and used: a verdict, and a simulated GPU");
+    Ok(())
+}
+
+fn build() -> Result<PathBuf> {
+    let dist = root().join("dist");
+    if dist.exists() {
+        std::fs::remove_dir_all(&dist)?;
+    }
+    let maturin = environment("maturin")?.join("bin/maturin");
+    let mut command = Command::new(maturin);
+    command.args(["build", "--quiet", "--release", "--locked", "--out"]).arg(&dist);
+    must_succeed(command.current_dir(root().join("python")))?;
+    let mut wheels = std::fs::read_dir(&dist)?.flatten().map(|entry| entry.path());
+    wheels.find(|path| path.extension().is_some_and(|kind| kind == "whl")).context("no wheel")
+}
+
+/// Nothing but the wheel: what it needs must be inside.
+fn install(wheel: &Path) -> Result<PathBuf> {
+    let fresh = scratch("wheel")?.join("venv");
+    if fresh.exists() {
+        std::fs::remove_dir_all(&fresh)?;
+    }
+    must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&fresh))?;
+    let mut pip = Command::new(fresh.join("bin/pip"));
+    must_succeed(pip.args(["install", "--quiet", "--no-index"]).arg(wheel))?;
+    Ok(fresh.join("bin/whyoom"))
+}
+
+fn check_verdict(whyoom: &Path) -> Result<()> {
+    let answer = output(
+        Command::new(whyoom)
+            .args(["why", "--json", "tests/fixtures/snapshots/fragmented-oom.pickle"])
+            .current_dir(root())
+            .env_clear(),
+    )?;
+    ensure!(answer.contains("\"cause\": \"fragmented-cache\""), "another verdict: {answer}");
+    Ok(())
+}
+
+/// The installed lab, as an installed client of it sees it.
+fn check_lab(whyoom: &Path) -> Result<()> {
+    let mut command = Command::new(whyoom);
+    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["lab", "calibrate"]);
+    let answer = output(command.env_clear())?;
+    ensure!(answer.contains("Tesla T4 (simulated)"), "no simulated GPU: {answer}");
+    Ok(())
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?}: {errors}");
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
