@@ -10,6 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-trace", &[]),
     ("whyoom-sources", &["whyoom-trace"]),
     ("whyoom-memory", &["whyoom-trace"]),
+    ("whyoom-allocators", &["whyoom-trace"]),
     ("whyoom-causes", &["whyoom-memory", "whyoom-trace"]),
     ("whyoom-report", &["whyoom-causes", "whyoom-memory", "whyoom-trace"]),
     (

@@ -41,7 +41,8 @@ pub fn hold(machine: &Machine, hold: Hold, lab: Identity) -> Result<()> {
 
 /// Enters a holder whose process the operating system does not know.
 pub fn add_ghost(machine: &Machine, device: usize, bytes: u64) -> Result<()> {
-    let member = machine.join_ghost(GHOST_PID)?;
+    let others = machine.holders(device).len() as u32;
+    let member = machine.join_ghost(GHOST_PID + others)?;
     machine.charge(member, device, bytes)
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Pool {
     pub(crate) used_high: u64,
     pub(crate) reserved: u64,
     pub(crate) reserved_high: u64,
+    /// It ends with the last of its blocks.
+    pub(crate) doomed: bool,
     chunks: BTreeMap<u64, u64>,
     free: BTreeMap<u64, FreeBlock>,
 }
@@ -58,6 +60,7 @@ impl Pool {
             used_high: 0,
             reserved: 0,
             reserved_high: 0,
+            doomed: false,
             chunks: BTreeMap::new(),
             free: BTreeMap::new(),
         }
@@ -71,8 +74,10 @@ impl Pool {
         timeline: &mut Timeline,
         now: Nanoseconds,
     ) -> Option<u64> {
-        self.settle(now);
         let reuse = self.reuse;
+        if reuse.opportunistic {
+            self.settle(now);
+        }
         let own = |freed: &Stamp, _: &Timeline| freed.stream == stream;
         let waited =
             |freed: &Stamp, line: &Timeline| reuse.follow_events && line.is_behind(stream, freed);
@@ -155,9 +160,6 @@ impl Pool {
 
     /// Forgets the ends of uses that are finished, and joins blocks that no longer differ.
     fn settle(&mut self, now: Nanoseconds) {
-        if !self.reuse.opportunistic {
-            return;
-        }
         let mut settled = Vec::new();
         for (start, block) in &mut self.free {
             if block.freed.as_ref().is_some_and(|freed| freed.finishes <= now) {

@@ -28,14 +28,17 @@ const OPERATIONS: u64 = 1_000_000;
 const PATIENCE: u32 = 4;
 
 const DEVICES: usize = 2;
-/// Small contexts leave most of the memory to the operations.
+/// Small contexts leave most of the memory to the operations, which fill it now and then.
 const MODEL: &str = "rtx-4060-ti";
-const TOTAL: u64 = 8 << 30;
+const TOTAL: u64 = 4 << 30;
 
 /// The time between two kills, in milliseconds.
 const PAUSE: Range<u64> = 20..100;
+/// One time in so many all are killed at once: whoever cleans up after one dies too.
+const ALL_AT_ONCE: u64 = 16;
 /// The machine answers within this, whoever was killed: the kernel hands a dead process's lock on.
-const ANSWER: Duration = Duration::from_secs(1);
+/// It takes milliseconds; but the lock is not fair, and a stuck one is stuck for ever.
+const ANSWER: Duration = Duration::from_secs(5);
 /// What one process does alone at the end, to show that a living one gives all back.
 const ALONE: u64 = 20_000;
 const SIGKILL: i32 = 9;
@@ -56,10 +59,10 @@ pub(super) fn run(binaries: &Path, seconds: u64) -> Result<String> {
             crowd.operations(),
             started.elapsed()
         );
-        crowd.replace_one()?;
+        crowd.replace_some()?;
         (0..DEVICES).try_for_each(|device| check(machine, device).map(drop))?;
     }
-    crowd.end()?;
+    crowd.kill(PROCESSES)?;
     nothing_left(machine).context("after the last kill")?;
     crowd.run_to_end(&["fill"])?;
     nothing_left(machine).context("after a process that took all")?;
@@ -114,17 +117,24 @@ impl<'a> Crowd<'a> {
         Ok(())
     }
 
-    /// Kills one of them at a random moment and starts another.
-    fn replace_one(&mut self) -> Result<()> {
+    /// Kills one of them at a random moment, or all, and starts as many.
+    fn replace_some(&mut self) -> Result<()> {
         thread::sleep(Duration::from_millis(self.random.within(PAUSE)));
-        let victim = self.random.within(0..PROCESSES as u64) as usize;
-        let victim = self.running.swap_remove(victim);
-        self.kill(victim)?;
-        self.start_one()
+        let all = self.random.within(0..ALL_AT_ONCE) == 0;
+        let count = if all { PROCESSES } else { 1 };
+        self.kill(count)?;
+        (0..count).try_for_each(|_| self.start_one())
     }
 
-    fn kill(&mut self, mut victim: Child) -> Result<()> {
-        victim.kill()?;
+    fn kill(&mut self, count: usize) -> Result<()> {
+        let chosen = self.random.within(0..self.running.len() as u64) as usize;
+        self.running.rotate_left(chosen);
+        self.running[..count].iter_mut().try_for_each(Child::kill)?;
+        let victims: Vec<Child> = self.running.drain(..count).collect();
+        victims.into_iter().try_for_each(|victim| self.bury(victim))
+    }
+
+    fn bury(&mut self, mut victim: Child) -> Result<()> {
         let status = victim.wait()?;
         ensure!(
             status.signal() == Some(SIGKILL),
@@ -135,13 +145,6 @@ impl<'a> Crowd<'a> {
         self.done += operations_in(&counted);
         // Absent where it was killed before it had begun.
         let _ = fs::remove_file(counted);
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        while let Some(victim) = self.running.pop() {
-            self.kill(victim)?;
-        }
         Ok(())
     }
 

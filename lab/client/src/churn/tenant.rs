@@ -1,6 +1,6 @@
 //! What this process has on one device, and the next thing that it does there.
 
-use std::os::fd::RawFd;
+use std::{os::fd::RawFd, thread, time::Duration};
 
 use anyhow::{Context, ensure};
 use cudarc::driver::{result, sys};
@@ -9,6 +9,9 @@ use super::{
     blocks::Blocks, pools::Pools, progress::Progress, random::Random, unless_full,
     virtual_memory::VirtualMemory,
 };
+
+/// A process that cannot even have a context leaves the others alone for so long.
+const FULL: Duration = Duration::from_millis(1);
 
 pub(super) struct Tenant {
     device: sys::CUdevice,
@@ -33,7 +36,10 @@ impl Tenant {
 
     /// One operation. Where there is no room even for a context, asking for it was the operation.
     pub(super) fn step(&mut self, random: &mut Random, progress: &Progress) -> anyhow::Result<()> {
-        let Some(context) = self.make_current(random)? else { return Ok(()) };
+        let Some(context) = self.make_current(random)? else {
+            thread::sleep(FULL);
+            return Ok(());
+        };
         match random.below(400) {
             0..80 => self.blocks.alloc(random, context),
             80..150 => self.blocks.free(random),

@@ -101,6 +101,7 @@ impl Driver {
         if size == 0 {
             return Err(Error::InvalidValue);
         }
+        self.count_allocation()?;
         let model = self.device(device)?.spec.model;
         let small = size <= model.small_limit.value;
         let unit = if small { model.small_unit.value } else { model.granularity.value };
@@ -191,6 +192,8 @@ impl Driver {
                 self.release(address);
             }
         }
+        let allocations = &self.allocations;
+        self.arrays.retain(|_, (address, _)| allocations.contains_key(address));
     }
 
     /// Takes managed memory. It may exceed the device (documented for Linux), so it is charged to

@@ -186,11 +186,12 @@ impl Driver {
         self.started.elapsed().as_nanos() as Nanoseconds
     }
 
-    /// Takes device memory, unless a fault says that this allocation fails.
+    /// Counts an allocation, which a fault on demand may make fail.
+    fn count_allocation(&self) -> Result<()> {
+        if self.machine.must_fail() { Err(Error::OutOfMemory) } else { Ok(()) }
+    }
+
     fn charge(&mut self, device: usize, bytes: u64) -> Result<()> {
-        if self.machine.must_fail() {
-            return Err(Error::OutOfMemory);
-        }
         self.machine.charge(self.member, self.machine_index(device)?, bytes)
     }
 

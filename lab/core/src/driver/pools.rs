@@ -64,7 +64,8 @@ impl Driver {
         Ok(id)
     }
 
-    /// Ends a pool. Its current device goes back to its own one.
+    /// Ends a pool, with the last of its blocks where some are live: documented. Its device goes back
+    /// to its own one.
     pub fn destroy_pool(&mut self, id: PoolId) -> Result<()> {
         let device = self.pool(id)?.device;
         if self.device(device)?.default_pool == id {
@@ -74,9 +75,17 @@ impl Driver {
         if state.current_pool == id {
             state.current_pool = state.default_pool;
         }
-        self.allocations.retain(|_, held| held.kind != AllocationKind::Pooled(id));
-        self.drain(id);
+        if let Some(pool) = self.pools.get_mut(&id) {
+            pool.doomed = true;
+        }
+        self.drain_if_over(id);
         Ok(())
+    }
+
+    fn drain_if_over(&mut self, id: PoolId) {
+        if self.pools.get(&id).is_some_and(|pool| pool.doomed && pool.used == 0) {
+            self.drain(id);
+        }
     }
 
     /// Gives all chunks of a pool back, and forgets it.
@@ -121,10 +130,11 @@ impl Driver {
         stream: StreamId,
         size: u64,
     ) -> Result<u64> {
-        let device = self.pool(id)?.device;
-        if size == 0 {
+        let Pool { device, doomed, .. } = *self.pool(id)?;
+        if size == 0 || doomed {
             return Err(Error::InvalidValue);
         }
+        self.count_allocation()?;
         let model = self.device(device)?.spec.model;
         let footprint = round_up(size, model.small_unit.value);
         let start = match self.take_from_pool(id, footprint, stream) {
@@ -189,6 +199,7 @@ impl Driver {
         }
         let pool = self.pools.get_mut(&id).ok_or(Error::InvalidValue)?;
         pool.give_back(address, gone.footprint, stamp);
+        self.drain_if_over(id);
         Ok(())
     }
 

@@ -103,6 +103,7 @@ impl Driver {
         if physical.size == 0 || !physical.size.is_multiple_of(unit) {
             return Err(Error::InvalidValue);
         }
+        self.count_allocation()?;
         self.charge(physical.device, physical.size)?;
         let placed = self.device_mut(physical.device)?.take_physical(physical.size);
         let Ok(offset) = placed else {

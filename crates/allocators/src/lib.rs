@@ -1,0 +1,14 @@
+//! Allocation policies, and the replay of a run through one.
+//!
+//! A [`Policy`] is pure arithmetic over a [`Device`]; the same code can serve a live allocator.
+
+pub mod device;
+pub mod policies;
+pub mod policy;
+pub mod simulated;
+mod size_bins;
+pub mod workload;
+
+pub use device::{Device, Handle, PAGE};
+pub use policy::{ALIGNMENT, BlockId, Grant, OutOfMemory, Policy, Request};
+pub use simulated::SimulatedDevice;

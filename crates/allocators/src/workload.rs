@@ -1,0 +1,193 @@
+//! What a program did, apart from the allocator that served it: its requests and frees, in order.
+//!
+//! What the recorded allocator did itself (segments taken and given back) is kept beside it: an exact
+//! replay needs the addresses, and whoever asks for another policy needs to know which releases the
+//! program asked for.
+
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+use whyoom_trace::{
+    Action, Address, Bytes, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
+    SizeClass, StackId, StreamId, Tables,
+};
+
+use crate::policy::Request;
+
+/// An allocation of the run: dense, in order of first sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Item(pub u32);
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The program asked for memory.
+    Alloc {
+        /// Its name from here on.
+        item: Item,
+        /// What it asked for.
+        request: Request,
+        /// Where the recorded allocator put it.
+        address: Address,
+        /// What it cost there.
+        size: Bytes,
+        /// Who asked.
+        stack: StackId,
+    },
+    /// Memory is free again: everything that used it is finished.
+    Free {
+        /// What it was.
+        item: Item,
+    },
+    /// The recorded allocator took a segment.
+    SegmentAlloc(Segment),
+    /// It gave one back.
+    SegmentFree {
+        /// Where it started.
+        address: Address,
+    },
+    /// It mapped memory into a growing segment.
+    SegmentMap(Segment),
+    /// It unmapped memory.
+    SegmentUnmap {
+        /// Where it started.
+        address: Address,
+        /// How much.
+        size: Bytes,
+    },
+    /// An allocation failed.
+    OutOfMemory {
+        /// What the program asked for.
+        requested: Bytes,
+    },
+}
+
+/// A segment of the recorded allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it starts.
+    pub address: Address,
+    /// Its length.
+    pub size: Bytes,
+    /// Its stream.
+    pub stream: StreamId,
+    /// Its pool.
+    pub pool: PoolId,
+    /// Which requests it serves.
+    pub class: SizeClass,
+    /// Whether it grows.
+    pub growth: SegmentGrowth,
+}
+
+/// One process's run on one device.
+#[derive(Clone, Debug, Default)]
+pub struct Workload {
+    /// What happened. The first [`Workload::restored`] steps rebuild the state at the start.
+    pub steps: Vec<Step>,
+    /// How many steps rebuild the state that the recording started from.
+    pub restored: usize,
+    /// Items that were freed by the program and still wait for a stream at the end of `restored`.
+    pub items: u32,
+    live: HashMap<Address, Item, RandomState>,
+}
+
+impl Workload {
+    /// The largest sum of sizes that were live at a time, by a measure of each allocation.
+    #[must_use]
+    pub fn peak_live(&self, measure: impl Fn(Request) -> u64) -> u64 {
+        let mut sizes = vec![0; self.items as usize];
+        let (mut live, mut peak) = (0_u64, 0);
+        for step in &self.steps {
+            match step {
+                Step::Alloc { item, request, .. } => {
+                    sizes[item.0 as usize] = measure(*request);
+                    live += sizes[item.0 as usize];
+                    peak = peak.max(live);
+                }
+                Step::Free { item } => live -= sizes[item.0 as usize],
+                _ => {}
+            }
+        }
+        peak
+    }
+
+    /// How many allocations there are, those of the start left out.
+    #[must_use]
+    pub fn allocations(&self) -> usize {
+        let history = &self.steps[self.restored..];
+        history.iter().filter(|step| matches!(step, Step::Alloc { .. })).count()
+    }
+
+    fn push(&mut self, event: &Event) {
+        let origin = event.origin;
+        let (stream, pool) = (origin.stream, origin.pool);
+        match event.action {
+            Action::HistoryStart => self.restored = self.steps.len(),
+            Action::BlockAlloc { address, requested, size } => {
+                let item = Item(self.items);
+                self.items += 1;
+                if let Some(lost) = self.live.insert(address, item) {
+                    // A recording that lost the free: nothing else can lie there now.
+                    self.steps.push(Step::Free { item: lost });
+                }
+                let request = Request { size: requested.0.max(1), stream, pool };
+                let stack = event.stack;
+                self.steps.push(Step::Alloc { item, request, address, size, stack });
+            }
+            Action::BlockFree { address } => {
+                if let Some(item) = self.live.remove(&address) {
+                    self.steps.push(Step::Free { item });
+                }
+            }
+            Action::SegmentAlloc { address, size, class, growth } => {
+                let segment = Segment { address, size, stream, pool, class, growth };
+                self.steps.push(Step::SegmentAlloc(segment));
+            }
+            Action::SegmentFree { address } => self.steps.push(Step::SegmentFree { address }),
+            Action::SegmentMap { address, size, class } => {
+                let growth = SegmentGrowth::Expandable;
+                let segment = Segment { address, size, stream, pool, class, growth };
+                self.steps.push(Step::SegmentMap(segment));
+            }
+            Action::SegmentUnmap { address, size } => {
+                self.steps.push(Step::SegmentUnmap { address, size });
+            }
+            Action::OutOfMemory { requested } => self.steps.push(Step::OutOfMemory { requested }),
+            _ => {}
+        }
+    }
+}
+
+/// Gathers the runs of a trace, by process and device, and the settings that were in force.
+#[derive(Debug, Default)]
+pub struct Workloads {
+    /// The runs.
+    pub runs: BTreeMap<(ProcessId, DeviceId), Workload>,
+    /// The recorded allocator's settings, by process.
+    pub settings: BTreeMap<ProcessId, Vec<(String, String)>>,
+}
+
+impl EventSink for Workloads {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        let Event { origin, action, .. } = event;
+        if let Action::Setting { name, value } = *action {
+            let pair = (tables.text(name).to_owned(), tables.text(value).to_owned());
+            self.settings.entry(origin.process).or_default().push(pair);
+            return;
+        }
+        let concerns = matches!(
+            action,
+            Action::HistoryStart
+                | Action::BlockAlloc { .. }
+                | Action::BlockFree { .. }
+                | Action::SegmentAlloc { .. }
+                | Action::SegmentFree { .. }
+                | Action::SegmentMap { .. }
+                | Action::SegmentUnmap { .. }
+                | Action::OutOfMemory { .. }
+        );
+        if concerns {
+            self.runs.entry((origin.process, origin.device)).or_default().push(event);
+        }
+    }
+}
