@@ -36,7 +36,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-client", &[]),
     (
         "xtask",
-        &["whyoom-causes", "whyoom-lab-core", "whyoom-memory", "whyoom-sources", "whyoom-trace"],
+        &[
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-lab-core",
+            "whyoom-memory",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
     ),
 ];
 

@@ -2,6 +2,7 @@
 //! and last a line `NAME: …` with the figure. It exits with 0 only where the bar holds.
 
 mod arrows;
+mod exactness;
 mod hostile;
 mod lab;
 mod log_speed;
@@ -10,6 +11,7 @@ mod picture;
 mod readme;
 mod snapshots;
 mod tools;
+mod utilization;
 mod wheel;
 mod why_speed;
 
@@ -46,6 +48,11 @@ const COMMANDS: &[Command] = &[
         run: hostile::run,
     },
     Command {
+        name: "exactness",
+        about: "the model of PyTorch's allocator against what PyTorch did",
+        run: exactness::run,
+    },
+    Command {
         name: "lab",
         about: "the simulated GPU under real programs ([PART…]: some of it)",
         run: lab::run,
@@ -60,6 +67,11 @@ const COMMANDS: &[Command] = &[
         name: "wheel",
         about: "the wheel with the lab's libraries, in dist/, used in a fresh environment",
         run: wheel::run,
+    },
+    Command {
+        name: "utilization",
+        about: "every allocation policy on every recorded run, with the lower bound",
+        run: utilization::run,
     },
     Command { name: "readme", about: "README's commands, run as written", run: readme::run },
 ];

@@ -3,10 +3,15 @@
 //! A [`Policy`] is pure arithmetic over a [`Device`]; the same code can serve a live allocator.
 
 pub mod device;
+pub mod exactness;
+pub mod planner;
 pub mod policies;
 pub mod policy;
+mod releases;
+pub mod replay;
 pub mod simulated;
 mod size_bins;
+pub mod validator;
 pub mod workload;
 
 pub use device::{Device, Handle, PAGE};

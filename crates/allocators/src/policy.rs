@@ -54,6 +54,13 @@ pub trait Policy {
 
     /// Gives cached memory back to the device, as `torch.cuda.empty_cache` asks.
     fn release_cached(&mut self, device: &mut dyn Device);
+
+    /// A private pool has lost its last user: what it caches goes back to the device, now and whenever
+    /// more of it becomes free.
+    fn retire_pool(&mut self, pool: PoolId, device: &mut dyn Device) {
+        let _ = pool;
+        self.release_cached(device);
+    }
 }
 
 /// Every block's address is a multiple of this: what `cudaMalloc` documents.

@@ -87,18 +87,19 @@ impl SimulatedDevice {
         all.into_iter()
     }
 
-    /// The physical memory behind an address, and where in it; a segment is its own.
+    /// The physical memory behind an address: which, where in it, and how much of it is left from
+    /// there. A segment's memory is its addresses.
     #[must_use]
-    pub fn behind(&self, address: u64) -> Option<(Option<Handle>, u64)> {
+    pub fn behind(&self, address: u64) -> Option<(Option<Handle>, u64, u64)> {
         let below = self.segments.range(..=address).next_back();
         if let Some((start, size)) = below
             && address - start < *size
         {
-            return Some((None, address));
+            return Some((None, address, start + size - address));
         }
         let (start, handle) = self.mappings.range(..=address).next_back()?;
-        let inside = address - start;
-        (inside < self.size_of(*handle)).then_some((Some(*handle), inside))
+        let (inside, size) = (address - start, self.size_of(*handle));
+        (inside < size).then(|| (Some(*handle), inside, size - inside))
     }
 
     fn size_of(&self, handle: Handle) -> u64 {

@@ -79,17 +79,6 @@ impl SizeBins {
         bin.get(place).copied().or_else(|| self.first_beyond(index))
     }
 
-    /// The entry before another in the order.
-    pub(crate) fn before(&self, entry: Entry) -> Option<Entry> {
-        let index = bin_of(entry.size);
-        let place = self.bins[index].partition_point(|held| *held < entry);
-        if place > 0 {
-            return self.bins[index].get(place - 1).copied();
-        }
-        let lower = (0..index).rev().find(|lower| !self.bins[*lower].is_empty());
-        lower.and_then(|lower| self.bins[lower].last().copied())
-    }
-
     /// All entries in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> {
         self.bins.iter().flatten().copied()
@@ -126,10 +115,6 @@ mod tests {
                 let entry = Entry { size, tie, address: number as u64, block: number as u32 };
                 let first = tree.range(Entry { size, tie: 0, address: 0, block: 0 }..).next().copied();
                 prop_assert_eq!(bins.at_least(size), first);
-                if let Some(first) = first {
-                    let before: Option<&Entry> = tree.range(..first).next_back();
-                    prop_assert_eq!(bins.before(first), before.copied());
-                }
                 match first.filter(|_| action < 2) {
                     Some(first) => {
                         let after = tree.range(first..).nth(1).copied();

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
 use whyoom_trace::{
-    Action, Address, Bytes, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
     SizeClass, StackId, StreamId, Tables,
 };
 
-use crate::policy::Request;
+use crate::{policy::Request, releases};
 
 /// An allocation of the run: dense, in order of first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,10 +55,20 @@ pub enum Step {
         /// How much.
         size: Bytes,
     },
+    /// The program gave cached memory up (`torch.cuda.empty_cache`): inferred, where the allocator
+    /// had no reason of its own.
+    EmptyCache,
+    /// A private pool lost its last user.
+    RetirePool {
+        /// Which.
+        pool: PoolId,
+    },
     /// An allocation failed.
     OutOfMemory {
-        /// What the program asked for.
-        requested: Bytes,
+        /// What was asked for.
+        request: Request,
+        /// What the device had left, where the recording tells.
+        device_free: Option<Bytes>,
     },
 }
 
@@ -86,9 +96,10 @@ pub struct Workload {
     pub steps: Vec<Step>,
     /// How many steps rebuild the state that the recording started from.
     pub restored: usize,
-    /// Items that were freed by the program and still wait for a stream at the end of `restored`.
+    /// How many allocations there are, those of the start included.
     pub items: u32,
     live: HashMap<Address, Item, RandomState>,
+    device_free: Option<Bytes>,
 }
 
 impl Workload {
@@ -109,6 +120,25 @@ impl Workload {
             }
         }
         peak
+    }
+
+    /// The most that the recorded allocator had reserved.
+    #[must_use]
+    pub fn peak_recorded(&self) -> u64 {
+        recorded_reserved(&self.steps).into_iter().max().unwrap_or_default()
+    }
+
+    /// What the recorded allocator could have had, where a failure tells: what it held then, and what
+    /// the device had left.
+    #[must_use]
+    pub fn known_capacity(&self) -> Option<u64> {
+        let reserved = recorded_reserved(&self.steps);
+        let mut failures =
+            self.steps.iter().zip(reserved).filter_map(|(step, reserved)| match step {
+                Step::OutOfMemory { device_free: Some(free), .. } => Some(reserved + free.0),
+                _ => None,
+            });
+        failures.next_back()
     }
 
     /// How many allocations there are, those of the start left out.
@@ -152,7 +182,14 @@ impl Workload {
             Action::SegmentUnmap { address, size } => {
                 self.steps.push(Step::SegmentUnmap { address, size });
             }
-            Action::OutOfMemory { requested } => self.steps.push(Step::OutOfMemory { requested }),
+            Action::Sample { counter: Counter::DeviceFree, bytes } => {
+                self.device_free = Some(bytes);
+            }
+            Action::OutOfMemory { requested } => {
+                let request = Request { size: requested.0.max(1), stream, pool };
+                let device_free = self.device_free.take();
+                self.steps.push(Step::OutOfMemory { request, device_free });
+            }
             _ => {}
         }
     }
@@ -165,6 +202,58 @@ pub struct Workloads {
     pub runs: BTreeMap<(ProcessId, DeviceId), Workload>,
     /// The recorded allocator's settings, by process.
     pub settings: BTreeMap<ProcessId, Vec<(String, String)>>,
+}
+
+impl Workloads {
+    /// The runs, with what the program asked of its allocator beside memory worked out.
+    #[must_use]
+    pub fn into_runs(self) -> Vec<Run> {
+        let Self { runs, settings } = self;
+        let run = |((process, device), mut workload): ((ProcessId, DeviceId), Workload)| {
+            let settings = settings.get(&process).cloned().unwrap_or_default();
+            let collects = settings.iter().any(|(name, value)| {
+                name == "garbage_collection_threshold"
+                    && value.parse::<f64>().is_ok_and(|share| share > 0.0)
+            });
+            let history = workload.steps.split_off(workload.restored);
+            let restored = std::mem::take(&mut workload.steps);
+            workload.steps = releases::infer(restored, history, collects);
+            Run { process, device, settings, workload }
+        };
+        runs.into_iter().map(run).collect()
+    }
+}
+
+/// One process's run on one device, with its allocator's settings.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The process.
+    pub process: ProcessId,
+    /// The device.
+    pub device: DeviceId,
+    /// The recorded allocator's settings, as the recording has them.
+    pub settings: Vec<(String, String)>,
+    /// What happened.
+    pub workload: Workload,
+}
+
+/// What the recorded allocator had reserved after each step.
+pub(crate) fn recorded_reserved(steps: &[Step]) -> Vec<u64> {
+    let mut segments = HashMap::new();
+    let mut now = 0_u64;
+    let mut after = |step: &Step| {
+        match step {
+            Step::SegmentAlloc(segment) | Step::SegmentMap(segment) => {
+                now += segment.size.0;
+                segments.insert(segment.address, segment.size.0);
+            }
+            Step::SegmentFree { address } => now -= segments.remove(address).unwrap_or(0),
+            Step::SegmentUnmap { size, .. } => now = now.saturating_sub(size.0),
+            _ => {}
+        }
+        now
+    };
+    steps.iter().map(&mut after).collect()
 }
 
 impl EventSink for Workloads {
@@ -185,6 +274,7 @@ impl EventSink for Workloads {
                 | Action::SegmentMap { .. }
                 | Action::SegmentUnmap { .. }
                 | Action::OutOfMemory { .. }
+                | Action::Sample { counter: Counter::DeviceFree, .. }
         );
         if concerns {
             self.runs.entry((origin.process, origin.device)).or_default().push(event);

@@ -74,6 +74,8 @@ errors! {
     HostMemoryNotRegistered = 713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED", "pointer does not correspond to a registered memory region";
     /// A kernel failed while it ran.
     LaunchFailed = 719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure";
+    /// A host function that a stream calls must not call the driver.
+    NotPermitted = 800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted";
     /// The lab does not do this, and says so.
     NotSupported = 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported";
     /// The lab itself failed.

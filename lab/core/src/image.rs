@@ -67,7 +67,10 @@ fn variable(line: &str) -> Option<(String, u64)> {
         let word = words.next()?;
         match word.strip_prefix('.') {
             Some("align") => _ = words.next(),
-            Some(kind) => width = kind[1..].parse::<u64>().unwrap_or(0) / 8,
+            Some(kind) => {
+                let bits = kind.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+                width = bits.parse::<u64>().unwrap_or(0) / 8;
+            }
             None => break word,
         }
     };
@@ -101,6 +104,8 @@ mod tests {
     #[test]
     fn other_text_is_no_image() {
         assert!(Image::from_ptx("int main() { return 0; }").is_none());
-        assert!(Image::from_ptx(".version 8.0\n.global .b8 x[").is_some(), "broken but bounded");
+        for broken in [".global .b8 x[", ".global . x", ".global .é x", ".const .align"] {
+            assert!(Image::from_ptx(&format!(".version 8.0\n{broken}")).is_some(), "{broken}");
+        }
     }
 }

@@ -5,7 +5,9 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::Write,
+    io::{self, Write},
+    path::Path,
+    sync::Once,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -38,8 +40,14 @@ impl Log {
     #[must_use]
     pub fn from_environment() -> Option<Self> {
         let path = std::env::var_os(LOG_VARIABLE)?;
-        let file = OpenOptions::new().append(true).create(true).open(path).ok()?;
-        Some(Self { file })
+        let log = Self::open(Path::new(&path));
+        log.map_err(|error| warn(&error)).ok()
+    }
+
+    /// A log in a file, behind what the file has already.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        Ok(Self { file })
     }
 
     pub(crate) fn write(
@@ -68,8 +76,18 @@ impl Log {
         let mut line = lines::write(&event, text.unwrap_or(""));
         line.push('\n');
         // A log that cannot be written (a full disk) must not change what the program sees.
-        let _ = (&self.file).write_all(line.as_bytes());
+        if let Err(error) = (&self.file).write_all(line.as_bytes()) {
+            warn(&error);
+        }
     }
+}
+
+/// Says once that the log has gaps. Standard error may be closed too.
+fn warn(error: &io::Error) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        let _ = writeln!(io::stderr(), "whyoom lab: the log is incomplete: {error}");
+    });
 }
 
 fn thread_number() -> u32 {

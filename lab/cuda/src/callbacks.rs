@@ -1,14 +1,17 @@
 //! Host functions that a stream calls. One thread runs them, in the order they were submitted.
 
 use std::{
+    cell::Cell,
     ffi::c_void,
     sync::{
         Condvar, Mutex, OnceLock, PoisonError,
         mpsc::{Sender, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use whyoom_lab_core::Error;
 
 /// A host function with its data.
 pub(crate) enum Callback {
@@ -21,17 +24,34 @@ pub(crate) enum Callback {
 // SAFETY: the API hands the pointer to another thread by contract; we only pass it on.
 unsafe impl Send for Callback {}
 
-static QUEUE: OnceLock<Sender<(Duration, Callback)>> = OnceLock::new();
+static QUEUE: OnceLock<Sender<Submitted>> = OnceLock::new();
 static PENDING: Mutex<usize> = Mutex::new(0);
 static DONE: Condvar = Condvar::new();
+
+thread_local! {
+    /// Whether this is the thread that runs the functions.
+    static RUNS_THEM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A host function that waits for the work before it.
+struct Submitted {
+    at: Instant,
+    after: Duration,
+    callback: Callback,
+}
 
 /// Submits a function that is to run once the work before it is finished.
 pub(crate) fn submit(after: Duration, callback: Callback) {
     *PENDING.lock().unwrap_or_else(PoisonError::into_inner) += 1;
     let queue = QUEUE.get_or_init(start);
-    if queue.send((after, callback)).is_err() {
+    if queue.send(Submitted { at: Instant::now(), after, callback }).is_err() {
         finished();
     }
+}
+
+/// Documented: such a function must not call the driver. One that waits would wait for itself.
+pub(crate) fn forbid_waiting() -> Result<(), Error> {
+    if RUNS_THEM.get() { Err(Error::NotPermitted) } else { Ok(()) }
 }
 
 /// Waits until all submitted functions have run.
@@ -40,11 +60,12 @@ pub(crate) fn wait_for_all() {
     drop(DONE.wait_while(pending, |pending| *pending > 0));
 }
 
-fn start() -> Sender<(Duration, Callback)> {
-    let (sender, receiver) = channel::<(Duration, Callback)>();
+fn start() -> Sender<Submitted> {
+    let (sender, receiver) = channel::<Submitted>();
     thread::spawn(move || {
-        for (after, callback) in receiver {
-            thread::sleep(after);
+        RUNS_THEM.set(true);
+        for Submitted { at, after, callback } in receiver {
+            thread::sleep(after.saturating_sub(at.elapsed()));
             match callback {
                 Callback::Plain(function, data) => function(data),
                 Callback::WithStatus(function, stream, data) => function(stream, 0, data),

@@ -43,7 +43,9 @@ impl Side {
             3 => with(|driver| Ok(driver.array_place(self.array)?))?,
             _ => return Err(Error::InvalidValue.into()),
         };
-        Ok((base + self.y as u64 * pitch + self.x as u64, pitch))
+        let row = (self.y as u64).checked_mul(pitch);
+        let place = row.and_then(|row| base.checked_add(row)?.checked_add(self.x as u64));
+        Ok((place.ok_or(Error::InvalidValue)?, pitch))
     }
 }
 
@@ -63,7 +65,7 @@ fn copy_now(target: u64, source: u64, bytes: usize) -> Result<()> {
 /// The address of a byte of an array.
 fn in_array(array: u64, offset: usize) -> Result<u64> {
     let (base, _) = with(|driver| Ok(driver.array_place(array)?))?;
-    Ok(base + offset as u64)
+    Ok(base.checked_add(offset as u64).ok_or(Error::InvalidValue)?)
 }
 
 fn copy_rows(parameters: In<Copy2D>, stream: u64) -> Result<()> {
@@ -90,7 +92,11 @@ fn fill_rows(
     (width, height): (usize, usize),
     stream: u64,
 ) -> Result<()> {
-    (0..height).try_for_each(|row| fill(target + (row * pitch) as u64, pattern, width, stream))
+    in_context(|driver, context| {
+        let stream = driver.stream(context, stream)?;
+        let size = (width as u64, height as u64);
+        Ok(driver.fill_rows(context, (target, pitch as u64), pattern, size, stream)?)
+    })
 }
 
 exports! { Status;

@@ -1,7 +1,10 @@
 //! Start, versions, errors, and functions by name.
 
-use std::ffi::{CString, c_char, c_void};
-use std::sync::OnceLock;
+use std::{
+    ffi::{CString, c_char, c_void},
+    io::Write,
+    sync::{Once, OnceLock},
+};
 
 use whyoom_lab_abi::{Export, Out, Text, exports};
 use whyoom_lab_core::{Error, identity};
@@ -56,8 +59,24 @@ exports! { Status;
     // Undocumented tables are not offered: none exists here.
     fn cuGetExportTable(table: Out<*const c_void>, _id: *const c_void) {
         table.put(std::ptr::null())?;
+        tell_who_asks();
         Err(Error::NotFound.into())
     }
+}
+
+/// Only the vendor's own libraries ask for those tables, and what they say when they get none
+/// ("not initialized", "internal error") tells nobody why: this does, once in a process.
+fn tell_who_asks() {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        // Standard error may be closed; the program must not notice.
+        let _ = writeln!(
+            std::io::stderr(),
+            "whyoom lab: a library of NVIDIA's (cuDNN, cuFFT, cuSOLVER, NCCL) is in use, which \
+             runs on NVIDIA's driver only and will fail on this simulated GPU. For convolutions \
+             and LSTMs in PyTorch: torch.backends.cudnn.enabled = False"
+        );
+    });
 }
 
 /// `CU_GET_PROC_ADDRESS_SUCCESS` and `CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND`.

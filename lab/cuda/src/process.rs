@@ -64,6 +64,7 @@ pub(crate) fn synchronize(
     scope: SyncScope,
     until: impl Fn(&mut Driver, ContextId) -> Result<(ContextId, Duration)>,
 ) -> Result<()> {
+    crate::callbacks::forbid_waiting()?;
     let (context, pause) = in_context(|driver, current| {
         let (context, left) = until(driver, current)?;
         Ok((context, left.max(driver.synchronize_delay())))

@@ -104,17 +104,20 @@ exports! { Status;
 
     fn cuStreamAddCallback(
         stream: u64,
-        function: extern "C" fn(u64, u32, *mut c_void),
+        function: Option<extern "C" fn(u64, u32, *mut c_void)>,
         data: *mut c_void,
         flags: u32,
     ) {
-        if flags != 0 {
-            return Err(Error::InvalidValue.into());
-        }
+        let function = function.filter(|_| flags == 0).ok_or(Error::InvalidValue)?;
         call_back(stream, Callback::WithStatus(function, stream, data))
     }
 
-    fn cuLaunchHostFunc(stream: u64, function: extern "C" fn(*mut c_void), data: *mut c_void) {
+    fn cuLaunchHostFunc(
+        stream: u64,
+        function: Option<extern "C" fn(*mut c_void)>,
+        data: *mut c_void,
+    ) {
+        let function = function.ok_or(Error::InvalidValue)?;
         call_back(stream, Callback::Plain(function, data))
     }
 

@@ -52,6 +52,13 @@ fn by_slice(
     extent: &cudaExtent,
     fill: impl Fn(CUdeviceptr) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let slice = (pointer.pitch * pointer.ysize) as u64;
-    (0..extent.depth as u64).try_for_each(|index| fill(pointer.ptr as u64 + index * slice))
+    if extent.width == 0 || extent.height == 0 {
+        return Ok(());
+    }
+    let slice = pointer.pitch.checked_mul(pointer.ysize).ok_or(Failure::INVALID_VALUE)?;
+    (0..extent.depth).try_for_each(|index| {
+        let distance = index.checked_mul(slice).ok_or(Failure::INVALID_VALUE)?;
+        let start = (pointer.ptr as usize).checked_add(distance).ok_or(Failure::INVALID_VALUE)?;
+        fill(start as CUdeviceptr)
+    })
 }

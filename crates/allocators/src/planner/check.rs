@@ -68,7 +68,8 @@ fn end(items: &[Item], packing: &Packing, index: usize) -> u128 {
 fn each_alone(items: &[Item], packing: &Packing, living: &[usize]) -> Result<(), Flaw> {
     let mut highest = 0;
     for &item in living {
-        if items[item].alignment > 1 && packing.offsets[item] % items[item].alignment != 0 {
+        if items[item].alignment > 1 && !packing.offsets[item].is_multiple_of(items[item].alignment)
+        {
             return Err(Flaw::Misaligned { item });
         }
         highest = highest.max(end(items, packing, item));
@@ -110,11 +111,7 @@ fn over_time(items: &[Item], packing: &Packing, living: &[usize]) -> Result<(), 
 
 /// By rising offset, an item must start above whatever another partition has so far. The highest
 /// end and the highest of any other partition than that one's say it.
-fn over_addresses(
-    items: &[Item],
-    packing: &Packing,
-    mut living: Vec<usize>,
-) -> Result<(), Flaw> {
+fn over_addresses(items: &[Item], packing: &Packing, mut living: Vec<usize>) -> Result<(), Flaw> {
     living.sort_unstable_by_key(|&index| packing.offsets[index]);
     let mut highest: [Option<usize>; 2] = [None, None];
     for second in living {

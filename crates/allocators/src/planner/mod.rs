@@ -20,6 +20,7 @@ mod load;
 mod orders;
 mod placed;
 mod problem;
+mod reasons;
 mod search;
 mod steps;
 mod strategy;

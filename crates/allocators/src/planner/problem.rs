@@ -84,11 +84,8 @@ impl Problem {
     /// The same problem with time running backwards: a packing of one is a packing of the other.
     pub(super) fn reversed(&self) -> Self {
         let sections = self.loads.len() as u32;
-        let turn = |span: &Span| Span {
-            first: sections - span.end,
-            end: sections - span.first,
-            ..*span
-        };
+        let turn =
+            |span: &Span| Span { first: sections - span.end, end: sections - span.first, ..*span };
         let loads = self.loads.iter().rev().copied().collect();
         Self { spans: self.spans.iter().map(turn).collect(), loads }
     }

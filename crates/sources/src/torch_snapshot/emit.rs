@@ -31,7 +31,7 @@ pub(super) fn emit(
     let rules = Rules::of(&content.settings);
     let mut devices: Vec<Device<'_>> = Vec::new();
     for (device, (segments, trace)) in by_device(content) {
-        let start = Start::of(&segments, trace);
+        let start = Start::of(&segments, trace, &rules);
         summary.contradictions += start.contradictions;
         summary.entries += trace.len() as u64;
         let time = trace.first().map_or(0, |entry| entry.time_us);

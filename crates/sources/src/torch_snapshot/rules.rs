@@ -6,7 +6,7 @@ use whyoom_trace::{Bytes, SizeClass};
 const MIN_BLOCK: u64 = 512;
 const SMALL_SEGMENT: u64 = 2 << 20;
 /// A large block's remainder up to this is not split off.
-const LARGE_REMAINDER: u64 = 1 << 20;
+pub(super) const LARGE_REMAINDER: u64 = 1 << 20;
 const ROUNDING_INTERVALS: usize = 16;
 
 /// The settings that decide a block's size.

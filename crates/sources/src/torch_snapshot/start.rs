@@ -3,15 +3,15 @@
 //! PyTorch keeps its history in a ring, so most traces begin in mid-run. What existed then is what
 //! exists now, less what the trace made, plus what it ended without having made it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
 
 use super::{
     content::{BlockState, Entry, EntryAction, Segment, SegmentHead},
     ranges::Ranges,
-    rules::class_of_segment,
+    rules::{LARGE_REMAINDER, Rules, class_of_segment},
 };
 
 /// A block that was in use when the trace began.
@@ -38,14 +38,62 @@ pub(super) struct Start {
 
 impl Start {
     /// The start of one device's trace, whose segments at its end are these.
-    pub(super) fn of(segments: &[&Segment], trace: &[Entry]) -> Self {
+    pub(super) fn of(segments: &[&Segment], trace: &[Entry], rules: &Rules) -> Self {
         let mut start = Self::default();
         start.find_fixed_segments(segments, trace);
         start.find_mapped_ranges(segments, trace);
         start.find_blocks(segments, trace);
         start.segments.sort_by_key(|segment| segment.address);
         start.blocks.sort_by_key(|block| block.address);
+        start.find_kept_remainders(trace, rules);
         start
+    }
+
+    /// Where free space lies behind a block of the start, the state does not tell whether its first
+    /// part belongs to the block. The history can: an allocation begins where a free block does, so
+    /// one that begins a little behind the block shows that the block kept what lies between.
+    fn find_kept_remainders(&mut self, trace: &[Entry], rules: &Rules) {
+        let mut open = BTreeMap::new();
+        for (index, block) in self.blocks.iter().enumerate() {
+            let end = block.address.offset(rules.round(block.requested));
+            if block.size.is_none() && self.is_in_large_segment(block.address, end) {
+                open.insert(end, index);
+            }
+        }
+        for entry in trace {
+            match entry.action {
+                EntryAction::Alloc => {
+                    let below = open.range(..=entry.address).next_back();
+                    let Some((&end, &index)) = below else { continue };
+                    let rest = entry.address.since(end);
+                    if rest.0 > LARGE_REMAINDER || !self.is_in_large_segment(end, entry.address) {
+                        continue;
+                    }
+                    open.remove(&end);
+                    let block = &mut self.blocks[index];
+                    block.size = Some(entry.address.since(block.address));
+                }
+                EntryAction::FreeCompleted => {
+                    let found = self.blocks.binary_search_by_key(&entry.address, |b| b.address);
+                    if let Ok(index) = found {
+                        let block = &self.blocks[index];
+                        open.remove(&block.address.offset(rules.round(block.requested)));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a range lies in one fixed, large segment of the start.
+    fn is_in_large_segment(&self, start: Address, end: Address) -> bool {
+        let behind = self.segments.partition_point(|segment| segment.address <= start);
+        let around = behind.checked_sub(1).map(|index| &self.segments[index]);
+        around.is_some_and(|segment| {
+            segment.class == SizeClass::Large
+                && segment.growth == SegmentGrowth::Fixed
+                && end <= segment.end()
+        })
     }
 
     fn find_fixed_segments(&mut self, segments: &[&Segment], trace: &[Entry]) {

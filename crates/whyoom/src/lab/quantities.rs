@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+/// 1 TiB: sixteen such GPUs still find room among a process's addresses.
+const LARGEST: f64 = (1_u64 << 40) as f64;
+/// A day, so that no sum of such times overflows the clock.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// `8GiB`, `512MiB`, `24GB`, `1048576`.
 pub(crate) fn size(text: &str) -> Result<u64> {
     let (amount, unit) = split(text)?;
@@ -19,7 +24,7 @@ pub(crate) fn size(text: &str) -> Result<u64> {
         _ => bail!("'{unit}' is no unit of memory; use GiB, MiB, KiB, GB or MB"),
     };
     let bytes = amount * factor as f64;
-    if !(1.0..1e15).contains(&bytes) {
+    if !(1.0..=LARGEST).contains(&bytes) {
         bail!("'{text}' is not an amount of memory that a GPU can have");
     }
     Ok(bytes as u64)
@@ -34,7 +39,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
         "us" => amount / 1e6,
         _ => bail!("'{text}' is no time; use 2s, 50ms or 10us"),
     };
-    Duration::try_from_secs_f64(seconds).context("that is no length of time")
+    let duration = Duration::try_from_secs_f64(seconds).context("that is no length of time")?;
+    if duration > LONGEST {
+        bail!("'{text}' is longer than a day");
+    }
+    Ok(duration)
 }
 
 fn split(text: &str) -> Result<(f64, &str)> {
@@ -56,7 +65,7 @@ mod tests {
         assert_eq!(read("1.5 gib"), Some(3 << 29));
         assert_eq!(read("24GB"), Some(24_000_000_000));
         assert_eq!(read("1048576"), Some(1 << 20));
-        for wrong in ["", "GiB", "-1GiB", "8 elephants", "0", "9999999TiB"] {
+        for wrong in ["", "GiB", "-1GiB", "8 elephants", "0", "2TiB"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }
@@ -65,5 +74,6 @@ mod tests {
     fn durations_need_a_unit() {
         assert_eq!(duration("50ms").ok(), Some(Duration::from_millis(50)));
         assert!(duration("50").is_err());
+        assert!(duration("99999999999s").is_err());
     }
 }

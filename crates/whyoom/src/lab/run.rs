@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use whyoom_lab_core::{
     holders::add_ghost,
     identity,
+    log::Log,
     machine::{DeviceSpec, Identity, MachineSpec, STATE_VARIABLE},
     models,
     session::{Session, exit_code, libraries_of},
@@ -62,6 +63,9 @@ impl Lab {
             }
         }
         let log = arguments.log.as_deref().map(std::path::absolute).transpose()?;
+        if let Some(path) = &log {
+            Log::open(path).with_context(|| format!("cannot write the log {}", path.display()))?;
+        }
         let session = Session::start(&spec, &libraries()?, log).context("the lab cannot start")?;
         let mut lab = Self { session, holders: Vec::new() };
         for fault in &arguments.fault {
@@ -73,6 +77,13 @@ impl Lab {
             identity::device_name(device.model),
             Bytes(device.total)
         );
+        let context = device.model.context.value;
+        if device.total < context {
+            anstream::eprintln!(
+                "whyoom lab: no program can start on it: a context alone takes {}.",
+                Bytes(context)
+            );
+        }
         Ok(lab)
     }
 

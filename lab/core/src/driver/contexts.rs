@@ -159,8 +159,12 @@ impl Driver {
         Ok(id)
     }
 
-    /// Ends a context, and everything that was made in it.
+    /// Ends a context, and everything that was made in it. The primary one is not the caller's to
+    /// destroy: it is released or reset.
     pub fn destroy_context(&mut self, id: ContextId) -> Result<()> {
+        if self.devices.iter().any(|device| device.primary == Some(id)) {
+            return Err(Error::InvalidContext);
+        }
         let place = self.place(id);
         let device = self.context(id)?.device;
         self.free_all_of(id);

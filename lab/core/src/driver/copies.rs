@@ -28,7 +28,7 @@ impl Driver {
         self.submit(context, stream, 0)
     }
 
-    /// Copies rows of a matrix.
+    /// Copies rows of a matrix, as far as the first row that cannot be.
     pub fn copy_rows(
         &mut self,
         context: ContextId,
@@ -37,9 +37,31 @@ impl Driver {
         (width, height): (u64, u64),
         stream: StreamId,
     ) -> Result<()> {
+        if width == 0 {
+            return Ok(());
+        }
         for row in 0..height {
-            let (to, from) = (target + row * target_pitch, source + row * source_pitch);
+            let to = row_start(target, row, target_pitch)?;
+            let from = row_start(source, row, source_pitch)?;
             self.copy(context, to, from, width, stream)?;
+        }
+        Ok(())
+    }
+
+    /// Fills rows of a matrix, as far as the first row that cannot be.
+    pub fn fill_rows(
+        &mut self,
+        context: ContextId,
+        (target, pitch): (u64, u64),
+        pattern: &[u8],
+        (width, height): (u64, u64),
+        stream: StreamId,
+    ) -> Result<()> {
+        if width == 0 {
+            return Ok(());
+        }
+        for row in 0..height {
+            self.fill(context, row_start(target, row, pitch)?, pattern, width, stream)?;
         }
         Ok(())
     }
@@ -60,8 +82,9 @@ impl Driver {
         if !target.is_multiple_of(pattern.len() as u64) || self.find(target).is_none() {
             return Err(Error::InvalidValue);
         }
-        self.check_range(target, bytes)?;
-        if pattern.iter().all(|byte| *byte == 0) {
+        let on_device = self.check_range(target, bytes)?;
+        // Pages of the program's own memory are never given back: a file may be behind them.
+        if on_device && pattern.iter().all(|byte| *byte == 0) {
             backing::fill_zero(target, bytes);
         } else {
             self.touch(target);
@@ -77,7 +100,7 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         match self.find(address) {
-            Some(held) if address - held.start + bytes <= held.size => Ok(held.is_on_device()),
+            Some(held) if bytes <= held.size - (address - held.start) => Ok(held.is_on_device()),
             Some(_) => Err(Error::InvalidValue),
             None if self.is_device_address(address) => Err(Error::InvalidValue),
             None => Ok(false),
@@ -96,4 +119,10 @@ impl Driver {
             held.touched = true;
         }
     }
+}
+
+/// Where a row of a matrix begins.
+fn row_start(first: u64, row: u64, pitch: u64) -> Result<u64> {
+    let distance = row.checked_mul(pitch).ok_or(Error::InvalidValue)?;
+    first.checked_add(distance).ok_or(Error::InvalidValue)
 }

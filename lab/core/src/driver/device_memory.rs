@@ -194,6 +194,10 @@ impl Driver {
         }
         let allocations = &self.allocations;
         self.arrays.retain(|_, (address, _)| allocations.contains_key(address));
+        // A library outlives the context; the memory of its variables does not.
+        for module in self.modules.values_mut() {
+            module.variables.retain(|_, (address, _)| allocations.contains_key(address));
+        }
     }
 
     /// Takes managed memory. It may exceed the device (documented for Linux), so it is charged to

@@ -29,7 +29,7 @@ pub(super) struct Module {
     pub(super) context: Option<ContextId>,
     image: Image,
     functions: HashMap<String, FunctionId>,
-    variables: HashMap<String, (u64, u64)>,
+    pub(super) variables: HashMap<String, (u64, u64)>,
 }
 
 pub(super) struct Function {

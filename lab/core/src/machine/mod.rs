@@ -258,7 +258,7 @@ impl Machine {
 
     /// The records that have ever been used.
     fn entered(&self) -> &[ProcessRecord] {
-        &self.file.processes[..self.file.high_water.load(Relaxed) as usize]
+        &self.file.processes[..(self.file.high_water.load(Relaxed) as usize).min(MAX_PROCESSES)]
     }
 
     /// What all records together hold. Dead processes count until they are reaped.

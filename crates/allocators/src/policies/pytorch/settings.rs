@@ -25,10 +25,13 @@ pub struct PyTorchSettings {
     pub roundup_divisions: [u64; 16],
     /// `garbage_collection_threshold`: works only under a memory fraction.
     pub garbage_collection_threshold: f64,
-    /// Whether `set_per_process_memory_fraction` was called: the device's capacity is the cap then.
-    pub has_fraction: bool,
+    /// What `set_per_process_memory_fraction` allows, in bytes.
+    pub allowed: Option<u64>,
     /// `large_segment_size_mb` in bytes: what requests below 10 MiB come from.
     pub large_segment_size: u64,
+    /// Ours, not PyTorch's: idle pages of expandable segments are mapped elsewhere before the device
+    /// is asked for more than this share above what was ever live.
+    pub stitching: Option<f64>,
     /// Which generation of PyTorch.
     pub tie_break: TieBreak,
     /// The GPU's whole memory: expandable segments reserve addresses for it and an eighth more.
@@ -43,8 +46,9 @@ impl Default for PyTorchSettings {
             max_non_split_rounding: 20 * MIB,
             roundup_divisions: [0; 16],
             garbage_collection_threshold: 0.0,
-            has_fraction: false,
+            allowed: None,
             large_segment_size: 20 * MIB,
+            stitching: None,
             tie_break: TieBreak::default(),
             device_total: 80 << 30,
         }
@@ -115,8 +119,10 @@ impl PyTorchSettings {
         block < needed.saturating_add(self.max_non_split_rounding)
     }
 
-    pub(super) fn collects_garbage(&self) -> bool {
-        self.has_fraction && self.garbage_collection_threshold > 0.0
+    /// How much may be reserved before garbage is collected; never without a fraction.
+    pub(super) fn garbage_threshold(&self) -> Option<u64> {
+        let share = Some(self.garbage_collection_threshold).filter(|share| *share > 0.0)?;
+        self.allowed.map(|allowed| (share * allowed as f64) as u64)
     }
 }
 

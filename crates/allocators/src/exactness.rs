@@ -1,0 +1,199 @@
+//! Whether the model of PyTorch's allocator does what the recorded one did.
+
+use std::collections::{HashMap, VecDeque};
+
+use whyoom_trace::{Address, SizeClass};
+
+use crate::{
+    device::{Device, Handle},
+    policies::pytorch::{AdoptedSegment, PyTorch, PyTorchSettings},
+    policy::{BlockId, Policy},
+    simulated::SimulatedDevice,
+    workload::{Item, Segment, Step, Workload},
+};
+
+/// How far the model agrees with a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Agreement {
+    /// Allocations of the history.
+    pub allocations: usize,
+    /// Those that the model put elsewhere.
+    pub misses: Vec<Miss>,
+}
+
+/// An allocation that the model put elsewhere than the recording has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Miss {
+    /// The step in the workload.
+    pub step: usize,
+    /// What was asked for.
+    pub size: u64,
+    /// Where the recording has it.
+    pub recorded: u64,
+    /// Where the model put it.
+    pub model: u64,
+}
+
+/// Follows a recording of PyTorch's native allocator: every allocation's address.
+///
+/// The device gives the addresses that the recording has. After a miss the model is set right, so
+/// that each miss stands for itself.
+#[must_use]
+pub fn follow(workload: &Workload, settings: &PyTorchSettings) -> Agreement {
+    let mut follower = Follower::start(workload, settings);
+    for (index, step) in workload.steps.iter().enumerate().skip(workload.restored) {
+        follower.step(index, step);
+    }
+    follower.agreement
+}
+
+struct Follower {
+    model: PyTorch,
+    device: RecordedDevice,
+    live: HashMap<Item, BlockId>,
+    agreement: Agreement,
+}
+
+impl Follower {
+    fn start(workload: &Workload, settings: &PyTorchSettings) -> Self {
+        let (restored, history) = workload.steps.split_at(workload.restored);
+        let mut model = PyTorch::new(settings.clone());
+        let mut live = HashMap::new();
+        for (segment, items) in segments_at_start(restored) {
+            let blocks = model.adopt(&segment);
+            live.extend(items.into_iter().zip(blocks));
+        }
+        let device = RecordedDevice::new(history);
+        Self { model, device, live, agreement: Agreement::default() }
+    }
+
+    fn step(&mut self, index: usize, step: &Step) {
+        match *step {
+            Step::Alloc { item, request, address, size, .. } => {
+                self.agreement.allocations += 1;
+                let granted = self.model.alloc(request, &mut self.device);
+                let model = granted.map_or(0, |grant| grant.address);
+                if let Ok(grant) = granted
+                    && grant.address == address.0
+                {
+                    self.live.insert(item, grant.block);
+                    return;
+                }
+                let miss = Miss { step: index, size: request.size, recorded: address.0, model };
+                self.agreement.misses.push(miss);
+                if let Ok(grant) = granted {
+                    self.model.free(grant.block, &mut self.device);
+                }
+                if let Some(block) = self.model.place_at(address.0, size.0) {
+                    self.live.insert(item, block);
+                }
+            }
+            Step::Free { item } => {
+                if let Some(block) = self.live.remove(&item) {
+                    self.model.free(block, &mut self.device);
+                }
+            }
+            Step::EmptyCache => self.model.release_cached(&mut self.device),
+            Step::RetirePool { pool } => self.model.retire_pool(pool, &mut self.device),
+            Step::OutOfMemory { request, .. } => {
+                if let Ok(grant) = self.model.alloc(request, &mut self.device) {
+                    self.model.free(grant.block, &mut self.device);
+                }
+            }
+            Step::SegmentAlloc(_)
+            | Step::SegmentFree { .. }
+            | Step::SegmentMap(_)
+            | Step::SegmentUnmap { .. } => {}
+        }
+    }
+}
+
+/// The segments that the history starts with, each with its live blocks and their items.
+fn segments_at_start(restored: &[Step]) -> Vec<(AdoptedSegment, Vec<Item>)> {
+    let mut live: Vec<(Address, u64, Item)> = Vec::new();
+    let mut segments: Vec<Segment> = Vec::new();
+    for step in restored {
+        match *step {
+            Step::Alloc { item, address, size, .. } => live.push((address, size.0, item)),
+            Step::SegmentAlloc(segment) | Step::SegmentMap(segment) => segments.push(segment),
+            _ => {}
+        }
+    }
+    live.sort_unstable_by_key(|(address, ..)| *address);
+    let adopted = |segment: Segment| {
+        let end = segment.address.offset(segment.size);
+        let first = live.partition_point(|(address, ..)| *address < segment.address);
+        let inside = live[first..].iter().take_while(|(address, ..)| *address < end);
+        let (blocks, items) =
+            inside.map(|(address, size, item)| ((address.0, *size), *item)).unzip();
+        let segment = AdoptedSegment {
+            address: segment.address.0,
+            size: segment.size.0,
+            stream: segment.stream.0,
+            pool: segment.pool,
+            small: segment.class == SizeClass::Small,
+            live: blocks,
+        };
+        (segment, items)
+    };
+    segments.into_iter().map(adopted).collect()
+}
+
+/// A device that gives segments the addresses that they had.
+struct RecordedDevice {
+    addresses: VecDeque<(u64, u64)>,
+    /// For what the recording does not have.
+    other: SimulatedDevice,
+}
+
+impl RecordedDevice {
+    fn new(history: &[Step]) -> Self {
+        let segments = history.iter().filter_map(|step| match step {
+            Step::SegmentAlloc(segment) => Some((segment.size.0, segment.address.0)),
+            _ => None,
+        });
+        Self { addresses: segments.collect(), other: SimulatedDevice::new(u64::MAX / 2) }
+    }
+}
+
+impl Device for RecordedDevice {
+    fn alloc(&mut self, size: u64) -> Option<u64> {
+        let place = self.addresses.iter().position(|(recorded, _)| *recorded == size);
+        let recorded = place.and_then(|place| self.addresses.remove(place));
+        recorded.map(|(_, address)| address).or_else(|| self.other.alloc(size))
+    }
+
+    fn free(&mut self, address: u64) {
+        self.other.free(address);
+    }
+
+    fn reserve(&mut self, size: u64) -> u64 {
+        self.other.reserve(size)
+    }
+
+    fn create(&mut self, size: u64) -> Option<Handle> {
+        self.other.create(size)
+    }
+
+    fn release(&mut self, handle: Handle) {
+        self.other.release(handle);
+    }
+
+    fn map(&mut self, address: u64, handle: Handle) {
+        self.other.map(address, handle);
+    }
+
+    fn unmap(&mut self, address: u64) {
+        self.other.unmap(address);
+    }
+
+    fn synchronize(&mut self) {}
+
+    fn capacity(&self) -> u64 {
+        self.other.capacity()
+    }
+
+    fn in_use(&self) -> u64 {
+        self.other.in_use()
+    }
+}

@@ -1,0 +1,261 @@
+//! Expandable segments: addresses for the whole device, with memory mapped in as it is needed.
+
+use std::ops::Range;
+
+use super::{
+    PyTorch,
+    blocks::{Block, NONE},
+    settings::SMALL_SEGMENT,
+};
+use crate::device::{Device, Handle};
+
+/// A range of addresses, in pages that have memory or not.
+#[derive(Clone, Debug)]
+pub(super) struct ExpandableSegment {
+    address: u64,
+    page: u64,
+    handles: Vec<Option<Handle>>,
+}
+
+impl ExpandableSegment {
+    fn size(&self) -> u64 {
+        self.handles.len() as u64 * self.page
+    }
+
+    fn page_address(&self, index: u64) -> u64 {
+        self.address + index * self.page
+    }
+
+    /// Pages from one that begins at `start` up to what covers `wanted` bytes.
+    fn pages_for(&self, start: u64, wanted: u64) -> Range<u64> {
+        let first = (start - self.address) / self.page;
+        first..(start + wanted - self.address).div_ceil(self.page)
+    }
+
+    fn map(&mut self, pages: Range<u64>, handles: Vec<Handle>, device: &mut dyn Device) {
+        for (index, handle) in pages.zip(handles) {
+            device.map(self.page_address(index), handle);
+            self.handles[index as usize] = Some(handle);
+        }
+    }
+
+    /// Unmaps the whole pages of a range, at most so many, the last ones; where they start.
+    fn unmap(
+        &mut self,
+        range: Range<u64>,
+        most: u64,
+        device: &mut dyn Device,
+    ) -> (u64, Vec<Handle>) {
+        let end = (range.end - self.address) / self.page;
+        let first = (range.start - self.address).div_ceil(self.page);
+        let first = first.max(end.saturating_sub(most));
+        let mut handles = Vec::new();
+        for index in first..end {
+            if let Some(handle) = self.handles[index as usize].take() {
+                device.unmap(self.page_address(index));
+                handles.push(handle);
+            }
+        }
+        (self.page_address(first), handles)
+    }
+}
+
+impl PyTorch {
+    /// Of the free blocks of an expandable segment from this one on, the first that could grow
+    /// less than the next: growing is kept for requests that need it.
+    pub(super) fn least_growable(&self, pool: u32, first: u32) -> u32 {
+        let growable = |id: u32| {
+            let block = self.blocks.get(id);
+            let beyond = (block.next != NONE).then(|| self.blocks.get(block.next));
+            let beyond = beyond.filter(|next| !next.mapped).map_or(0, |next| next.size);
+            block.size + beyond
+        };
+        let mut found = first;
+        while self.blocks.get(found).segment != NONE
+            && let Some(next) = self.pools[pool as usize].after(&self.blocks, found)
+            && growable(next) < growable(found)
+        {
+            found = next;
+        }
+        found
+    }
+
+    /// Memory for a request by mapping pages: at the lowest place where free and bare addresses
+    /// together are enough.
+    pub(super) fn take_expandable(
+        &mut self,
+        pool: u32,
+        stream: u64,
+        needed: u64,
+        device: &mut dyn Device,
+    ) -> Option<u32> {
+        let mut found = match self.room_for(pool, stream, needed) {
+            Some(found) => found,
+            None => self.new_segment(pool, stream, needed, device)?,
+        };
+        if !self.blocks.get(found).mapped {
+            let wanted = self.blocks.get(found).size.min(needed);
+            self.map_block(found, wanted, device)?;
+        }
+        while self.blocks.get(found).size < needed {
+            let next = self.blocks.get(found).next;
+            let missing = needed - self.blocks.get(found).size;
+            let wanted = self.blocks.get(next).size.min(missing);
+            self.map_block(next, wanted, device)?;
+            // It has grown over the block before it.
+            found = next;
+        }
+        self.pools[pool as usize].remove(&self.blocks, found);
+        Some(found)
+    }
+
+    /// The lowest run of free and bare blocks that is long enough.
+    fn room_for(&self, pool: u32, stream: u64, needed: u64) -> Option<u32> {
+        self.pools[pool as usize].unmapped_of(stream).find_map(|bare| {
+            let before = self.blocks.get(bare).prev;
+            let usable = before != NONE && !self.blocks.get(before).allocated;
+            let first = if usable { before } else { bare };
+            let (mut id, mut room) = (first, 0);
+            while room < needed && id != NONE && !self.blocks.get(id).allocated {
+                room += self.blocks.get(id).size;
+                id = self.blocks.get(id).next;
+            }
+            (room >= needed).then_some(first)
+        })
+    }
+
+    fn new_segment(
+        &mut self,
+        pool: u32,
+        stream: u64,
+        needed: u64,
+        device: &mut dyn Device,
+    ) -> Option<u32> {
+        let small = self.pools[pool as usize].small;
+        let page = if small { SMALL_SEGMENT } else { self.settings.large_segment_size };
+        let total = self.settings.device_total;
+        let pages = (total + total / 8).div_ceil(page);
+        if pages * page < needed {
+            return None;
+        }
+        let address = device.reserve(pages * page);
+        self.registrations += 1;
+        let handles = vec![None; pages as usize];
+        self.segments.push(ExpandableSegment { address, page, handles });
+        let block = Block {
+            address,
+            size: pages * page,
+            mapped: false,
+            segment: self.segments.len() as u32 - 1,
+            ..self.new_block(stream, pool)
+        };
+        let id = self.blocks.add(block);
+        self.pools[pool as usize].insert_unmapped(&self.blocks, id);
+        Some(id)
+    }
+
+    /// Puts memory behind the beginning of a bare block and adds it to the free ones.
+    fn map_block(&mut self, id: u32, wanted: u64, device: &mut dyn Device) -> Option<()> {
+        let block = *self.blocks.get(id);
+        let pages = self.segments[block.segment as usize].pages_for(block.address, wanted);
+        let page = self.segments[block.segment as usize].page;
+        let mapped = (pages.end - pages.start) * page;
+        let handles = self.pages(pages.end - pages.start, page, id, device)?;
+        self.segments[block.segment as usize].map(pages, handles, device);
+        self.pools[block.pool as usize].remove_unmapped(&self.blocks, id);
+        self.blocks.get_mut(id).mapped = true;
+        if mapped < block.size {
+            let rest =
+                Block { address: block.address + mapped, size: block.size - mapped, ..block };
+            let rest = self.blocks.add_between(rest, id, block.next);
+            self.pools[block.pool as usize].insert_unmapped(&self.blocks, rest);
+            self.blocks.get_mut(id).size = mapped;
+        }
+        self.join_both(id);
+        self.pools[block.pool as usize].insert(&mut self.blocks, id);
+        Some(())
+    }
+
+    /// New pages from the device, all or none.
+    pub(super) fn create(
+        &mut self,
+        count: u64,
+        page: u64,
+        device: &mut dyn Device,
+    ) -> Option<Vec<Handle>> {
+        let mut handles = Vec::new();
+        for _ in 0..count {
+            let Some(handle) = device.create(page) else {
+                handles.into_iter().for_each(|handle| device.release(handle));
+                return None;
+            };
+            handles.push(handle);
+        }
+        self.reserved += count * page;
+        Some(handles)
+    }
+
+    /// Gives the whole pages of a free block back to the device.
+    pub(super) fn release_pages(&mut self, id: u32, device: &mut dyn Device) {
+        let page = self.segments[self.blocks.get(id).segment as usize].page;
+        device.synchronize();
+        for handle in self.unmap_pages(id, u64::MAX, device) {
+            self.reserved -= page;
+            device.release(handle);
+        }
+    }
+
+    /// Takes whole pages of a free block away, at most so many; what is left of it stays free. A
+    /// segment that has none left goes too.
+    pub(super) fn unmap_pages(
+        &mut self,
+        id: u32,
+        most: u64,
+        device: &mut dyn Device,
+    ) -> Vec<Handle> {
+        let block = *self.blocks.get(id);
+        let segment = &mut self.segments[block.segment as usize];
+        let page = segment.page;
+        let (start, handles) = segment.unmap(block.address..block.end(), most, device);
+        let size = handles.len() as u64 * page;
+        if size == 0 {
+            return handles;
+        }
+        self.pools[block.pool as usize].remove(&self.blocks, id);
+        let before = Block { size: start - block.address, ..block };
+        if before.size > 0 {
+            let before = self.blocks.add_between(before, block.prev, id);
+            self.pools[block.pool as usize].insert(&mut self.blocks, before);
+        }
+        let after = Block { address: start + size, size: block.end() - start - size, ..block };
+        if after.size > 0 {
+            let after = self.blocks.add_between(after, id, block.next);
+            self.pools[block.pool as usize].insert(&mut self.blocks, after);
+        }
+        let bare = self.blocks.get_mut(id);
+        (bare.address, bare.size, bare.mapped) = (start, size, false);
+        self.join_both(id);
+        self.pools[block.pool as usize].insert_unmapped(&self.blocks, id);
+        self.drop_bare_segment(id);
+        handles
+    }
+
+    /// Whole pages of a free block of an expandable segment.
+    pub(super) fn idle_pages(&self, id: u32) -> u64 {
+        let block = self.blocks.get(id);
+        let segment = &self.segments[block.segment as usize];
+        let first = (block.address - segment.address).div_ceil(segment.page);
+        let end = (block.end() - segment.address) / segment.page;
+        end.saturating_sub(first)
+    }
+
+    /// A segment that is one bare block gives its addresses up.
+    fn drop_bare_segment(&mut self, id: u32) {
+        let block = *self.blocks.get(id);
+        let segment = &self.segments[block.segment as usize];
+        if !block.is_split() && block.size == segment.size() {
+            self.pools[block.pool as usize].remove_unmapped(&self.blocks, id);
+            self.blocks.remove(id);
+        }
+    }
+}

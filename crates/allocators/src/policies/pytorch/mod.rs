@@ -1,0 +1,324 @@
+//! PyTorch's caching allocator, with all settings that decide where memory goes.
+//!
+//! The rules are those of PyTorch 2.15, as its source and its traces show them; where versions differ,
+//! [`TieBreak`] says which one. The order of one request: the pool; garbage collection; the driver;
+//! large blocks given up where a split limit is set; all cached blocks given up; failure.
+
+mod blocks;
+mod expandable;
+mod pool;
+mod release;
+mod settings;
+mod stitching;
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::PoolId;
+
+pub use self::settings::{PyTorchSettings, TieBreak};
+use self::{
+    blocks::{Block, Blocks, NONE},
+    expandable::ExpandableSegment,
+    pool::Pool,
+    settings::SMALL_LIMIT,
+};
+use crate::{
+    device::{Device, Handle},
+    policy::{BlockId, Grant, OutOfMemory, Policy, Request},
+};
+
+/// PyTorch's allocator.
+#[derive(Clone, Debug)]
+pub struct PyTorch {
+    settings: PyTorchSettings,
+    blocks: Blocks,
+    pools: Vec<Pool>,
+    /// Which pool serves small (true) and large requests of each private pool; 0 is the common one.
+    by_id: BTreeMap<(PoolId, bool), u32>,
+    /// The pool that was asked last: nearly always the next one too.
+    last_pool: Option<((PoolId, bool), u32)>,
+    segments: Vec<ExpandableSegment>,
+    /// Segments made so far: new ones come behind old ones of their size.
+    registrations: u64,
+    reserved: u64,
+    live: u64,
+    peak_live: u64,
+    /// Pages that are mapped nowhere: only stitching leaves any.
+    spare: Vec<Handle>,
+}
+
+/// A segment that exists when a replay starts, with what is allocated in it.
+#[derive(Clone, Debug)]
+pub struct AdoptedSegment {
+    /// Where it starts.
+    pub address: u64,
+    /// Its length.
+    pub size: u64,
+    /// Its stream.
+    pub stream: u64,
+    /// Its pool.
+    pub pool: PoolId,
+    /// Whether it serves small requests.
+    pub small: bool,
+    /// Address and length of live blocks, in order.
+    pub live: Vec<(u64, u64)>,
+}
+
+impl PyTorch {
+    /// An allocator with those settings that has nothing yet.
+    #[must_use]
+    pub fn new(settings: PyTorchSettings) -> Self {
+        let mut allocator = Self {
+            settings,
+            blocks: Blocks::default(),
+            pools: Vec::new(),
+            by_id: BTreeMap::new(),
+            last_pool: None,
+            segments: Vec::new(),
+            registrations: 0,
+            reserved: 0,
+            live: 0,
+            peak_live: 0,
+            spare: Vec::new(),
+        };
+        // The order in which cached memory is given up: large before small.
+        allocator.pool_of(PoolId(0), false);
+        allocator.pool_of(PoolId(0), true);
+        allocator
+    }
+
+    /// What it has taken from the device.
+    #[must_use]
+    pub fn reserved(&self) -> u64 {
+        self.reserved
+    }
+
+    /// Takes over a segment that exists already; the numbers of its live blocks, in order.
+    pub fn adopt(&mut self, segment: &AdoptedSegment) -> Vec<BlockId> {
+        let pool = self.pool_of(segment.pool, segment.small);
+        self.registrations += 1;
+        self.reserved += segment.size;
+        let end = segment.address + segment.size;
+        let (mut place, mut last) = (segment.address, NONE);
+        let mut live = Vec::new();
+        let piece = |address: u64, size: u64, allocated: bool| Block {
+            address,
+            size,
+            allocated,
+            ..self.new_block(segment.stream, pool)
+        };
+        let mut pieces = Vec::new();
+        for &(address, size) in &segment.live {
+            if address > place {
+                pieces.push(piece(place, address - place, false));
+            }
+            pieces.push(piece(address, size, true));
+            place = address + size;
+        }
+        if end > place {
+            pieces.push(piece(place, end - place, false));
+        }
+        for piece in pieces {
+            last = self.blocks.add_between(piece, last, NONE);
+            if piece.allocated {
+                self.live += piece.size;
+                live.push(BlockId(last));
+            } else {
+                self.pools[pool as usize].insert(&mut self.blocks, last);
+            }
+        }
+        live
+    }
+
+    /// Takes exactly these bytes out of the free block that they lie in: sets the model right where a
+    /// recording differs from it.
+    pub fn place_at(&mut self, address: u64, size: u64) -> Option<BlockId> {
+        let around = |id: &u32| {
+            let block = self.blocks.get(*id);
+            block.address <= address && address + size <= block.end()
+        };
+        let found = self.pools.iter().flat_map(Pool::all).find(around)?;
+        let block = *self.blocks.get(found);
+        self.pools[block.pool as usize].remove(&self.blocks, found);
+        let mut id = found;
+        if block.address < address {
+            let before = address - block.address;
+            let rest = Block { address, size: block.size - before, ..block };
+            id = self.blocks.add_between(rest, found, block.next);
+            self.blocks.get_mut(found).size = before;
+            self.pools[block.pool as usize].insert(&mut self.blocks, found);
+        }
+        let rest = *self.blocks.get(id);
+        if rest.size > size {
+            let behind = Block { address: address + size, size: rest.size - size, ..rest };
+            let behind = self.blocks.add_between(behind, id, rest.next);
+            self.blocks.get_mut(id).size = size;
+            self.pools[block.pool as usize].insert(&mut self.blocks, behind);
+        }
+        self.blocks.get_mut(id).allocated = true;
+        Some(BlockId(id))
+    }
+
+    fn new_block(&self, stream: u64, pool: u32) -> Block {
+        Block {
+            address: 0,
+            size: 0,
+            stream,
+            pool,
+            prev: NONE,
+            next: NONE,
+            segment: NONE,
+            allocated: false,
+            mapped: true,
+            registration: self.registrations,
+            searches_at_free: 0,
+        }
+    }
+
+    fn pool_of(&mut self, id: PoolId, small: bool) -> u32 {
+        if let Some((key, pool)) = self.last_pool
+            && key == (id, small)
+        {
+            return pool;
+        }
+        let tie_break = self.settings.tie_break;
+        let pool = *self.by_id.entry((id, small)).or_insert_with(|| {
+            self.pools.push(Pool::new(small, tie_break));
+            self.pools.len() as u32 - 1
+        });
+        self.last_pool = Some(((id, small), pool));
+        pool
+    }
+
+    /// A free block for a request, taken out of its pool.
+    fn take_free(&mut self, pool: u32, stream: u64, needed: u64) -> Option<u32> {
+        let state = &mut self.pools[pool as usize];
+        state.searches += 1;
+        let mut found = state.at_least(stream, needed)?;
+        if self.blocks.get(found).segment != NONE {
+            found = self.least_growable(pool, found);
+        }
+        if !self.settings.may_serve(needed, self.blocks.get(found).size) {
+            return None;
+        }
+        self.pools[pool as usize].remove(&self.blocks, found);
+        Some(found)
+    }
+
+    /// A new segment from the driver, as one block that is in no pool.
+    fn take_segment(
+        &mut self,
+        pool: u32,
+        stream: u64,
+        needed: u64,
+        device: &mut dyn Device,
+    ) -> Option<u32> {
+        let size = self.settings.segment_size(needed);
+        if self.settings.allowed.is_some_and(|allowed| self.reserved.saturating_add(size) > allowed)
+        {
+            return None;
+        }
+        if self.settings.expandable_segments {
+            return self.take_expandable(pool, stream, needed, device);
+        }
+        let address = device.alloc(size)?;
+        self.registrations += 1;
+        self.reserved += size;
+        let block = Block { address, size, ..self.new_block(stream, pool) };
+        Some(self.blocks.add(block))
+    }
+
+    /// Cuts a block down to what is needed, where the rest is worth keeping.
+    fn cut(&mut self, id: u32, needed: u64) {
+        let block = *self.blocks.get(id);
+        let pool = &mut self.pools[block.pool as usize];
+        if !self.settings.splits(pool.small, needed, block.size) {
+            return;
+        }
+        let rest = Block { address: block.address + needed, size: block.size - needed, ..block };
+        let rest = self.blocks.add_between(rest, id, block.next);
+        self.blocks.get_mut(id).size = needed;
+        pool.insert(&mut self.blocks, rest);
+    }
+
+    fn grant(&mut self, id: u32, needed: u64) -> Grant {
+        self.cut(id, needed);
+        let block = self.blocks.get_mut(id);
+        block.allocated = true;
+        self.live += block.size;
+        self.peak_live = self.peak_live.max(self.live);
+        Grant { block: BlockId(id), address: block.address, size: block.size }
+    }
+
+    /// Joins a block with a neighbour that is free and alike.
+    fn join(&mut self, id: u32, neighbour: u32) {
+        if neighbour == NONE {
+            return;
+        }
+        let (block, other) = (self.blocks.get(id), self.blocks.get(neighbour));
+        if other.allocated || other.mapped != block.mapped {
+            return;
+        }
+        let pool = &mut self.pools[block.pool as usize];
+        if other.mapped {
+            pool.remove(&self.blocks, neighbour);
+        } else {
+            pool.remove_unmapped(&self.blocks, neighbour);
+        }
+        self.blocks.absorb(id, neighbour);
+    }
+
+    fn join_both(&mut self, id: u32) {
+        self.join(id, self.blocks.get(id).prev);
+        self.join(id, self.blocks.get(id).next);
+    }
+}
+
+impl Policy for PyTorch {
+    fn alloc(&mut self, request: Request, device: &mut dyn Device) -> Result<Grant, OutOfMemory> {
+        let needed = self.settings.round(request.size);
+        let pool = self.pool_of(request.pool, needed <= SMALL_LIMIT);
+        let stream = request.stream.0;
+        if let Some(found) = self.take_free(pool, stream, needed) {
+            return Ok(self.grant(found, needed));
+        }
+        if let Some(threshold) = self.settings.garbage_threshold() {
+            self.collect_garbage(threshold, device);
+        }
+        let mut found = self.take_segment(pool, stream, needed, device);
+        if found.is_none() && self.release_large(pool, stream, needed, device) {
+            found = self.take_segment(pool, stream, needed, device);
+        }
+        if found.is_none() {
+            self.release_cached(device);
+            found = self.take_segment(pool, stream, needed, device);
+        }
+        let found = found.ok_or(OutOfMemory { requested: request.size })?;
+        Ok(self.grant(found, needed))
+    }
+
+    fn free(&mut self, block: BlockId, _: &mut dyn Device) {
+        let id = block.0;
+        self.blocks.get_mut(id).allocated = false;
+        self.live -= self.blocks.get(id).size;
+        self.join_both(id);
+        let pool = self.blocks.get(id).pool;
+        self.pools[pool as usize].insert(&mut self.blocks, id);
+    }
+
+    fn release_cached(&mut self, device: &mut dyn Device) {
+        device.synchronize();
+        for pool in self.in_order_of_release() {
+            self.release_pool(pool, device);
+        }
+        self.release_spare(device);
+    }
+
+    fn retire_pool(&mut self, id: PoolId, device: &mut dyn Device) {
+        for small in [true, false] {
+            let pool = self.pool_of(id, small);
+            self.pools[pool as usize].retired = true;
+            self.release_pool(pool, device);
+        }
+    }
+}
