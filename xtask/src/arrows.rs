@@ -11,11 +11,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-sources", &["whyoom-trace"]),
     ("whyoom-memory", &["whyoom-trace"]),
     ("whyoom-allocators", &["whyoom-trace"]),
-    ("whyoom-causes", &["whyoom-memory", "whyoom-trace"]),
+    ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
     ("whyoom-report", &["whyoom-causes", "whyoom-memory", "whyoom-trace"]),
     (
         "whyoom",
         &[
+            "whyoom-allocators",
             "whyoom-causes",
             "whyoom-lab-calibrate",
             "whyoom-lab-core",

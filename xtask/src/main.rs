@@ -7,8 +7,11 @@ mod hostile;
 mod lab;
 mod log_speed;
 mod model_scale;
+mod packing;
 mod picture;
 mod readme;
+mod recordings;
+mod replay_speed;
 mod snapshots;
 mod tools;
 mod utilization;
@@ -57,6 +60,11 @@ const COMMANDS: &[Command] = &[
         about: "the simulated GPU under real programs ([PART…]: some of it)",
         run: lab::run,
     },
+    Command {
+        name: "packing",
+        about: "the offline planner on packing problems with known answers",
+        run: packing::run,
+    },
     Command { name: "log-speed", about: "a message found in a log of 100 MB", run: log_speed::run },
     Command {
         name: "picture",
@@ -72,6 +80,11 @@ const COMMANDS: &[Command] = &[
         name: "utilization",
         about: "every allocation policy on every recorded run, with the lower bound",
         run: utilization::run,
+    },
+    Command {
+        name: "replay-speed",
+        about: "what an allocation costs in a replay, against ordered sets",
+        run: replay_speed::run,
     },
     Command { name: "readme", about: "README's commands, run as written", run: readme::run },
 ];

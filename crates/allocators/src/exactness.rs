@@ -9,7 +9,7 @@ use crate::{
     policies::pytorch::{AdoptedSegment, PyTorch, PyTorchSettings},
     policy::{BlockId, Policy},
     simulated::SimulatedDevice,
-    workload::{Item, Segment, Step, Workload},
+    workload::{Item, Segment, Step, Workload, recorded_reserved},
 };
 
 /// How far the model agrees with a recording.
@@ -45,6 +45,65 @@ pub fn follow(workload: &Workload, settings: &PyTorchSettings) -> Agreement {
         follower.step(index, step);
     }
     follower.agreement
+}
+
+/// Where the model had another amount reserved than the recorded allocator.
+#[derive(Clone, Copy, Debug)]
+pub struct Difference {
+    /// The step in the workload.
+    pub step: usize,
+    /// What the model had.
+    pub model: u64,
+    /// What the recording has.
+    pub recorded: u64,
+}
+
+/// Replays a recording under its own settings, on a device of its own capacity: how many of the
+/// program's steps there are, and those after which the reserved bytes differ.
+#[must_use]
+pub fn compare_reserved(
+    workload: &Workload,
+    settings: &PyTorchSettings,
+    capacity: u64,
+) -> (usize, Vec<Difference>) {
+    let recorded = recorded_reserved(&workload.steps);
+    let mut model = PyTorch::new(settings.clone());
+    let mut device = SimulatedDevice::new(capacity);
+    let mut live: HashMap<Item, BlockId> = HashMap::new();
+    let (mut compared, mut differences) = (0, Vec::new());
+    for (index, step) in workload.steps.iter().enumerate() {
+        match *step {
+            Step::Alloc { item, request, .. } => {
+                if let Ok(grant) = model.alloc(request, &mut device) {
+                    live.insert(item, grant.block);
+                }
+            }
+            Step::Free { item } => {
+                if let Some(block) = live.remove(&item) {
+                    model.free(block, &mut device);
+                }
+            }
+            Step::OutOfMemory { request, .. } => {
+                if let Ok(grant) = model.alloc(request, &mut device) {
+                    model.free(grant.block, &mut device);
+                }
+            }
+            // What they give back follows in the recording: the next step compares it.
+            Step::EmptyCache => model.release_cached(&mut device),
+            Step::RetirePool { pool } => model.retire_pool(pool, &mut device),
+            _ => {}
+        }
+        let of_program =
+            matches!(step, Step::Alloc { .. } | Step::Free { .. } | Step::OutOfMemory { .. });
+        if of_program {
+            compared += 1;
+            if model.reserved() != recorded[index] {
+                let (model, recorded) = (model.reserved(), recorded[index]);
+                differences.push(Difference { step: index, model, recorded });
+            }
+        }
+    }
+    (compared, differences)
 }
 
 struct Follower {

@@ -2,6 +2,7 @@
 //!
 //! A [`Policy`] is pure arithmetic over a [`Device`]; the same code can serve a live allocator.
 
+pub mod catalogue;
 pub mod device;
 pub mod exactness;
 pub mod planner;

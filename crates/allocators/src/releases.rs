@@ -17,7 +17,8 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, collects_garbage: b
     steps.extend(history);
     let reserved = recorded_reserved(&steps);
     let peak = reserved.iter().copied().max().unwrap_or_default();
-    let pools = pools(&steps);
+    let mut pools = BTreeMap::new();
+    steps[..first].iter().for_each(|step| note_pool(step, &mut pools));
     let mut inferred = steps[..first].to_vec();
     let mut index = first;
     while index < steps.len() {
@@ -32,31 +33,31 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, collects_garbage: b
                 }
                 _ => false,
             };
-            if !own {
-                request(&steps[index..end], &pools, &mut inferred);
-            }
+            request(&steps[index..end], own, &pools, &mut inferred);
         }
-        inferred.extend_from_slice(&steps[index..end.max(index + 1)]);
-        index = end.max(index + 1);
+        let next = end.max(index + 1);
+        steps[index..next].iter().for_each(|step| note_pool(step, &mut pools));
+        inferred.extend_from_slice(&steps[index..next]);
+        index = next;
     }
     inferred
 }
 
-/// The pool of each segment and each mapped range that ever was.
-fn pools(steps: &[Step]) -> BTreeMap<Address, PoolId> {
-    let segments = steps.iter().filter_map(|step| match step {
-        Step::SegmentAlloc(segment) | Step::SegmentMap(segment) => Some(segment),
-        _ => None,
-    });
-    segments.map(|segment| (segment.address, segment.pool)).collect()
+/// Keeps the pool of each segment and mapped range that there is. Addresses are used again, by
+/// other pools too.
+fn note_pool(step: &Step, pools: &mut BTreeMap<Address, PoolId>) {
+    if let Step::SegmentAlloc(segment) | Step::SegmentMap(segment) = step {
+        pools.insert(segment.address, segment.pool);
+    }
 }
 
 fn is_release(step: &Step) -> bool {
     matches!(step, Step::SegmentFree { .. } | Step::SegmentUnmap { .. })
 }
 
-/// What the program must have asked for so that these segments went.
-fn request(run: &[Step], pools: &BTreeMap<Address, PoolId>, inferred: &mut Vec<Step>) {
+/// What the program must have asked for so that these segments went. The allocator never gives up
+/// private pools that are in use, so where one of theirs goes, its last user has gone.
+fn request(run: &[Step], own: bool, pools: &BTreeMap<Address, PoolId>, inferred: &mut Vec<Step>) {
     let pool_of = |step: &Step| match step {
         Step::SegmentFree { address } | Step::SegmentUnmap { address, .. } => {
             pools.range(..=*address).next_back().map(|(_, pool)| *pool).unwrap_or_default()
@@ -73,7 +74,7 @@ fn request(run: &[Step], pools: &BTreeMap<Address, PoolId>, inferred: &mut Vec<S
         }
     }
     inferred.extend(retired.into_iter().map(|pool| Step::RetirePool { pool }));
-    if of_common {
+    if of_common && !own {
         inferred.push(Step::EmptyCache);
     }
 }

@@ -2,16 +2,48 @@
 //!
 //! Sizes fall into bins whose bounds are spaced like floating-point numbers: eight to each power of
 //! two. A bitmap tells which bins have blocks. Within a bin, entries are kept in order, so that the
-//! whole set is in order and the answer is the very same that a tree would give.
+//! whole set is in order and the answer is the very same that a tree would give. A bin's order is
+//! downwards: what is asked for is nearly always its smallest, and the end of a list is cheap to
+//! change.
+
+use std::cmp::Ordering;
 
 /// A free block: what it is ordered by, and its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) size: u64,
-    /// Orders blocks of one size.
-    pub(crate) tie: u64,
     pub(crate) address: u64,
+    /// Orders blocks of one size, before their addresses do.
+    pub(crate) tie: u32,
     pub(crate) block: u32,
+}
+
+impl Entry {
+    /// Whether it comes before another. It takes no branch: whether sizes are equal is hard to
+    /// foretell.
+    fn is_before(&self, other: &Self) -> bool {
+        let rest = |entry: &Self| (u128::from(entry.tie) << 64) | u128::from(entry.address);
+        (self.size < other.size) | ((self.size == other.size) & (rest(self) < rest(other)))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.is_before(self).cmp(&self.is_before(other))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Where an entry is, as long as nothing is inserted or removed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    bin: usize,
+    index: usize,
 }
 
 /// Eight bins to each power of two.
@@ -46,55 +78,78 @@ impl SizeBins {
     pub(crate) fn insert(&mut self, entry: Entry) {
         let index = bin_of(entry.size);
         let bin = &mut self.bins[index];
-        let place = bin.partition_point(|held| *held < entry);
-        bin.insert(place, entry);
+        if bin.last().is_none_or(|smallest| entry.is_before(smallest)) {
+            bin.push(entry);
+        } else {
+            let place = bin.partition_point(|held| entry.is_before(held));
+            bin.insert(place, entry);
+        }
         self.occupied[index / 64] |= 1 << (index % 64);
     }
 
     pub(crate) fn remove(&mut self, entry: Entry) {
-        let index = bin_of(entry.size);
-        let bin = &mut self.bins[index];
-        let place = bin.partition_point(|held| *held < entry);
-        if bin.get(place) == Some(&entry) {
-            bin.remove(place);
+        let bin = bin_of(entry.size);
+        let held = &self.bins[bin];
+        let index = held.partition_point(|held| entry.is_before(held));
+        if held.get(index) == Some(&entry) {
+            self.remove_at(Place { bin, index });
+        }
+    }
+
+    /// Removes what a search has found.
+    #[inline]
+    pub(crate) fn remove_at(&mut self, place: Place) {
+        let bin = &mut self.bins[place.bin];
+        if place.index + 1 == bin.len() {
+            bin.pop();
+        } else {
+            bin.remove(place.index);
         }
         if bin.is_empty() {
-            self.occupied[index / 64] &= !(1 << (index % 64));
+            self.occupied[place.bin / 64] &= !(1 << (place.bin % 64));
         }
     }
 
     /// The first entry that is at least so large.
-    pub(crate) fn at_least(&self, size: u64) -> Option<Entry> {
-        let index = bin_of(size);
-        let bin = &self.bins[index];
-        let place = bin.partition_point(|held| held.size < size);
-        bin.get(place).copied().or_else(|| self.first_beyond(index))
+    #[inline]
+    pub(crate) fn at_least(&self, size: u64) -> Option<(Entry, Place)> {
+        let bin = bin_of(size);
+        let held = &self.bins[bin];
+        if held.first().is_none_or(|largest| largest.size < size) {
+            return self.first_beyond(bin);
+        }
+        let index = match held.last() {
+            Some(smallest) if smallest.size >= size => held.len() - 1,
+            _ => held.partition_point(|held| held.size >= size) - 1,
+        };
+        Some((held[index], Place { bin, index }))
     }
 
     /// The entry behind another in the order.
     pub(crate) fn after(&self, entry: Entry) -> Option<Entry> {
-        let index = bin_of(entry.size);
-        let bin = &self.bins[index];
-        let place = bin.partition_point(|held| *held <= entry);
-        bin.get(place).copied().or_else(|| self.first_beyond(index))
+        let bin = bin_of(entry.size);
+        let held = &self.bins[bin];
+        let larger = held.partition_point(|held| entry.is_before(held));
+        let in_bin = larger.checked_sub(1).map(|index| held[index]);
+        in_bin.or_else(|| self.first_beyond(bin).map(|(entry, _)| entry))
     }
 
     /// All entries in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> {
-        self.bins.iter().flatten().copied()
+        self.bins.iter().flat_map(|bin| bin.iter().rev()).copied()
     }
 
-    fn first_beyond(&self, index: usize) -> Option<Entry> {
-        let next = index + 1;
-        if next >= BINS {
-            return None;
+    fn first_beyond(&self, bin: usize) -> Option<(Entry, Place)> {
+        let next = bin + 1;
+        let mut at = next / 64;
+        let mut word = self.occupied.get(at)? & (u64::MAX << (next % 64));
+        while word == 0 {
+            at += 1;
+            word = *self.occupied.get(at)?;
         }
-        let first_word = self.occupied[next / 64] & (u64::MAX << (next % 64));
-        let words = self.occupied.iter().enumerate().skip(next / 64 + 1);
-        let mut words =
-            [(next / 64, first_word)].into_iter().chain(words.map(|(at, word)| (at, *word)));
-        let (at, word) = words.find(|(_, word)| *word != 0)?;
-        self.bins[at * 64 + word.trailing_zeros() as usize].first().copied()
+        let bin = at * 64 + word.trailing_zeros() as usize;
+        let held = &self.bins[bin];
+        held.last().map(|entry| (*entry, Place { bin, index: held.len() - 1 }))
     }
 }
 
@@ -108,18 +163,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_answers_as_a_tree_does(steps in prop::collection::vec((0..5_u8, 0..1_u64 << 34, 0..3_u64), 1..200)) {
+        fn it_answers_as_a_tree_does(steps in prop::collection::vec((0..5_u8, 0..1_u64 << 34, 0..3_u32), 1..200)) {
             let (mut bins, mut tree) = (SizeBins::default(), BTreeSet::new());
             for (number, (action, size, tie)) in steps.into_iter().enumerate() {
                 let size = size >> (number % 30);
-                let entry = Entry { size, tie, address: number as u64, block: number as u32 };
-                let first = tree.range(Entry { size, tie: 0, address: 0, block: 0 }..).next().copied();
-                prop_assert_eq!(bins.at_least(size), first);
-                match first.filter(|_| action < 2) {
-                    Some(first) => {
+                let entry = Entry { size, address: number as u64, tie, block: number as u32 };
+                let first = tree.range(Entry { size, address: 0, tie: 0, block: 0 }..).next().copied();
+                let found = bins.at_least(size);
+                prop_assert_eq!(found.map(|(entry, _)| entry), first);
+                match found.filter(|_| action < 2) {
+                    Some((first, place)) => {
                         let after = tree.range(first..).nth(1).copied();
                         prop_assert_eq!(bins.after(first), after);
-                        bins.remove(first);
+                        if action == 0 {
+                            bins.remove(first);
+                        } else {
+                            bins.remove_at(place);
+                        }
                         tree.remove(&first);
                     }
                     None => {

@@ -141,6 +141,12 @@ impl Workload {
         failures.next_back()
     }
 
+    /// Whether the recording begins with the run.
+    #[must_use]
+    pub fn starts_empty(&self) -> bool {
+        self.restored == 0
+    }
+
     /// How many allocations there are, those of the start left out.
     #[must_use]
     pub fn allocations(&self) -> usize {

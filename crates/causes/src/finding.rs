@@ -110,19 +110,38 @@ pub struct Remedy {
     pub paste: Option<String>,
     /// What it frees, where that can be said.
     pub frees: Option<Bytes>,
+    /// The allocator's setting that it changes: a replay of the run can prove such a remedy.
+    pub setting: Option<&'static str>,
+    /// What a replay of this run with the setting showed.
+    pub proof: Option<Proof>,
+}
+
+/// A replay of the recorded run with a remedy applied, which fitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proof {
+    /// The most that it reserved.
+    pub peak: Bytes,
+    /// What it could have had.
+    pub capacity: Bytes,
 }
 
 impl Remedy {
     /// Something to do that has no line to paste.
     #[must_use]
     pub fn advice(what: impl Into<String>) -> Self {
-        Self { what: what.into(), paste: None, frees: None }
+        Self { what: what.into(), paste: None, frees: None, setting: None, proof: None }
     }
 
     /// A line to paste, and what it does.
     #[must_use]
     pub fn line(paste: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { what: what.into(), paste: Some(paste.into()), frees: None }
+        Self { paste: Some(paste.into()), ..Self::advice(what) }
+    }
+
+    /// The same, as a setting of PyTorch's allocator that a replay can prove.
+    #[must_use]
+    pub fn by_setting(self, setting: &'static str) -> Self {
+        Self { setting: Some(setting), ..self }
     }
 
     /// The same, with what it frees.

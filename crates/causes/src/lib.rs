@@ -8,14 +8,16 @@ mod catalogue;
 mod cause;
 mod finding;
 mod glossary;
+mod proof;
 mod scene;
 mod situation;
 mod verdict;
 
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;
-pub use finding::{Basis, Evidence, Figure, Finding, Remedy, Strength};
+pub use finding::{Basis, Evidence, Figure, Finding, Proof, Remedy, Strength};
 pub use glossary::{GLOSSARY, Term};
+pub use proof::prove;
 pub use scene::Scene;
 pub use situation::Situation;
 pub use verdict::{Verdict, judge};

@@ -27,6 +27,15 @@ pub struct Verdict {
     pub by_process: Vec<(ProcessId, DeviceId, &'static str)>,
 }
 
+impl Verdict {
+    /// Whether it offers anything that a replay of the run could prove.
+    #[must_use]
+    pub fn has_provable_remedies(&self) -> bool {
+        let findings = std::iter::once(&self.primary).chain(&self.contributing);
+        findings.flat_map(|finding| &finding.remedies).any(|remedy| remedy.setting.is_some())
+    }
+}
+
 /// Judges everything that a model holds.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {

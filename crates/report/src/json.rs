@@ -64,6 +64,13 @@ struct RemedyJson<'a> {
     frees_bytes: Option<u64>,
     /// Whether a replay of this very run has shown that it helps.
     proved: bool,
+    proof: Option<ProofJson>,
+}
+
+#[derive(Serialize)]
+struct ProofJson {
+    peak_reserved_bytes: u64,
+    capacity_bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -216,7 +223,11 @@ fn evidence(evidence: &Evidence) -> EvidenceJson<'_> {
 
 fn remedy(remedy: &Remedy) -> RemedyJson<'_> {
     let (what, paste) = (remedy.what.as_str(), remedy.paste.as_deref());
-    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: false }
+    let proof = remedy.proof.map(|proof| ProofJson {
+        peak_reserved_bytes: proof.peak.0,
+        capacity_bytes: proof.capacity.0,
+    });
+    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: proof.is_some(), proof }
 }
 
 fn totals<'a>(

@@ -3,11 +3,13 @@
 mod chart;
 mod explain;
 mod json;
+mod replay;
 mod style;
 mod text;
 
 pub use explain::{write_catalogue, write_cause};
 pub use json::{write_catalogue_json, write_verdict_json};
+pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use text::write_verdict;
 
 use whyoom_causes::Verdict;

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use whyoom_causes::{Evidence, Figure, Finding, Remedy};
+use whyoom_causes::{Evidence, Figure, Finding, Proof, Remedy};
 
 use crate::{
     Answer, chart,
@@ -71,7 +71,7 @@ fn whose(answer: &Answer<'_>, finding: &Finding) -> String {
 fn write_remedies(remedies: &[Remedy], width: usize, out: &mut dyn Write) -> io::Result<()> {
     for remedy in remedies.iter().take(LISTED) {
         let frees = remedy.frees.map_or(String::new(), |frees| format!(" [up to {frees}]"));
-        let what = format!("{}{frees}", remedy.what);
+        let what = format!("{}{}{frees}", remedy.what, proof(remedy));
         let paste = remedy.paste.as_deref().unwrap_or_default();
         let mut lines = paste.lines().map(|line| styled(style::PASTE, printable(line)));
         writeln!(out)?;
@@ -87,6 +87,17 @@ fn write_remedies(remedies: &[Remedy], width: usize, out: &mut dyn Write) -> io:
         }
     }
     Ok(())
+}
+
+/// What a replay of the run says of a remedy that a replay can prove.
+fn proof(remedy: &Remedy) -> String {
+    match (remedy.setting, remedy.proof) {
+        (_, Some(Proof { peak, capacity })) => {
+            format!("; proved by replaying this run: at most {peak} of {capacity}")
+        }
+        (Some(_), None) => " (not proved on this run)".to_owned(),
+        (None, None) => String::new(),
+    }
 }
 
 fn write_evidence(evidence: &[Evidence], width: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -132,6 +132,13 @@ impl Tables {
         self.pools.get_index(pool.0 as usize).copied().unwrap_or_default()
     }
 
+    /// The process of that name.
+    #[must_use]
+    pub fn process_named(&self, name: &str) -> Option<ProcessId> {
+        let index = self.processes.iter().position(|process| process == name);
+        index.map(|index| ProcessId(id(index)))
+    }
+
     /// The name of a process.
     #[must_use]
     pub fn process_name(&self, process: ProcessId) -> &str {

@@ -28,6 +28,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Say why memory ran out, from a PyTorch snapshot, a log or a pasted traceback
     Why(WhyArguments),
+    /// Replay a recorded run under other allocators and settings
+    Replay(ReplayArguments),
     /// Run programs on simulated GPUs, without a GPU
     Lab {
         #[command(subcommand)]
@@ -186,4 +188,36 @@ pub(crate) struct LabHoldArguments {
     /// Start anew and end, so that what holds has lost its parent
     #[arg(long)]
     pub(crate) detach: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  whyoom replay oom.pickle                              every allocator, the best first
+  whyoom replay oom.pickle --set max_split_size_mb:256  one setting more
+  whyoom replay oom.pickle --sweep --capacity 24GiB     many settings, on another GPU
+  whyoom replay oom.pickle --allocator expandable --json
+
+Exit status:
+  0  the run was replayed, whatever fits
+  1  the file could not be read, or holds no history
+  2  the arguments are wrong")]
+pub(crate) struct ReplayArguments {
+    /// A snapshot with history, of torch.cuda.memory._dump_snapshot
+    pub(crate) file: PathBuf,
+    /// Only this allocator; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(crate) allocator: Vec<String>,
+    /// PyTorch with these settings too, as in PYTORCH_CUDA_ALLOC_CONF; may be given several times
+    #[arg(long, value_name = "NAME:VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What the allocators may have at most: 24GiB; by default what the recording tells
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) capacity: Option<u64>,
+    /// Search PyTorch's settings
+    #[arg(long)]
+    pub(crate) sweep: bool,
+    /// Print JSON (schema: docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -6,6 +6,7 @@ mod input;
 mod lab;
 mod manual;
 mod progress;
+mod replay;
 mod why;
 
 use std::{io, path::Path, process::ExitCode};
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             Err(error) => Err(error),
         },
         Command::Why(arguments) => why::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Causes(arguments) => causes::run(&arguments),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { command } => manual::page(&command),

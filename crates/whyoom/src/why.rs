@@ -7,7 +7,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use whyoom_causes::judge;
+use whyoom_allocators::workload::{Run, Workloads};
+use whyoom_causes::{judge, prove};
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input, InputKind, write_verdict, write_verdict_json};
 use whyoom_sources::{oom_text, torch_snapshot};
@@ -29,7 +30,10 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     let inputs =
         files.iter().map(|file| read(file, &mut model, &mut tables)).collect::<Result<Vec<_>>>()?;
 
-    let verdict = judge(&model, &tables);
+    let mut verdict = judge(&model, &tables);
+    if verdict.has_provable_remedies() {
+        prove(&mut verdict, &recorded_runs(files, &inputs, &mut tables)?);
+    }
     let answer = Answer { verdict: &verdict, model: &model, tables: &tables, inputs: &inputs };
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     if arguments.json {
@@ -39,6 +43,20 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     }
     out.flush()?;
     Ok(())
+}
+
+/// The runs that snapshots hold, read once more: few verdicts need them, and they are large.
+fn recorded_runs(files: &[PathBuf], inputs: &[Input], tables: &mut Tables) -> Result<Vec<Run>> {
+    let mut workloads = Workloads::default();
+    for (path, input) in files.iter().zip(inputs) {
+        let process = tables.process_named(&input.name);
+        if let (InputKind::TorchSnapshot, Some(process)) = (input.kind, process)
+            && path != Path::new("-")
+        {
+            torch_snapshot::import(File::open(path)?, process, tables, &mut workloads)?;
+        }
+    }
+    Ok(workloads.into_runs())
 }
 
 /// As wide as COLUMNS or the terminal says. What goes elsewhere is not wrapped, so that a line stays

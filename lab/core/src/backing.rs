@@ -36,6 +36,12 @@ pub(crate) fn reserve(length: u64, alignment: u64, accessible: bool) -> Result<u
     Ok(start)
 }
 
+/// Keeps a range out of core files, which would otherwise be as long as the device.
+pub(crate) fn leave_out_of_core_files(address: u64, length: u64) {
+    // SAFETY: within a mapping of ours. It is advice: what is refused changes nothing.
+    unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTDUMP) };
+}
+
 /// Ends a mapping.
 pub(crate) fn unmap(address: u64, length: u64) {
     if length > 0 {

@@ -17,7 +17,7 @@ refusals! { Status = Status::REFUSED;
     cublasGetLoggerCallback cublasLoggerConfigure cublasRotgEx cublasRotmgEx cublasSetLoggerCallback
 
     // Asked for by cuSOLVER, and documented nowhere: it does nothing here.
-    cublasSetEnvironmentMode
+
 
     // The several-device API, which libnvblas is linked against.
     cublasXtCgemm cublasXtChemm cublasXtCher2k cublasXtCherk cublasXtCreate cublasXtCsymm

@@ -72,9 +72,9 @@ fn tell_who_asks() {
         // Standard error may be closed; the program must not notice.
         let _ = writeln!(
             std::io::stderr(),
-            "whyoom lab: a library of NVIDIA's (cuDNN, cuFFT, cuSOLVER, NCCL) is in use, which \
-             runs on NVIDIA's driver only and will fail on this simulated GPU. For convolutions \
-             and LSTMs in PyTorch: torch.backends.cudnn.enabled = False"
+            "whyoom lab: a library of NVIDIA's (cuDNN, cuFFT, cuSOLVER, cuSPARSE, NCCL) is in use; \
+             it runs on NVIDIA's driver only and will fail on this simulated GPU. For convolutions \
+             and LSTMs in PyTorch set torch.backends.cudnn.enabled = False"
         );
     });
 }

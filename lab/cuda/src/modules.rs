@@ -71,14 +71,20 @@ fn load(module: Out<u64>, image: Image) -> Result<()> {
     in_context(|driver, context| Ok(module.put(driver.load_module(Some(context), image))?))
 }
 
+/// The compute capabilities that libraries are commonly built for. Bundles are not looked into, so
+/// assumed: a function was built for the newest of these that the device can run.
+const COMMON_BUILDS: [u32; 9] = [50, 60, 70, 75, 80, 86, 90, 100, 120];
+
 /// What a function says of itself. What the lab cannot know without its code is 0, but for the
-/// compute capability that it was built for: taken to be the device's.
+/// compute capability that it was built for.
 pub(crate) fn attribute_of(driver: &Driver, function: u64, number: u32) -> Result<u32> {
     let capability = || {
         let context = driver.current()?;
         let spec = driver.device_spec(driver.device_of(context)?)?;
         let (major, minor) = spec.model.compute_capability;
-        Ok(u32::from(major) * 10 + u32::from(minor))
+        let own = u32::from(major) * 10 + u32::from(minor);
+        let runs = |built: &&u32| **built <= own;
+        Ok(COMMON_BUILDS.iter().rfind(runs).copied().unwrap_or(own))
     };
     match number {
         0 => Ok(driver.function_attribute(function, FunctionAttribute::MaxThreadsPerBlock)?),

@@ -15,21 +15,21 @@ use crate::tools::release_build;
 const TIMEOUT_SECONDS: &str = "300";
 
 /// The lab, built, with what runs on it.
-pub(super) struct Bench {
+pub(crate) struct Bench {
     /// The folder of the programs and libraries.
-    pub(super) binaries: PathBuf,
+    pub(crate) binaries: PathBuf,
 }
 
 /// How a program in the lab ended.
-pub(super) struct Outcome {
-    pub(super) success: bool,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct Outcome {
+    pub(crate) success: bool,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Outcome {
     /// The JSON in the last line that the program printed; an error with its own words otherwise.
-    pub(super) fn figures(&self) -> Result<Value> {
+    pub(crate) fn figures(&self) -> Result<Value> {
         if !self.success {
             bail!("it failed:\n{}\n{}", tail(&self.stdout), tail(&self.stderr));
         }
@@ -45,12 +45,12 @@ fn tail(text: &str) -> String {
 
 impl Bench {
     /// Builds everything that runs.
-    pub(super) fn prepare() -> Result<Self> {
+    pub(crate) fn prepare() -> Result<Self> {
         Ok(Self { binaries: release_build()? })
     }
 
     /// Runs a command in a new lab.
-    pub(super) fn run<S: AsRef<OsStr>>(
+    pub(crate) fn run<S: AsRef<OsStr>>(
         &self,
         flags: &[impl AsRef<OsStr>],
         command: &[S],
@@ -59,7 +59,7 @@ impl Bench {
     }
 
     /// The same, with additions to the environment.
-    pub(super) fn run_with<S: AsRef<OsStr>>(
+    pub(crate) fn run_with<S: AsRef<OsStr>>(
         &self,
         flags: &[impl AsRef<OsStr>],
         command: &[S],
@@ -85,7 +85,7 @@ impl Bench {
 }
 
 /// The folder of a Python environment that a package put its files in.
-pub(super) fn site_packages(environment: &Path, package: &str) -> Result<PathBuf> {
+pub(crate) fn site_packages(environment: &Path, package: &str) -> Result<PathBuf> {
     let library = environment.join("lib");
     let python = std::fs::read_dir(&library)?.flatten().map(|entry| entry.path());
     let mut folders = python.map(|python| python.join("site-packages").join(package));

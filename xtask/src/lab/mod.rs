@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use self::bench::Bench;
+pub(crate) use self::bench::Bench;
 
 /// Processes are killed for this long.
 const CRASH_SECONDS: u64 = 300;

@@ -4,37 +4,50 @@ use std::cmp::Reverse;
 
 use super::problem::{Problem, Span};
 
-/// What is known of an item, larger meaning earlier.
+/// What is known of an item.
 struct Traits {
     size: u64,
     length: u32,
     area: u128,
     /// The largest load that it lives through.
     crowd: u64,
-    start: Reverse<u32>,
+    start: u32,
 }
 
-/// Keys to sort by, named by their parts, the first deciding.
+impl Traits {
+    fn new(span: &Span, crowds: &Crowds) -> Self {
+        Self {
+            size: span.size,
+            length: span.length(),
+            area: span.area(),
+            crowd: crowds.largest(span.sections()),
+            start: span.first,
+        }
+    }
+}
+
+/// Keys to sort by, named by their parts, the first deciding. Rough ones take sizes between powers of
+/// two (rougher: of four) as equal: items of a class that follow each other in time then take over
+/// each other's place, as in the colouring of intervals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    SizeLength,
-    LengthSize,
-    AreaSize,
-    CrowdSize,
-    CrowdLengthArea,
-    CrowdAreaLength,
-    LengthAreaCrowd,
-    StartLength,
-    RoughLengthSize,
-    RoughSizeLength,
     RoughSizeStart,
-       SizeStart,
     RougherSizeStart,
-    RoughSizeEnd,
+    SizeStart,
+    SizeLength,
+    AreaSize,
+    LengthSize,
+    CrowdSize,
+    LengthAreaCrowd,
+    CrowdAreaLength,
+    CrowdLengthArea,
 }
 
 /// Every order, those first that most often are best.
-pub(super) const ALL: [Order; 14] = [
+pub(super) const ALL: [Order; 10] = [
+    Order::RoughSizeStart,
+    Order::RougherSizeStart,
+    Order::SizeStart,
     Order::SizeLength,
     Order::AreaSize,
     Order::LengthSize,
@@ -42,58 +55,35 @@ pub(super) const ALL: [Order; 14] = [
     Order::LengthAreaCrowd,
     Order::CrowdAreaLength,
     Order::CrowdLengthArea,
-    Order::StartLength,
-    Order::RoughLengthSize,
-    Order::RoughSizeLength,
-    Order::RoughSizeStart,
-       Order::SizeStart,
-    Order::RougherSizeStart,
-    Order::RoughSizeEnd,
 ];
 
 impl Order {
-    /// All items, first to last; equal ones as they stand in the problem.
+    /// The items, first to last; equal ones as they stand in the problem.
     pub(super) fn of(self, problem: &Problem) -> Vec<u32> {
         let crowds = Crowds::new(&problem.loads);
+        let key = |span: &Span| self.key(&Traits::new(span, &crowds));
+        let keys: Vec<(u128, u128, u128)> = problem.spans.iter().map(key).collect();
         let mut order: Vec<u32> = (0..problem.len() as u32).collect();
-        self.sort(&problem.spans, &mut order, |span| crowds.largest(span.sections()));
+        order.sort_by_key(|&item| Reverse(keys[item as usize]));
         order
-    }
-
-    /// Sorts some items, given the largest load that each lives through.
-    pub(super) fn sort(self, spans: &[Span], items: &mut [u32], crowd: impl Fn(&Span) -> u64) {
-        let traits = |span: &Span| Traits {
-            size: span.size,
-            length: span.length(),
-            area: span.area(),
-            crowd: crowd(span),
-            start: Reverse(span.first),
-        };
-        items.sort_by_cached_key(|&item| {
-            let span = &spans[item as usize];
-            (Reverse(self.key(&traits(span))), item)
-        });
     }
 
     fn key(self, of: &Traits) -> (u128, u128, u128) {
         let (size, length, crowd) =
             (u128::from(of.size), u128::from(of.length), u128::from(of.crowd));
-        let start = u128::from(u32::MAX - of.start.0);
+        let early = u128::from(u32::MAX - of.start);
+        let class = u128::from(of.size.max(1).ilog2());
         match self {
+            Self::RoughSizeStart => (class, early, size),
+            Self::RougherSizeStart => (class / 2, early, size),
+            Self::SizeStart => (size, early, length),
             Self::SizeLength => (size, length, crowd),
-            Self::LengthSize => (length, size, crowd),
             Self::AreaSize => (of.area, size, crowd),
+            Self::LengthSize => (length, size, crowd),
             Self::CrowdSize => (crowd, size, length),
-            Self::CrowdLengthArea => (crowd, length, of.area),
-            Self::CrowdAreaLength => (crowd, of.area, length),
             Self::LengthAreaCrowd => (length, of.area, crowd),
-            Self::RoughLengthSize => (length.max(1).ilog2().into(), size, length),
-            Self::RoughSizeLength => (size.max(1).ilog2().into(), length, size),
-            Self::RoughSizeStart => (size.max(1).ilog2().into(), start, size),
-                       Self::SizeStart => (size, start, length),
-            Self::RougherSizeStart => ((size.max(1).ilog2()/2).into(), start, size),
-            Self::RoughSizeEnd => (size.max(1).ilog2().into(), u128::from(u32::MAX)-start+length, size),
-            Self::StartLength => (start, length, size),
+            Self::CrowdAreaLength => (crowd, of.area, length),
+            Self::CrowdLengthArea => (crowd, length, of.area),
         }
     }
 }

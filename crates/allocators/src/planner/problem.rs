@@ -72,6 +72,13 @@ impl Problem {
         Self { spans, loads }
     }
 
+    /// The problem of some of the items, in the same sections.
+    pub(super) fn only(&self, members: &[u32]) -> Self {
+        let spans: Vec<Span> = members.iter().map(|&span| self.spans[span as usize]).collect();
+        let loads = loads(&spans, self.loads.len());
+        Self { spans, loads }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.spans.len()
     }
@@ -95,6 +102,13 @@ impl Problem {
         self.spans.iter().fold(1, |common, span| {
             if common % span.alignment == 0 { common } else { least_common(common, span.alignment) }
         })
+    }
+
+    /// Every offset of a canonical packing is a sum of multiples of this, and so is its height.
+    pub(super) fn unit(&self) -> u64 {
+        // An alignment of 1 moves nothing.
+        let alignments = self.spans.iter().map(|span| span.alignment).filter(|&to| to > 1);
+        self.spans.iter().map(|span| span.size).chain(alignments).fold(0, greatest_common).max(1)
     }
 
     /// How many pairs of items live at the same time, counted in O(n).
@@ -136,9 +150,13 @@ fn loads(spans: &[Span], sections: usize) -> Vec<u64> {
 }
 
 fn least_common(one: u64, other: u64) -> u64 {
+    (one / greatest_common(one, other)).saturating_mul(other)
+}
+
+fn greatest_common(one: u64, other: u64) -> u64 {
     let (mut divisor, mut rest) = (one, other);
     while rest > 0 {
         (divisor, rest) = (rest, divisor % rest);
     }
-    (one / divisor).saturating_mul(other)
+    divisor
 }

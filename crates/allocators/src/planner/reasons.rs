@@ -17,6 +17,7 @@ impl Reasons {
         Self { words: vec![0; items * width], width }
     }
 
+    /// No decision.
     pub(super) fn empty(&self) -> Vec<u64> {
         vec![0; self.width]
     }
@@ -28,14 +29,20 @@ impl Reasons {
     pub(super) fn set(&mut self, item: usize, reason: &Reason) {
         self.words[item * self.width..][..self.width].copy_from_slice(reason);
     }
+
+    pub(super) fn add(&mut self, item: usize, reason: &Reason) {
+        add(&mut self.words[item * self.width..][..self.width], reason);
+    }
 }
 
+/// Takes another's decisions in.
 pub(super) fn add(reason: &mut Reason, other: &Reason) {
     for (word, more) in reason.iter_mut().zip(other) {
         *word |= more;
     }
 }
 
+/// Takes one decision in.
 pub(super) fn insert(reason: &mut Reason, decision: usize) {
     reason[decision / 64] |= 1 << (decision % 64);
 }

@@ -11,16 +11,18 @@
 //! other times; and in each section the unplaced items are stacked by their lowest offsets, instead
 //! of on the lowest of these, which shows sooner that they do not fit.
 
+use std::ops::Range;
+
 use super::{
     problem::Problem,
-    reasons::{Reasons, add, insert, pop_latest},
+    reasons::{Reasons, insert, pop_latest},
     steps::Steps,
 };
 
-const UNPLACED: u64 = u64::MAX;
+pub(super) const UNPLACED: u64 = u64::MAX;
 
 /// How a search ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Found,
     /// There is no such packing.
@@ -29,31 +31,34 @@ pub(super) enum Outcome {
 }
 
 /// A contradiction: the decisions that cannot all stand.
-type Conflict = Vec<u64>;
+pub(super) type Conflict = Vec<u64>;
 
 /// A search's state. All changes are on a trail, so that going back costs what was changed.
 #[derive(Debug)]
 pub(super) struct Search<'a> {
-    problem: &'a Problem,
-    neighbours: &'a [Vec<u32>],
-    capacity: u64,
-    rank: Vec<u32>,
-    offsets: Vec<u64>,
+    pub(super) problem: &'a Problem,
+    pub(super) neighbours: &'a [Vec<u32>],
+    pub(super) capacity: u64,
+    pub(super) rank: Vec<u32>,
+    pub(super) offsets: Vec<u64>,
     /// Above the placed items that live with it.
-    supported: Vec<u64>,
+    pub(super) supported: Vec<u64>,
     /// The lowest offset at which it can lie: `supported`, or more where that led to a contradiction.
-    lowest: Vec<u64>,
-    reasons: Reasons,
-    decision_of: Vec<usize>,
+    pub(super) lowest: Vec<u64>,
+    pub(super) reasons: Reasons,
+    pub(super) decision_of: Vec<usize>,
     decisions: Vec<Decision>,
     trail: Vec<Change>,
     saved_reasons: Vec<u64>,
-    /// Unplaced items by (lowest, rank), as of the last look.
-    waiting: Vec<u32>,
-    stacked: Vec<u64>,
-    pub(super) nodes: u64,
+    /// Unplaced items in the order in which they start, for every look at a part of the time.
+    pub(super) by_start: Vec<u32>,
+    /// Those of them that live in the sections last looked at, by (lowest, rank).
+    pub(super) waiting: Vec<u32>,
+    /// Sections in which something was raised since the last look: all others still have room.
+    pub(super) touched: Range<usize>,
+    pub(super) stacked: Vec<u64>,
     /// How often each item was among those that did not fit.
-    blame: Vec<u32>,
+    pub(super) blame: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +88,8 @@ impl<'a> Search<'a> {
         for (position, &item) in order.iter().enumerate() {
             rank[item as usize] = position as u32;
         }
+        let mut by_start = order.to_vec();
+        by_start.sort_by_key(|&item| problem.spans[item as usize].first);
         Self {
             problem,
             neighbours,
@@ -96,13 +103,15 @@ impl<'a> Search<'a> {
             decisions: Vec::new(),
             trail: Vec::new(),
             saved_reasons: Vec::new(),
-            waiting: order.to_vec(),
+            by_start,
+            waiting: Vec::new(),
+            touched: 0..problem.loads.len(),
             stacked: vec![0; problem.loads.len()],
-            nodes: 0,
             blame: vec![0; items],
         }
     }
 
+    /// How often each item was among those that did not fit.
     pub(super) fn blame(&self) -> &[u32] {
         &self.blame
     }
@@ -114,7 +123,6 @@ impl<'a> Search<'a> {
     /// Runs until it is decided or out of steps.
     pub(super) fn run(&mut self, steps: &mut Steps) -> Outcome {
         while !steps.used_up() {
-            self.nodes += 1;
             match self.contradiction(steps) {
                 None if self.decisions.len() == self.problem.len() => return Outcome::Found,
                 None => self.decide(steps),
@@ -128,112 +136,16 @@ impl<'a> Search<'a> {
         Outcome::OutOfSteps
     }
 
-    /// Raises what can be raised; what shows that the decisions cannot all stand.
-    fn contradiction(&mut self, steps: &mut Steps) -> Option<Conflict> {
-        for index in 0..self.problem.len() {
-            if self.offsets[index] == UNPLACED && self.lowest[index] > self.supported[index] {
-                steps.take(self.neighbours[index].len());
-                if let Some(conflict) = self.raise_onto_another(index) {
-                    return Some(conflict);
-                }
-            }
-        }
-        self.sort_waiting();
-        steps.take(2 * self.waiting.len());
-        self.overfull(steps)
-    }
-
-    /// An item that does not lie where it is supported now must lie on one that is not placed yet.
-    /// And that one must reach into the room that the item has now: otherwise the item could be
-    /// moved back there.
-    fn raise_onto_another(&mut self, index: usize) -> Option<Conflict> {
-        let spans = &self.problem.spans;
-        let room_end = self.supported[index] + spans[index].size;
-        let mut onto = UNPLACED;
-        let mut reason = self.reasons.of(index).to_vec();
-        for &other in &self.neighbours[index] {
-            let other = other as usize;
-            if self.offsets[other] == UNPLACED && self.lowest[other] < room_end {
-                onto = onto.min(self.lowest[other] + spans[other].size);
-            }
-        }
-        if onto <= self.lowest[index] {
-            return None;
-        }
-        for &other in &self.neighbours[index] {
-            let other = other as usize;
-            add(&mut reason, self.reasons.of(other));
-            if self.offsets[other] != UNPLACED {
-                insert(&mut reason, self.decision_of[other]);
-            }
-        }
-        if onto == UNPLACED {
-            return Some(reason);
-        }
-        self.save(index);
-        self.lowest[index] = spans[index].aligned(onto);
-        self.reasons.set(index, &reason);
-        None
-    }
-
-    fn sort_waiting(&mut self) {
-        let (lowest, rank) = (&self.lowest, &self.rank);
-        self.waiting.sort_by_key(|&item| (lowest[item as usize], rank[item as usize]));
-    }
-
-    /// A section that has no room for its unplaced items even if nothing else mattered: stacked by
-    /// lowest offset, each at its lowest or on the one before.
-    fn overfull(&mut self, steps: &mut Steps) -> Option<Conflict> {
-        self.stacked.fill(0);
-        for &item in &self.waiting {
-            let span = &self.problem.spans[item as usize];
-            let offset = self.lowest[item as usize];
-            let mut highest = 0;
-            for top in &mut self.stacked[span.sections()] {
-                *top = offset.max(*top) + span.size;
-                highest = highest.max(*top);
-            }
-            steps.take(span.length() as usize / 4);
-            if highest > self.capacity {
-                let section = span.sections().find(|&at| self.stacked[at] == highest)?;
-                return Some(self.why_overfull(section));
-            }
-        }
-        None
-    }
-
-    /// The reasons of those that stand on each other without a gap, up to the one that is too high.
-    fn why_overfull(&mut self, section: usize) -> Conflict {
-        let mut conflict = self.reasons.empty();
-        let mut top = 0;
-        for &item in &self.waiting {
-            let index = item as usize;
-            let span = &self.problem.spans[index];
-            if !span.sections().contains(&section) {
-                continue;
-            }
-            if self.lowest[index] > top {
-                conflict.fill(0);
-            }
-            self.blame[index] += 1;
-            add(&mut conflict, self.reasons.of(index));
-            top = self.lowest[index].max(top) + span.size;
-            if top > self.capacity {
-                break;
-            }
-        }
-        conflict
-    }
-
     /// Places the first of those that wait, and lifts those that live with it.
     fn decide(&mut self, steps: &mut Steps) {
-        let item = self.waiting.remove(0);
+        let Some(item) = self.next() else { return };
         let index = item as usize;
         let number = self.decisions.len();
         self.decisions.push(Decision { item, trail: self.trail.len() });
         self.decision_of[index] = number;
         self.offsets[index] = self.lowest[index];
-        let end = self.lowest[index] + self.problem.spans[index].size;
+        let start = self.lowest[index];
+        let end = start + self.problem.spans[index].size;
         let mut reason = self.reasons.of(index).to_vec();
         insert(&mut reason, number);
         let neighbours = &self.neighbours[index];
@@ -247,15 +159,35 @@ impl<'a> Search<'a> {
             self.supported[other] = self.problem.spans[other].aligned(end);
             if self.lowest[other] < self.supported[other] {
                 self.lowest[other] = self.supported[other];
-                self.reasons.set(other, &reason);
+                if self.problem.spans[other].size <= start {
+                    // It would fit below this one, were it not for what raised it so far.
+                    self.reasons.add(other, &reason);
+                } else {
+                    self.reasons.set(other, &reason);
+                }
             }
         }
     }
 
-    fn save(&mut self, index: usize) {
+    /// The unplaced item that can lie lowest.
+    fn next(&self) -> Option<u32> {
+        let unplaced = (0..self.problem.len()).filter(|&index| self.offsets[index] == UNPLACED);
+        let first = unplaced.min_by_key(|&index| (self.lowest[index], self.rank[index]));
+        first.map(|index| index as u32)
+    }
+
+    /// Remembers an item's state before a change.
+    pub(super) fn save(&mut self, index: usize) {
         let (supported, lowest) = (self.supported[index], self.lowest[index]);
         self.trail.push(Change { item: index as u32, supported, lowest });
         self.saved_reasons.extend_from_slice(self.reasons.of(index));
+        let sections = self.problem.spans[index].sections();
+        if self.touched.is_empty() {
+            self.touched = sections;
+        } else {
+            self.touched.start = self.touched.start.min(sections.start);
+            self.touched.end = self.touched.end.max(sections.end);
+        }
     }
 
     /// Takes back the latest decision of a conflict and what came after it: its item lies higher,
@@ -265,7 +197,6 @@ impl<'a> Search<'a> {
         let Decision { item, trail } = self.decisions[number];
         for undone in self.decisions.drain(number..) {
             self.offsets[undone.item as usize] = UNPLACED;
-            self.waiting.push(undone.item);
         }
         while self.trail.len() > trail {
             self.undo_one();

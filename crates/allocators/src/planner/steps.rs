@@ -24,7 +24,7 @@ impl Steps {
         self.left == 0
     }
 
-    /// At most so many of them, set aside; what is not used must be given back with `take`.
+    /// A budget of at most so many of them. What is used of it must be taken here too.
     pub(super) fn share(&self, most: u64) -> Self {
         Self { left: most.min(self.left) }
     }

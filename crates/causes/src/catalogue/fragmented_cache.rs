@@ -102,8 +102,8 @@ fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
-/// Settings that exist in that release and are not on already. No replay has proved them yet, and
-/// they say so.
+/// Settings that exist in that release and are not on already. Where the run was recorded, a replay
+/// decides which of them stay.
 fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
     if scene.expandable_segments_on() {
         return vec![Remedy::advice(
@@ -120,17 +120,19 @@ fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     // Windows has no expandable segments.
     if scene.era() == Era::Today && !scene.on_windows() {
-        let what = "lets free pieces join up; set it before Python starts (not proved on this run)";
+        let what = "lets free pieces join up; set it before Python starts";
         let line = scene.set_conf("expandable_segments:True");
-        remedies.push(Remedy::line(line, what).freeing(cached));
+        let remedy = Remedy::line(line, what).by_setting("expandable_segments:True");
+        remedies.push(remedy.freeing(cached));
     }
     if !scene.max_split_size_set() {
         let what = if remedies.is_empty() {
-            "keeps large segments whole; set it before Python starts (not proved on this run)"
+            "keeps large segments whole; set it before Python starts"
         } else {
-            "where expandable segments cannot be used: keeps large segments whole (not proved)"
+            "where expandable segments cannot be used: keeps large segments whole"
         };
-        remedies.push(Remedy::line(scene.set_conf("max_split_size_mb:128"), what));
+        let line = scene.set_conf("max_split_size_mb:128");
+        remedies.push(Remedy::line(line, what).by_setting("max_split_size_mb:128"));
     }
     remedies
 }

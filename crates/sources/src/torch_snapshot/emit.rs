@@ -209,7 +209,10 @@ impl Emitter<'_> {
                 origin.pool = extent.pool;
                 Action::SegmentMap { address, size: entry.size, class: extent.class }
             }
-            EntryAction::SegmentUnmap => Action::SegmentUnmap { address, size: entry.size },
+            EntryAction::SegmentUnmap => {
+                device.layout.remove_range(address, address.offset(entry.size));
+                Action::SegmentUnmap { address, size: entry.size }
+            }
             EntryAction::Snapshot => {
                 let name = self.tables.string("snapshot");
                 Action::Mark { kind: MarkKind::Phase, name }

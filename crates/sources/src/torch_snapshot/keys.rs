@@ -84,7 +84,8 @@ impl Key {
             b"filename" => Self::Filename,
             b"line" => Self::Line,
             b"action" => Self::Action,
-            b"addr" => Self::Addr,
+            // A failure has what the device had free in place of an address.
+            b"addr" | b"device_free" => Self::Addr,
             b"time_us" => Self::TimeUs,
             b"pool_id" => Self::PoolId,
             b"stage" => Self::Stage,

@@ -41,6 +41,26 @@ impl Layout {
         self.segments.remove(&address);
     }
 
+    /// Takes a range away from whatever segments it lies in: other pools may map there later.
+    pub(super) fn remove_range(&mut self, address: Address, end: Address) {
+        let touched: Vec<(Address, Extent)> = self
+            .segments
+            .range(..end)
+            .rev()
+            .take_while(|(_, extent)| extent.end > address)
+            .map(|(start, extent)| (*start, *extent))
+            .collect();
+        for (start, extent) in touched {
+            self.segments.remove(&start);
+            if start < address {
+                self.segments.insert(start, Extent { end: address, ..extent });
+            }
+            if extent.end > end {
+                self.segments.insert(end, extent);
+            }
+        }
+    }
+
     /// The segment around an address.
     pub(super) fn segment_at(&self, address: Address) -> Option<Extent> {
         let (_, &extent) = self.segments.range(..=address).next_back()?;

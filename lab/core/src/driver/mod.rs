@@ -270,6 +270,7 @@ impl Device {
         if self.addresses.is_none() {
             let room = self.spec.total.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
             let start = backing::reserve(room, self.granularity(), true)?;
+            backing::leave_out_of_core_files(start, room);
             self.addresses = Some(FreeRanges::new(start, room));
             self.region = (start, room);
         }

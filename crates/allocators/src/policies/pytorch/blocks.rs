@@ -19,7 +19,7 @@ pub(super) struct Block {
     /// Whether memory lies behind it; always so outside expandable segments.
     pub(super) mapped: bool,
     /// When its segment was registered: orders blocks of one size in newer versions.
-    pub(super) registration: u64,
+    pub(super) registration: u32,
     /// The pool's count of searches when it became free: tells its age.
     pub(super) searches_at_free: u64,
 }

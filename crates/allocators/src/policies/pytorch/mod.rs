@@ -7,20 +7,25 @@
 mod blocks;
 mod expandable;
 mod pool;
+mod recorded;
 mod release;
 mod settings;
 mod stitching;
+mod written;
 
 use std::collections::BTreeMap;
 
 use whyoom_trace::PoolId;
 
-pub use self::settings::{PyTorchSettings, TieBreak};
 use self::{
     blocks::{Block, Blocks, NONE},
     expandable::ExpandableSegment,
     pool::Pool,
     settings::SMALL_LIMIT,
+};
+pub use self::{
+    settings::{PyTorchSettings, TieBreak},
+    written::SettingError,
 };
 use crate::{
     device::{Device, Handle},
@@ -35,14 +40,15 @@ pub struct PyTorch {
     pools: Vec<Pool>,
     /// Which pool serves small (true) and large requests of each private pool; 0 is the common one.
     by_id: BTreeMap<(PoolId, bool), u32>,
-    /// The pool that was asked last: nearly always the next one too.
-    last_pool: Option<((PoolId, bool), u32)>,
     segments: Vec<ExpandableSegment>,
     /// Segments made so far: new ones come behind old ones of their size.
-    registrations: u64,
+    registrations: u32,
     reserved: u64,
     live: u64,
     peak_live: u64,
+    /// Requests so far, and when the peak last rose.
+    requests: u64,
+    peak_at: u64,
     /// Pages that are mapped nowhere: only stitching leaves any.
     spare: Vec<Handle>,
 }
@@ -73,17 +79,18 @@ impl PyTorch {
             blocks: Blocks::default(),
             pools: Vec::new(),
             by_id: BTreeMap::new(),
-            last_pool: None,
             segments: Vec::new(),
             registrations: 0,
             reserved: 0,
             live: 0,
             peak_live: 0,
+            requests: 0,
+            peak_at: 0,
             spare: Vec::new(),
         };
-        // The order in which cached memory is given up: large before small.
-        allocator.pool_of(PoolId(0), false);
-        allocator.pool_of(PoolId(0), true);
+        // The common pools are the first two, large and small.
+        allocator.add_pool(PoolId(0), false);
+        allocator.add_pool(PoolId(0), true);
         allocator
     }
 
@@ -176,17 +183,17 @@ impl PyTorch {
     }
 
     fn pool_of(&mut self, id: PoolId, small: bool) -> u32 {
-        if let Some((key, pool)) = self.last_pool
-            && key == (id, small)
-        {
-            return pool;
+        if id == PoolId(0) {
+            return u32::from(small);
         }
-        let tie_break = self.settings.tie_break;
-        let pool = *self.by_id.entry((id, small)).or_insert_with(|| {
-            self.pools.push(Pool::new(small, tie_break));
-            self.pools.len() as u32 - 1
-        });
-        self.last_pool = Some(((id, small), pool));
+        let known = self.by_id.get(&(id, small)).copied();
+        known.unwrap_or_else(|| self.add_pool(id, small))
+    }
+
+    fn add_pool(&mut self, id: PoolId, small: bool) -> u32 {
+        let pool = self.pools.len() as u32;
+        self.pools.push(Pool::new(small, self.settings.tie_break));
+        self.by_id.insert((id, small), pool);
         pool
     }
 
@@ -194,10 +201,15 @@ impl PyTorch {
     fn take_free(&mut self, pool: u32, stream: u64, needed: u64) -> Option<u32> {
         let state = &mut self.pools[pool as usize];
         state.searches += 1;
-        let mut found = state.at_least(stream, needed)?;
-        if self.blocks.get(found).segment != NONE {
-            found = self.least_growable(pool, found);
+        let found = state.find(stream, needed)?;
+        if self.blocks.get(found.id).segment == NONE {
+            let serves = self.settings.may_serve(needed, found.size);
+            return serves.then(|| {
+                state.remove_found(&found);
+                found.id
+            });
         }
+        let found = self.least_growable(pool, found.id);
         if !self.settings.may_serve(needed, self.blocks.get(found).size) {
             return None;
         }
@@ -230,11 +242,12 @@ impl PyTorch {
 
     /// Cuts a block down to what is needed, where the rest is worth keeping.
     fn cut(&mut self, id: u32, needed: u64) {
-        let block = *self.blocks.get(id);
+        let block = self.blocks.get(id);
         let pool = &mut self.pools[block.pool as usize];
         if !self.settings.splits(pool.small, needed, block.size) {
             return;
         }
+        let block = *block;
         let rest = Block { address: block.address + needed, size: block.size - needed, ..block };
         let rest = self.blocks.add_between(rest, id, block.next);
         self.blocks.get_mut(id).size = needed;
@@ -246,7 +259,10 @@ impl PyTorch {
         let block = self.blocks.get_mut(id);
         block.allocated = true;
         self.live += block.size;
-        self.peak_live = self.peak_live.max(self.live);
+        self.requests += 1;
+        if self.live > self.peak_live {
+            (self.peak_live, self.peak_at) = (self.live, self.requests);
+        }
         Grant { block: BlockId(id), address: block.address, size: block.size }
     }
 
@@ -299,10 +315,11 @@ impl Policy for PyTorch {
 
     fn free(&mut self, block: BlockId, _: &mut dyn Device) {
         let id = block.0;
-        self.blocks.get_mut(id).allocated = false;
-        self.live -= self.blocks.get(id).size;
+        let block = self.blocks.get_mut(id);
+        block.allocated = false;
+        self.live -= block.size;
+        let pool = block.pool;
         self.join_both(id);
-        let pool = self.blocks.get(id).pool;
         self.pools[pool as usize].insert(&mut self.blocks, id);
     }
 

@@ -1,12 +1,12 @@
 //! The free blocks of one of PyTorch's pools, by stream.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     blocks::{Block, Blocks},
     settings::TieBreak,
 };
-use crate::size_bins::{Entry, SizeBins};
+use crate::size_bins::{Entry, Place, SizeBins};
 
 /// Free blocks of one size class of one (private or common) pool.
 #[derive(Clone, Debug)]
@@ -17,9 +17,18 @@ pub(super) struct Pool {
     /// How often it was searched: the clock of garbage collection.
     pub(super) searches: u64,
     tie_break: TieBreak,
-    free: BTreeMap<u64, SizeBins>,
+    /// The streams' free blocks, in order of stream. Few pools serve more than one.
+    free: Vec<(u64, SizeBins)>,
     /// Blocks without memory, in order of stream and address.
     unmapped: BTreeSet<(u64, u64, u32)>,
+}
+
+/// A free block that a search has found, and where.
+pub(super) struct Found {
+    pub(super) id: u32,
+    pub(super) size: u64,
+    index: usize,
+    place: Place,
 }
 
 impl Pool {
@@ -29,7 +38,7 @@ impl Pool {
             retired: false,
             searches: 0,
             tie_break,
-            free: BTreeMap::new(),
+            free: Vec::new(),
             unmapped: BTreeSet::new(),
         }
     }
@@ -39,7 +48,7 @@ impl Pool {
             TieBreak::Address => 0,
             TieBreak::Registration => block.registration,
         };
-        Entry { size: block.size, tie, address: block.address, block: id }
+        Entry { size: block.size, address: block.address, tie, block: id }
     }
 
     /// Adds a free block with memory behind it; its age starts now.
@@ -47,32 +56,63 @@ impl Pool {
         blocks.get_mut(id).searches_at_free = self.searches;
         let block = blocks.get(id);
         let entry = self.entry(id, block);
-        self.free.entry(block.stream).or_default().insert(entry);
+        let index = self.index_of(block.stream).unwrap_or_else(|index| {
+            self.free.insert(index, (block.stream, SizeBins::default()));
+            index
+        });
+        self.free[index].1.insert(entry);
     }
 
     pub(super) fn remove(&mut self, blocks: &Blocks, id: u32) {
         let block = blocks.get(id);
         let entry = self.entry(id, block);
-        if let Some(free) = self.free.get_mut(&block.stream) {
-            free.remove(entry);
+        if let Ok(index) = self.index_of(block.stream) {
+            self.free[index].1.remove(entry);
         }
     }
 
+    /// Removes what [`Pool::find`] has just found.
+    #[inline]
+    pub(super) fn remove_found(&mut self, found: &Found) {
+        self.free[found.index].1.remove_at(found.place);
+    }
+
+    /// Where the stream's blocks are, or would be.
+    #[inline]
+    fn index_of(&self, stream: u64) -> Result<usize, usize> {
+        match self.free.first() {
+            Some((first, _)) if *first == stream => Ok(0),
+            _ => self.free.binary_search_by_key(&stream, |(stream, _)| *stream),
+        }
+    }
+
+    fn bins_of(&self, stream: u64) -> Option<&SizeBins> {
+        self.index_of(stream).ok().map(|index| &self.free[index].1)
+    }
+
     /// The smallest free block of the stream that is at least so large.
+    #[inline]
+    pub(super) fn find(&self, stream: u64, size: u64) -> Option<Found> {
+        let index = self.index_of(stream).ok()?;
+        let (entry, place) = self.free[index].1.at_least(size)?;
+        Some(Found { id: entry.block, size: entry.size, index, place })
+    }
+
+    /// As [`Pool::find`], for those who only want to know which.
     pub(super) fn at_least(&self, stream: u64, size: u64) -> Option<u32> {
-        self.free.get(&stream)?.at_least(size).map(|entry| entry.block)
+        self.find(stream, size).map(|found| found.id)
     }
 
     /// The block behind another in the order of its stream.
     pub(super) fn after(&self, blocks: &Blocks, id: u32) -> Option<u32> {
         let block = blocks.get(id);
-        let free = self.free.get(&block.stream)?;
+        let free = self.bins_of(block.stream)?;
         free.after(self.entry(id, block)).map(|entry| entry.block)
     }
 
     /// The largest free blocks of a stream that are smaller than a size, downwards.
     pub(super) fn below(&self, stream: u64, size: u64) -> Vec<u32> {
-        let Some(free) = self.free.get(&stream) else { return Vec::new() };
+        let Some(free) = self.bins_of(stream) else { return Vec::new() };
         let mut below: Vec<u32> =
             free.iter().filter(|entry| entry.size < size).map(|entry| entry.block).collect();
         below.reverse();
@@ -81,12 +121,12 @@ impl Pool {
 
     /// The free blocks of a stream.
     pub(super) fn of_stream(&self, stream: u64) -> impl Iterator<Item = u32> {
-        self.free.get(&stream).into_iter().flat_map(SizeBins::iter).map(|entry| entry.block)
+        self.bins_of(stream).into_iter().flat_map(SizeBins::iter).map(|entry| entry.block)
     }
 
     /// All free blocks in order of stream, size and age.
     pub(super) fn all(&self) -> Vec<u32> {
-        self.free.values().flat_map(SizeBins::iter).map(|entry| entry.block).collect()
+        self.free.iter().flat_map(|(_, bins)| bins.iter()).map(|entry| entry.block).collect()
     }
 
     pub(super) fn insert_unmapped(&mut self, blocks: &Blocks, id: u32) {

@@ -4,6 +4,9 @@
 use super::{PyTorch, blocks::NONE};
 use crate::device::{Device, Handle};
 
+/// A run has settled once it has made so many times the requests that led to its peak.
+const SETTLED: u64 = 2;
+
 impl PyTorch {
     /// Pages to put behind a bare block: spare ones, idle ones where that is wanted, then new ones.
     pub(super) fn pages(
@@ -20,7 +23,7 @@ impl PyTorch {
         let mut handles = self.spare.split_off(spared);
         let allowance = (self.peak_live as f64 * (1.0 + slack)) as u64;
         let missing = count - handles.len() as u64;
-        if self.reserved + missing * page > allowance {
+        if self.reserved + missing * page > allowance && !self.is_settled() {
             handles.extend(self.harvest(missing, bare, device));
         }
         let missing = count - handles.len() as u64;
@@ -30,6 +33,13 @@ impl PyTorch {
         };
         handles.extend(new);
         Some(handles)
+    }
+
+    /// Whether the run goes in circles: it has gone on for as long again without a new peak. What has
+    /// to be stitched then would have to be stitched in every round, so it gets pages to keep.
+    fn is_settled(&self) -> bool {
+        self.requests > SETTLED * self.peak_at
+            && (self.reserved as f64) < self.peak_live as f64 * 1.06
     }
 
     /// Idle pages of the same stream's free blocks, but not of those beside the bare block: they are

@@ -1,0 +1,166 @@
+//! A run under other allocators, as a table and as JSON.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use whyoom_trace::Bytes;
+
+use crate::style::{self, styled};
+
+/// What a replay showed.
+#[derive(Debug, Serialize)]
+pub struct ReplayAnswer<'a> {
+    /// Whose run it is.
+    pub process: &'a str,
+    /// On which device.
+    pub device: String,
+    /// Allocations of the run.
+    pub allocations: u64,
+    /// The most that was live.
+    pub peak_live_bytes: u64,
+    /// The most that the recorded allocator had reserved.
+    pub recorded_peak_reserved_bytes: u64,
+    /// What the allocators may have, where it is known.
+    pub capacity_bytes: Option<u64>,
+    /// Where the capacity is from.
+    pub capacity_from: &'static str,
+    /// How far the model of PyTorch's allocator reproduces the recorded run.
+    pub model: ModelCheck,
+    /// The allocators, the best first.
+    pub rows: Vec<ReplayRow<'a>>,
+}
+
+/// How far the model reproduces what was recorded.
+#[derive(Debug, Serialize)]
+pub struct ModelCheck {
+    /// Whether the recording begins with the run.
+    pub whole: bool,
+    /// The program's steps; of a recording that begins in mid-run, its allocations.
+    pub steps: usize,
+    /// Those after which the model has as much reserved as the recorded allocator had; of a recording
+    /// that begins in mid-run, those that the model puts at the recorded address.
+    pub equal: usize,
+}
+
+/// One allocator.
+#[derive(Debug, Serialize)]
+pub struct ReplayRow<'a> {
+    /// Its name.
+    pub allocator: &'a str,
+    /// What it is.
+    pub about: &'a str,
+    /// The line that switches it on.
+    pub switch: Option<&'a str>,
+    /// Whether the run fits; unknown without a capacity.
+    pub fits: Option<bool>,
+    /// The most that it reserves.
+    pub peak_reserved_bytes: u64,
+    /// Live bytes as a share of reserved ones, at their peaks.
+    pub utilization: f64,
+    /// Calls of the driver.
+    pub driver_calls: u64,
+    /// What those take on a real device, by a model.
+    pub driver_nanoseconds: u64,
+}
+
+/// Writes the answers as a JSON document.
+pub fn write_replay_json(answers: &[ReplayAnswer<'_>], out: &mut dyn Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        version: u32,
+        runs: &'a [ReplayAnswer<'a>],
+    }
+    let document = Document { schema: "whyoom.replay", version: 1, runs: answers };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// Writes one answer for people.
+pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", styled(style::HEADLINE, headline(answer)))?;
+    writeln!(out, "{}", circumstances(answer))?;
+    writeln!(out, "{}\n", faithfulness(&answer.model))?;
+    writeln!(
+        out,
+        "{:<34} {:>13} {:>7} {:>13} {:>10}  fits",
+        "allocator", "peak reserved", "in use", "driver calls", "taking"
+    )?;
+    for row in &answer.rows {
+        let fits = match row.fits {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        };
+        // A run that failed has not shown its peak.
+        let peak = Bytes(row.peak_reserved_bytes).to_string();
+        let peak = if row.fits == Some(false) { format!("over {peak}") } else { peak };
+        writeln!(
+            out,
+            "{:<34} {peak:>13} {:>6.1}% {:>13} {:>10}  {fits}",
+            row.allocator,
+            row.utilization * 100.0,
+            row.driver_calls,
+            seconds(row.driver_nanoseconds),
+        )?;
+    }
+    let best = answer.rows.iter().find(|row| row.switch.is_some() && row.fits != Some(false));
+    if let Some((row, switch)) = best.and_then(|row| Some((row, row.switch?))) {
+        writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), row.about)?;
+    }
+    Ok(())
+}
+
+/// The answer in one line: the best that a program can switch on, against the recorded run.
+fn headline(answer: &ReplayAnswer<'_>) -> String {
+    let recorded = Bytes(answer.recorded_peak_reserved_bytes);
+    let usable = |row: &&ReplayRow<'_>| row.switch.is_some() && row.fits != Some(false);
+    match answer.rows.iter().find(usable) {
+        Some(row) if row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes => format!(
+            "{} would reserve {} at most, where the run reserved {recorded}",
+            row.allocator,
+            Bytes(row.peak_reserved_bytes)
+        ),
+        Some(_) => format!(
+            "No allocator that can be switched on does better than the {recorded} of the run"
+        ),
+        None => "No allocator that can be switched on fits".to_owned(),
+    }
+}
+
+fn circumstances(answer: &ReplayAnswer<'_>) -> String {
+    let live = Bytes(answer.peak_live_bytes);
+    let capacity = match answer.capacity_bytes {
+        Some(bytes) => format!("capacity {} ({})", Bytes(bytes), answer.capacity_from),
+        None => "capacity unknown: --capacity says whether it fits".to_owned(),
+    };
+    format!(
+        "{}, {}: {} allocations, {live} live at the peak; {capacity}",
+        answer.process, answer.device, answer.allocations
+    )
+}
+
+fn faithfulness(model: &ModelCheck) -> String {
+    let ModelCheck { whole, steps, equal } = *model;
+    let what =
+        if whole { "reserves what the recorded one did after" } else { "places as recorded" };
+    let unit = if whole { "steps" } else { "allocations" };
+    let many =
+        if equal == steps { format!("each of {steps}") } else { format!("{equal} of {steps}") };
+    let care = match (whole, equal == steps) {
+        (true, true) => "",
+        (false, true) => {
+            " The recording begins in mid-run: what existed then is placed afresh, so take the \
+             figures as near."
+        }
+        (_, false) => {
+            " A setting or a part of the run is not in the recording: take the figures as estimates."
+        }
+    };
+    format!("The model of PyTorch's allocator {what} {many} {unit}.{care}")
+}
+
+fn seconds(nanoseconds: u64) -> String {
+    let seconds = nanoseconds as f64 / 1e9;
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
