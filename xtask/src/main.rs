@@ -12,6 +12,7 @@ mod picture;
 mod readme;
 mod recordings;
 mod replay_speed;
+mod rescue;
 mod snapshots;
 mod tools;
 mod utilization;
@@ -75,6 +76,11 @@ const COMMANDS: &[Command] = &[
         name: "wheel",
         about: "the wheel with the lab's libraries, in dist/, used in a fresh environment",
         run: wheel::run,
+    },
+    Command {
+        name: "rescue",
+        about: "a program that dies fragmented, run again with the setting that whyoom names",
+        run: rescue::run,
     },
     Command {
         name: "utilization",

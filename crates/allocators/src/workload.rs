@@ -141,6 +141,15 @@ impl Workload {
         failures.next_back()
     }
 
+    /// Whether the program itself makes its allocator give memory back: then it has to be taken again.
+    #[must_use]
+    pub fn gives_back_itself(&self) -> bool {
+        let gives_back = |step: &Step| {
+            matches!(step, Step::EmptyCache | Step::RetirePool { .. } | Step::OutOfMemory { .. })
+        };
+        self.steps.iter().any(gives_back)
+    }
+
     /// Whether the recording begins with the run.
     #[must_use]
     pub fn starts_empty(&self) -> bool {

@@ -49,6 +49,8 @@ pub struct PyTorch {
     /// Requests so far, and when the peak last rose.
     requests: u64,
     peak_at: u64,
+    /// What stitching had reserved when the run began to go in circles.
+    reserved_when_settled: u64,
     /// Pages that are mapped nowhere: only stitching leaves any.
     spare: Vec<Handle>,
 }
@@ -86,6 +88,7 @@ impl PyTorch {
             peak_live: 0,
             requests: 0,
             peak_at: 0,
+            reserved_when_settled: 0,
             spare: Vec::new(),
         };
         // The common pools are the first two, large and small.

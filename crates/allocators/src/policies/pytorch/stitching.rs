@@ -7,6 +7,11 @@ use crate::device::{Device, Handle};
 /// A run has settled once it has made so many times the requests that led to its peak.
 const SETTLED: u64 = 2;
 
+/// It then gets pages to keep up to this share above what was ever live,
+const KEPT_OF_LIVE: f64 = 0.09;
+/// or above what it had reserved when it settled: several streams cannot share their pages.
+const KEPT_OF_RESERVED: f64 = 0.03;
+
 impl PyTorch {
     /// Pages to put behind a bare block: spare ones, idle ones where that is wanted, then new ones.
     pub(super) fn pages(
@@ -37,9 +42,17 @@ impl PyTorch {
 
     /// Whether the run goes in circles: it has gone on for as long again without a new peak. What has
     /// to be stitched then would have to be stitched in every round, so it gets pages to keep.
-    fn is_settled(&self) -> bool {
-        self.requests > SETTLED * self.peak_at
-            && (self.reserved as f64) < self.peak_live as f64 * 1.06
+    fn is_settled(&mut self) -> bool {
+        if self.requests <= SETTLED * self.peak_at {
+            self.reserved_when_settled = 0;
+            return false;
+        }
+        if self.reserved_when_settled == 0 {
+            self.reserved_when_settled = self.reserved;
+        }
+        let of_live = self.peak_live as f64 * (1.0 + KEPT_OF_LIVE);
+        let of_reserved = self.reserved_when_settled as f64 * (1.0 + KEPT_OF_RESERVED);
+        (self.reserved as f64) < of_live.max(of_reserved)
     }
 
     /// Idle pages of the same stream's free blocks, but not of those beside the bare block: they are
