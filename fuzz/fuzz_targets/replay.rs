@@ -19,12 +19,12 @@ use whyoom_trace::{PoolId, StreamId};
 
 const MIB: u64 = 1 << 20;
 /// The first byte chooses the device: one that is soon full, or one that hardly ever is.
-const CAPACITIES: [u64; 4] = [30 * MIB, 64 * MIB, 512 * MIB + 1, 4096 * MIB];
+const CAPACITIES: [u64; 4] = [30 * MIB, 64 * MIB, 256 * MIB + 1, 1024 * MIB];
 const STREAMS: u64 = 3;
 /// The common pool and private ones.
 const POOLS: u32 = 3;
 /// More steps find nothing that fewer do not, and take their time with every policy.
-const MOST_STEPS: usize = 600;
+const MOST_STEPS: usize = 200;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };
@@ -100,7 +100,7 @@ fn policies(capacity: u64) -> Vec<(&'static str, Box<dyn Policy>)> {
 
 fn collecting(settings: &mut PyTorchSettings) {
     settings.garbage_collection_threshold = 0.5;
-    settings.allowed = Some(400 * MIB);
+    settings.allowed = Some(200 * MIB);
 }
 
 enum Step {
@@ -128,7 +128,7 @@ impl Step {
 
 /// Any size, and often one at the bounds where policies change their ways.
 fn size(a: u8, c: u8) -> u64 {
-    let power = 1_u64 << (a % 32);
+    let power = 1_u64 << (a % 30);
     let size = match a / 32 {
         0 => power + u64::from(c % 3) - 1,
         1..7 => power + (power >> 8) * u64::from(c),

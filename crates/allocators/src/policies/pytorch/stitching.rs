@@ -9,8 +9,9 @@ const SETTLED: u64 = 2;
 
 /// It then gets pages to keep up to this share above what was ever live,
 const KEPT_OF_LIVE: f64 = 0.09;
-/// or above what it had reserved when it settled: several streams cannot share their pages.
-const KEPT_OF_RESERVED: f64 = 0.03;
+/// and at least so many bytes above what it had reserved when it settled: several streams cannot
+/// share their pages, and a small run needs a few.
+const KEPT: u64 = 48 << 20;
 
 impl PyTorch {
     /// Pages to put behind a bare block: spare ones, idle ones where that is wanted, then new ones.
@@ -28,7 +29,8 @@ impl PyTorch {
         let mut handles = self.spare.split_off(spared);
         let allowance = (self.peak_live as f64 * (1.0 + slack)) as u64;
         let missing = count - handles.len() as u64;
-        if self.reserved + missing * page > allowance && !self.is_settled() {
+        let bytes = missing * page;
+        if self.reserved + bytes > allowance && !self.may_keep(bytes) {
             handles.extend(self.harvest(missing, bare, device));
         }
         let missing = count - handles.len() as u64;
@@ -42,7 +44,7 @@ impl PyTorch {
 
     /// Whether the run goes in circles: it has gone on for as long again without a new peak. What has
     /// to be stitched then would have to be stitched in every round, so it gets pages to keep.
-    fn is_settled(&mut self) -> bool {
+    fn may_keep(&mut self, more: u64) -> bool {
         if self.requests <= SETTLED * self.peak_at {
             self.reserved_when_settled = 0;
             return false;
@@ -50,9 +52,8 @@ impl PyTorch {
         if self.reserved_when_settled == 0 {
             self.reserved_when_settled = self.reserved;
         }
-        let of_live = self.peak_live as f64 * (1.0 + KEPT_OF_LIVE);
-        let of_reserved = self.reserved_when_settled as f64 * (1.0 + KEPT_OF_RESERVED);
-        (self.reserved as f64) < of_live.max(of_reserved)
+        let of_live = (self.peak_live as f64 * (1.0 + KEPT_OF_LIVE)) as u64;
+        self.reserved + more <= of_live.max(self.reserved_when_settled + KEPT)
     }
 
     /// Idle pages of the same stream's free blocks, but not of those beside the bare block: they are
