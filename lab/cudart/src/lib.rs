@@ -2,7 +2,7 @@
 //!
 //! It simulates nothing itself and keeps only what a runtime must: the device and the last error of
 //! each thread, the device code that programs register, and pending launch configurations. It
-//! reaches its driver on the same road as the genuine runtime (see [`driver`]), so whoever watches
+//! reaches its driver on the same road as the genuine runtime (see `driver`), so whoever watches
 //! that road sees what they would see on a real machine. Loading the library does nothing.
 
 mod array;
