@@ -89,16 +89,33 @@ pub fn replay_checked(
     Ok(run.outcome())
 }
 
-/// Replays the history so many times in a loop, as a training run repeats its steps: the share of
-/// allocations that need no call of the driver after the third time.
+/// Allocations of a loop that has settled.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settled {
+    /// How many there are.
+    pub allocations: u64,
+    /// How many of them made the policy call the driver.
+    pub calling: u64,
+}
+
+impl Settled {
+    /// The share that needed no call.
+    #[must_use]
+    pub fn quiet(&self) -> f64 {
+        1.0 - self.calling as f64 / self.allocations.max(1) as f64
+    }
+}
+
+/// Replays the history so many times in a loop, as a training run repeats its steps: the allocations
+/// after the third time.
 ///
 /// Between two rounds, what the history left is freed and what it took of the start is put back.
-pub fn quiet_share(
+pub fn replay_loop(
     workload: &Workload,
     policy: &mut dyn Policy,
     device: &mut SimulatedDevice,
     rounds: u32,
-) -> Result<f64, OutOfMemory> {
+) -> Result<Settled, OutOfMemory> {
     let mut run = Running::new(workload, policy, device);
     let (restored, history) = workload.steps.split_at(workload.restored);
     restored.iter().try_for_each(|step| run.step(step))?;
@@ -112,7 +129,7 @@ pub fn quiet_share(
     }
     let allocations = run.outcome.allocations - before.allocations;
     let calling = run.outcome.calling - before.calling;
-    Ok(1.0 - calling as f64 / allocations.max(1) as f64)
+    Ok(Settled { allocations, calling })
 }
 
 /// Rounds after which a policy should have found its layout.
