@@ -1,6 +1,7 @@
-//! PyTorch's default algorithm in the straightforward way, as PyTorch itself has it: free blocks in
-//! ordered sets of (stream, size, address), live ones in a map by address, and each block with the
-//! ones before and after it.
+//! PyTorch's default algorithm in the straightforward way: free blocks in ordered sets of (stream,
+//! size, address), and each block with the ones before and after it in its segment. Blocks have
+//! numbers, as in the policies, rather than being looked up by address, which takes twice the
+//! instructions: what is compared is the search.
 
 use std::collections::BTreeSet;
 

@@ -94,7 +94,7 @@ impl Script {
         self.happenings.push(Happening::Free { item });
     }
 
-    /// Each lives until the one after the next has been made.
+    /// Each lives until the next has been made.
     fn passing(&mut self, sizes: &[u64]) {
         let mut before = None;
         for size in sizes {
