@@ -104,15 +104,9 @@ pub const CATALOGUE: &[Entry] = &[
     },
 ];
 
-/// PyTorch with one setting changed from its default. What the run's cap and device were stays.
+/// PyTorch with one setting changed from its default.
 fn pytorch(conditions: &Conditions, change: impl Fn(&mut PyTorchSettings)) -> Box<dyn Policy> {
-    let recorded = &conditions.recorded;
-    let mut settings = PyTorchSettings {
-        allowed: recorded.allowed,
-        device_total: recorded.device_total,
-        tie_break: recorded.tie_break,
-        ..PyTorchSettings::default()
-    };
+    let mut settings = conditions.recorded.defaults_for_run();
     change(&mut settings);
     Box::new(PyTorch::new(settings))
 }

@@ -126,12 +126,7 @@ fn with_setting(setting: String) -> Candidate {
         about: "PyTorch with this setting",
         switch: Some(format!("export PYTORCH_CUDA_ALLOC_CONF={setting}")),
         make: Box::new(move |recorded| {
-            let mut settings = PyTorchSettings {
-                allowed: recorded.allowed,
-                device_total: recorded.device_total,
-                tie_break: recorded.tie_break,
-                ..PyTorchSettings::default()
-            };
+            let mut settings = recorded.defaults_for_run();
             // It was read once before: what it says is known.
             let _ = settings.apply(&setting);
             Box::new(PyTorch::new(settings))

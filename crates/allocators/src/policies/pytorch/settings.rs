@@ -67,6 +67,17 @@ const MIN_LARGE: u64 = 10 * MIB;
 const LARGE_UNIT: u64 = 2 * MIB;
 
 impl PyTorchSettings {
+    /// PyTorch's defaults for the same run: what its cap, its device and its version were stays.
+    #[must_use]
+    pub fn defaults_for_run(&self) -> Self {
+        Self {
+            allowed: self.allowed,
+            device_total: self.device_total,
+            tie_break: self.tie_break,
+            ..Self::default()
+        }
+    }
+
     /// What a request is rounded to.
     #[must_use]
     pub fn round(&self, size: u64) -> u64 {
