@@ -53,6 +53,17 @@ pub struct Allocation {
 }
 
 impl Allocation {
+    /// One that nothing was written to yet, and that takes what was asked for.
+    pub(super) fn new(
+        kind: AllocationKind,
+        (device, context): (usize, ContextId),
+        start: u64,
+        size: u64,
+    ) -> Self {
+        let (id, touched, flags) = (0, false, 0);
+        Self { start, size, kind, device, context, id, footprint: size, touched, flags }
+    }
+
     /// Whether the device owns it, rather than the host.
     #[must_use]
     pub fn is_on_device(&self) -> bool {
@@ -112,17 +123,8 @@ impl Driver {
             self.take_range(device, footprint)?
         };
         let kind = if small { AllocationKind::Small } else { AllocationKind::Device };
-        self.enter(Allocation {
-            start,
-            size,
-            kind,
-            device,
-            context,
-            footprint,
-            id: 0,
-            touched: false,
-            flags: 0,
-        });
+        let place = (device, context);
+        self.enter(Allocation { footprint, ..Allocation::new(kind, place, start, size) });
         Ok(start)
     }
 
@@ -211,16 +213,11 @@ impl Driver {
         self.note_alloc(self.place(context), MemoryKind::Managed, &outcome, size);
         let start = outcome?;
         let kind = AllocationKind::Managed;
+        let place = (device, context);
         self.enter(Allocation {
-            start,
-            size,
-            kind,
-            device,
-            context,
             footprint,
-            id: 0,
             touched: true,
-            flags: 0,
+            ..Allocation::new(kind, place, start, size)
         });
         Ok(start)
     }

@@ -145,17 +145,8 @@ impl Driver {
             }
         };
         let kind = AllocationKind::Pooled(id);
-        self.enter(Allocation {
-            start,
-            size,
-            kind,
-            device,
-            context,
-            footprint,
-            id: 0,
-            touched: false,
-            flags: 0,
-        });
+        let place = (device, context);
+        self.enter(Allocation { footprint, ..Allocation::new(kind, place, start, size) });
         Ok(start)
     }
 
