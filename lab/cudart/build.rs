@@ -1,6 +1,7 @@
 //! The dynamic linker knows a library by the name it carries.
 
 fn main() {
+    println!("cargo:rustc-check-cfg=cfg(cuda12)");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
     // Programs are linked against symbols of the version `libcudart.so.13`; without it the dynamic
     // linker prints a warning at every start. Naming the version after the SONAME is an option that

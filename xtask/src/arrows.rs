@@ -12,12 +12,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-memory", &["whyoom-trace"]),
     ("whyoom-allocators", &["whyoom-trace"]),
     ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
+    // Events are for its tests.
+    ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-report", &["whyoom-causes", "whyoom-memory", "whyoom-trace"]),
     (
         "whyoom",
         &[
             "whyoom-allocators",
             "whyoom-causes",
+            "whyoom-fit",
             "whyoom-lab-calibrate",
             "whyoom-lab-core",
             "whyoom-memory",
@@ -34,6 +37,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-nvml", &["whyoom-lab-abi", "whyoom-lab-core"]),
     ("whyoom-lab-cublas", &["whyoom-lab-abi"]),
     ("whyoom-lab-cublaslt", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cudart12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublas12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublaslt12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cudnn", &["whyoom-lab-abi"]),
+    ("whyoom-lab-nccl", &["whyoom-lab-abi"]),
     ("whyoom-lab-client", &[]),
     (
         "xtask",

@@ -3,11 +3,13 @@
 
 mod arrows;
 mod exactness;
+mod fit;
 mod hostile;
 mod lab;
 mod log_speed;
 mod model_scale;
 mod packing;
+mod parts;
 mod picture;
 mod readme;
 mod recordings;
@@ -60,6 +62,11 @@ const COMMANDS: &[Command] = &[
         name: "lab",
         about: "the simulated GPU under real programs ([PART…]: some of it)",
         run: lab::run,
+    },
+    Command {
+        name: "fit",
+        about: "whyoom fit against real GPUs, sweeps and formulas ([PART…]: some of it)",
+        run: fit::run,
     },
     Command {
         name: "packing",

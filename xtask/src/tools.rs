@@ -49,11 +49,28 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
         std::fs::remove_dir_all(&folder)?;
     }
     must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    if let Some(other) = wanted.lines().find_map(|line| line.strip_prefix("# beside: ")) {
+        lend(&environment(other)?, &folder)?;
+    }
     let mut pip = Command::new(folder.join("bin/pip"));
     must_succeed(pip.args(["install", "--quiet", "--requirement"]).arg(&requirements))?;
     // Written last: an installation that was cut short is made again.
     std::fs::write(mark, wanted)?;
     Ok(folder)
+}
+
+/// Lets one environment use the packages of another, so that what is large is installed once.
+fn lend(from: &Path, to: &Path) -> Result<()> {
+    let packages = site_packages(from)?;
+    let line = packages.to_str().context("a path that is not text")?;
+    Ok(std::fs::write(site_packages(to)?.join("beside.pth"), line)?)
+}
+
+/// Where an environment has its packages.
+pub(crate) fn site_packages(environment: &Path) -> Result<PathBuf> {
+    let pythons = std::fs::read_dir(environment.join("lib"))?.flatten();
+    let mut folders = pythons.map(|python| python.path().join("site-packages"));
+    folders.find(|folder| folder.is_dir()).context("no folder of packages")
 }
 
 /// Runs a command that belongs to the preparation.

@@ -104,6 +104,23 @@ pub const CATALOGUE: &[Entry] = &[
     },
 ];
 
+/// Settings of PyTorch that are worth a try beside the policies above, as in PYTORCH_CUDA_ALLOC_CONF.
+pub const SETTINGS: &[&str] = &[
+    "max_split_size_mb:32",
+    "max_split_size_mb:64",
+    "max_split_size_mb:256",
+    "max_split_size_mb:512",
+    "max_split_size_mb:1024",
+    "roundup_power2_divisions:2",
+    "roundup_power2_divisions:4",
+    "roundup_power2_divisions:16",
+    "large_segment_size_mb:12",
+    "large_segment_size_mb:64",
+    "large_segment_size_mb:128",
+    "max_split_size_mb:128,max_non_split_rounding_mb:128",
+    "expandable_segments:True,roundup_power2_divisions:8",
+];
+
 /// PyTorch with one setting changed from its default.
 fn pytorch(conditions: &Conditions, change: impl Fn(&mut PyTorchSettings)) -> Box<dyn Policy> {
     let mut settings = conditions.recorded.defaults_for_run();

@@ -103,6 +103,12 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// A run from its beginning that did this, with so many allocations.
+    #[must_use]
+    pub fn new(steps: Vec<Step>, items: u32) -> Self {
+        Self { steps, items, ..Self::default() }
+    }
+
     /// The largest sum of sizes that were live at a time, by a measure of each allocation.
     #[must_use]
     pub fn peak_live(&self, measure: impl Fn(Request) -> u64) -> u64 {
@@ -240,7 +246,7 @@ impl Workloads {
 }
 
 /// One process's run on one device, with its allocator's settings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Run {
     /// The process.
     pub process: ProcessId,

@@ -1,6 +1,6 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
-use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage};
+use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage, place, sums_by_place};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     situation::Situation,
 };
 
-/// Stacks beyond these hold too little to be listed, and tell nothing new.
+/// Stacks beyond these tell nothing new.
 const MANY_STACKS: usize = 64;
 
 /// One moment at which memory ran out, or one space in which it did not.
@@ -140,16 +140,7 @@ impl<'a> Scene<'a> {
 
     /// Sums by stack as sums by place, the most first: several stacks may lead to one line.
     pub(crate) fn by_place(&self, stacks: Vec<(StackId, Usage)>) -> Vec<(String, Bytes)> {
-        let mut places: Vec<(String, Bytes)> = Vec::new();
-        for (stack, usage) in stacks.into_iter().take(MANY_STACKS) {
-            let place = self.place(stack);
-            match places.iter_mut().find(|(known, _)| *known == place) {
-                Some((_, bytes)) => *bytes = bytes.plus(usage.bytes),
-                None => places.push((place, usage.bytes)),
-            }
-        }
-        places.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-        places
+        sums_by_place(self.tables, stacks)
     }
 
     /// Whether the program ran on Windows: its files' paths tell, in a traceback or a snapshot.
@@ -171,23 +162,9 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The place in the program that a stack leads to: its innermost frame outside libraries.
+    /// The place in the program that a stack leads to.
     pub(crate) fn place(&self, stack: StackId) -> String {
-        let in_library = |file: &str| {
-            file.contains("site-packages")
-                || file.contains("dist-packages")
-                || file.contains("/lib/python")
-        };
-        let python = || self.tables.frames(stack).filter(whyoom_trace::FrameText::is_python);
-        let own = python().find(|frame| !in_library(frame.file));
-        if let Some(frame) = own.or_else(|| python().next()) {
-            return format!("{}:{} {}", short(frame.file), frame.line, frame.function);
-        }
-        let backward = self.tables.frames(stack).find_map(|frame| autograd_node(frame.function));
-        match backward {
-            Some(node) => format!("backward of {node}"),
-            None => "unknown places (no Python frame)".to_owned(),
-        }
+        place(self.tables, stack)
     }
 }
 
@@ -200,17 +177,4 @@ pub(crate) enum Era {
     BeforeExpandable,
     /// Since 2.1.
     Today,
-}
-
-/// The last two parts of a path.
-fn short(path: &str) -> &str {
-    let mut slashes = path.rmatch_indices(['/', '\\']);
-    slashes.nth(1).map_or(path, |(at, _)| &path[at + 1..])
-}
-
-/// The autograd node that a C++ frame belongs to: `MulBackward0`.
-fn autograd_node(function: &str) -> Option<&str> {
-    let node = function.strip_prefix("torch::autograd::generated::")?;
-    let node = &node[..node.find("::")?];
-    node.contains("Backward").then_some(node)
 }

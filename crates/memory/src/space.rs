@@ -92,6 +92,12 @@ impl Space {
         usage_by(self.peak.blocks().values(), |block| block.category)
     }
 
+    /// The block that made the peak: the youngest of those that were live then.
+    #[must_use]
+    pub fn peak_maker(&self) -> Option<&LiveBlock> {
+        self.peak.blocks().values().max_by_key(|block| block.born)
+    }
+
     /// What was live at the peak by stack, the most first.
     #[must_use]
     pub fn peak_by_stack(&self) -> Vec<(StackId, Usage)> {

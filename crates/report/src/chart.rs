@@ -3,7 +3,11 @@
 use whyoom_memory::{Moment, Space};
 use whyoom_trace::Bytes;
 
+use crate::fit::FitVary;
+
 const HEIGHT: usize = 6;
+/// The height of a chart over values.
+const VALUE_HEIGHT: usize = 8;
 const LABEL: usize = 11;
 /// Fewer points make no picture.
 const MIN_POINTS: usize = 16;
@@ -34,6 +38,37 @@ pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
     lines
 }
 
+/// The lines of a chart of the peak over the values of something, with the devices' room marked.
+pub(crate) fn peak_by_value(vary: &FitVary) -> Vec<String> {
+    let (Some(first), Some(last)) = (vary.curve.first(), vary.curve.last()) else {
+        return Vec::new();
+    };
+    let (first, last) = (first.value.to_string(), last.value);
+    let peaks = || vary.curve.iter().map(|point| point.peak_reserved_bytes);
+    let top = peaks().max().unwrap_or_default();
+    let row_of = |bytes: u64| (Bytes(bytes).share_of(Bytes(top)) * VALUE_HEIGHT as f64) as usize;
+    let mut lines: Vec<String> = (0..VALUE_HEIGHT)
+        .rev()
+        .map(|row| {
+            let at_row = |room: u64| room <= top && row_of(room).min(VALUE_HEIGHT - 1) == row;
+            let marked = vary.largest.iter().filter(|largest| at_row(largest.room_bytes));
+            let names: Vec<&str> = marked.map(|largest| largest.gpu).collect();
+            let empty = if names.is_empty() { ' ' } else { '┄' };
+            let share = |peak: u64| Bytes(peak).share_of(Bytes(top));
+            let bar = |peak: u64| eighths(share(peak) * VALUE_HEIGHT as f64 - row as f64);
+            let cells = peaks().map(|peak| bar(peak).unwrap_or(empty));
+            let label =
+                if row == VALUE_HEIGHT - 1 { Bytes(top).to_string() } else { String::new() };
+            let line =
+                format!("{label:>LABEL$} {} {}", cells.collect::<String>(), names.join(", "));
+            line.trim_end().to_owned()
+        })
+        .collect();
+    let width = vary.curve.len().saturating_sub(first.len());
+    lines.push(format!("{:>LABEL$} {first}{last:>width$}", vary.name));
+    lines
+}
+
 /// The highest use and reservation of a column's stretch of time, as shares of the chart's height.
 fn highest(points: &[Moment], column: usize, columns: usize, top: Bytes) -> (f64, f64) {
     let from = column * points.len() / columns;
@@ -45,14 +80,14 @@ fn highest(points: &[Moment], column: usize, columns: usize, top: Bytes) -> (f64
 }
 
 fn cell((allocated, reserved): (f64, f64), row: usize) -> char {
-    const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let height = |share: f64| share * HEIGHT as f64 - row as f64;
-    let in_use = (height(allocated).clamp(0.0, 1.0) * 8.0).round() as usize;
-    if in_use > 0 {
-        EIGHTHS[in_use]
-    } else if height(reserved) > 0.25 {
-        '░'
-    } else {
-        ' '
-    }
+    let cached = if height(reserved) > 0.25 { '░' } else { ' ' };
+    eighths(height(allocated)).unwrap_or(cached)
+}
+
+/// The character that fills a share of its line; none where that is nothing to see.
+fn eighths(height: f64) -> Option<char> {
+    const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let filled = (height.clamp(0.0, 1.0) * 8.0).round() as usize;
+    filled.checked_sub(1).map(|filled| EIGHTHS[filled])
 }

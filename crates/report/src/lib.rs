@@ -2,12 +2,17 @@
 
 mod chart;
 mod explain;
+mod fit;
 mod json;
 mod replay;
 mod style;
 mod text;
 
 pub use explain::{write_catalogue, write_cause};
+pub use fit::{
+    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitPeak, FitPoint, FitProcess,
+    FitSetting, FitVary, write_fit, write_fit_json,
+};
 pub use json::{write_catalogue_json, write_verdict_json};
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use text::write_verdict;

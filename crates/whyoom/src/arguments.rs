@@ -9,7 +9,10 @@ use whyoom_lab_core::{
     models,
 };
 
-use crate::lab::{Fault, kernel_effect, size};
+use crate::{
+    fit::{Assertion, Variation},
+    lab::{Fault, kernel_effect, size},
+};
 
 /// Why did CUDA run out of memory?
 #[derive(Debug, Parser)]
@@ -30,6 +33,8 @@ pub(crate) enum Command {
     Why(WhyArguments),
     /// Replay a recorded run under other allocators and settings
     Replay(ReplayArguments),
+    /// Say whether a program fits, on which GPU and at which batch, without a GPU
+    Fit(FitArguments),
     /// Run programs on simulated GPUs, without a GPU
     Lab {
         #[command(subcommand)]
@@ -188,6 +193,49 @@ pub(crate) struct LabHoldArguments {
     /// Start anew and end, so that what holds has lost its parent
     #[arg(long)]
     pub(crate) detach: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The program runs on a simulated GPU without a limit until its steps repeat; then its run is replayed
+for each GPU. Kernels compute nothing there: memory is what is simulated.
+
+Examples:
+  whyoom fit --gpu rtx-4090 -- python train.py
+  whyoom fit --gpu t4,l4,a100 -- python train.py --batch 16
+  whyoom fit --gpu all -- python generate.py
+  whyoom fit --gpu l4 --vary batch=1..512 -- python train.py --batch {batch}
+  whyoom fit --gpu a100 --gpus 2 -- torchrun --nproc-per-node 2 train.py
+  whyoom fit --gpu l4 --assert 'peak<20GiB' -- python train.py     for continuous integration
+
+Exit status:
+  0  it fits on at least one of the GPUs, and what was asserted holds on all
+  1  the simulated GPU cannot start
+  2  the arguments are wrong
+  3  it fits on none, or an assertion does not hold
+  4  the program failed by itself")]
+pub(crate) struct FitArguments {
+    /// GPU models, as `whyoom lab list` names them, with commas between; or all
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT)]
+    pub(crate) gpu: Vec<String>,
+    /// How many of them the program sees
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
+    pub(crate) gpus: u16,
+    /// End the program after so many steps, not when they repeat
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u32>,
+    /// Find the largest value that fits: batch=1..512, or batch=8..512:8; {batch} in the command
+    #[arg(long, value_name = "NAME=A..B")]
+    pub(crate) vary: Option<Variation>,
+    /// Fail unless this holds on every GPU: peak<22GiB; also reserved, allocated, headroom
+    #[arg(long = "assert", value_name = "FIGURE<SIZE", conflicts_with = "vary")]
+    pub(crate) assertions: Vec<Assertion>,
+    /// Print JSON (schema: docs/json.md)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -2,11 +2,13 @@
 
 mod arguments;
 mod causes;
+mod fit;
 mod input;
 mod lab;
 mod manual;
 mod progress;
 mod replay;
+mod terminal;
 mod why;
 
 use std::{io, path::Path, process::ExitCode};
@@ -14,6 +16,8 @@ use std::{io, path::Path, process::ExitCode};
 use arguments::{Arguments, Command};
 use clap::Parser;
 
+/// An answer was given.
+const ANSWERED: u8 = 0;
 /// The input could not be read, or the output not written.
 const FAILED: u8 = 1;
 /// The arguments are wrong: clap ends with the same.
@@ -26,18 +30,16 @@ fn main() -> ExitCode {
     }
     let outcome = match Arguments::parse().command {
         // What runs in the lab decides how the command ends.
-        Command::Lab { command } => match lab::run(command) {
-            Ok(code) => return ExitCode::from(code),
-            Err(error) => Err(error),
-        },
-        Command::Why(arguments) => why::run(&arguments),
-        Command::Replay(arguments) => replay::run(&arguments),
-        Command::Causes(arguments) => causes::run(&arguments),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { command } => manual::page(&command),
+        Command::Lab { command } => lab::run(command),
+        Command::Fit(arguments) => fit::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments).map(|()| ANSWERED),
+        Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
+        Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),
+        Command::Completions { shell } => manual::completions(shell).map(|()| ANSWERED),
+        Command::Man { command } => manual::page(&command).map(|()| ANSWERED),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         // The reader of our output has gone (`| head`): nobody is left to tell.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
     Policy, SimulatedDevice,
-    catalogue::{CATALOGUE, Conditions, find},
+    catalogue::{CATALOGUE, Conditions, SETTINGS, find},
     exactness::{compare_reserved, follow},
     policies::pytorch::{PyTorch, PyTorchSettings},
     replay::replay,
@@ -24,23 +24,6 @@ use crate::{arguments::ReplayArguments, progress::ProgressReader};
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
-/// What `--sweep` tries. Each is a setting that the others leave at its default.
-const SWEEP: &[&str] = &[
-    "max_split_size_mb:32",
-    "max_split_size_mb:64",
-    "max_split_size_mb:256",
-    "max_split_size_mb:512",
-    "max_split_size_mb:1024",
-    "roundup_power2_divisions:2",
-    "roundup_power2_divisions:4",
-    "roundup_power2_divisions:16",
-    "large_segment_size_mb:12",
-    "large_segment_size_mb:64",
-    "large_segment_size_mb:128",
-    "max_split_size_mb:128,max_non_split_rounding_mb:128",
-    "expandable_segments:True,roundup_power2_divisions:8",
-];
-
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     let mut tables = Tables::default();
     let runs = read(&arguments.file, &mut tables)?;
@@ -112,7 +95,7 @@ fn candidates(arguments: &ReplayArguments) -> Result<Vec<Candidate>> {
             });
         }
     }
-    let sweep = SWEEP.iter().filter(|_| arguments.sweep).copied();
+    let sweep = SETTINGS.iter().filter(|_| arguments.sweep).copied();
     for setting in arguments.set.iter().map(String::as_str).chain(sweep) {
         PyTorchSettings::default().apply(setting)?;
         candidates.push(with_setting(setting.to_owned()));

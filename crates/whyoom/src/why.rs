@@ -18,10 +18,8 @@ use crate::{
     arguments::WhyArguments,
     input::{FIRST_BYTES, kind_of},
     progress::ProgressReader,
+    terminal::width,
 };
-
-/// Lines longer than this are hard to read, however wide the terminal.
-const MAX_WIDTH: usize = 100;
 
 pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     let (mut model, mut tables) = (Model::default(), Tables::default());
@@ -57,18 +55,6 @@ fn recorded_runs(files: &[PathBuf], inputs: &[Input], tables: &mut Tables) -> Re
         }
     }
     Ok(workloads.into_runs())
-}
-
-/// As wide as COLUMNS or the terminal says. What goes elsewhere is not wrapped, so that a line stays
-/// a line.
-fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || {
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let unknown = if io::stdout().is_terminal() { MAX_WIDTH } else { usize::MAX };
-        Some(width.filter(|width| *width > 0).map_or(unknown, |width| width.min(MAX_WIDTH)))
-    };
-    told.or_else(terminal).unwrap_or(MAX_WIDTH)
 }
 
 fn read(path: &Path, model: &mut Model, tables: &mut Tables) -> Result<Input> {

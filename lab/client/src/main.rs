@@ -10,6 +10,7 @@ mod checks;
 mod churn;
 mod execution;
 mod fill;
+mod graphs;
 mod memory;
 
 use std::{path::Path, process::ExitCode};
@@ -46,6 +47,9 @@ fn check() -> ExitCode {
     checks.run("module", execution::module);
     checks.run("launches", execution::launches);
     checks.run("threads", execution::threads);
+    checks.run("graphs", graphs::replays);
+    checks.run("memory of graphs", graphs::memory);
+    checks.run("forbidden in captures", graphs::forbidden);
     let (line, holds) = checks.summary();
     println!("{line}");
     if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE }

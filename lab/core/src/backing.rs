@@ -4,12 +4,15 @@
 //! The invariant of every unsafe block here: an address comes from a mapping that this module made
 //! and that still exists, because the driver looks each one up before it passes it on.
 
+mod sharing;
+
 use std::{
     io,
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
     ptr,
 };
 
+pub(crate) use self::sharing::{open_of, share, shared_clock, unshare};
 use crate::error::{Error, Result};
 
 /// Pages are looked at in steps of this size when a copy skips what was never written.

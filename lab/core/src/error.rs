@@ -54,6 +54,8 @@ errors! {
     InvalidHandle = 400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle";
     /// The state that the call needs is not there.
     IllegalState = 401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state";
+    /// The question leaves out a part of the answer that matters.
+    LossyQuery = 402, "CUDA_ERROR_LOSSY_QUERY", "attempted introspection would be semantically lossy";
     /// Nothing has that name.
     NotFound = 500, "CUDA_ERROR_NOT_FOUND", "named symbol not found";
     /// Work before it is not finished.
@@ -78,6 +80,26 @@ errors! {
     NotPermitted = 800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted";
     /// The lab does not do this, and says so.
     NotSupported = 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported";
+    /// The stream is capturing, or a capture forbids the call.
+    StreamCaptureUnsupported = 900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing";
+    /// An earlier call broke the rules of the capture.
+    StreamCaptureInvalidated = 901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture";
+    /// Two captures would become one.
+    StreamCaptureMerge = 902, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "operation would result in a merge of separate capture sequences";
+    /// The capture began in another stream.
+    StreamCaptureUnmatched = 903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "capture was not ended in the same stream as it began";
+    /// Work of another stream was not joined to the one where the capture began.
+    StreamCaptureUnjoined = 904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "capturing stream has unjoined work";
+    /// The capture would depend on what is outside.
+    StreamCaptureIsolation = 905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream";
+    /// The legacy default stream would wait for the capture.
+    StreamCaptureImplicit = 906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would make the legacy stream depend on a capturing blocking stream";
+    /// The event was last recorded in a capture.
+    CapturedEvent = 907, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream";
+    /// The capture began in another thread.
+    StreamCaptureWrongThread = 908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread";
+    /// The executable graph cannot take the other graph's parameters.
+    GraphExecUpdateFailure = 910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update";
     /// The lab itself failed.
     Unknown = 999, "CUDA_ERROR_UNKNOWN", "unknown error";
 }

@@ -17,6 +17,8 @@ pub mod timeline;
 pub mod visibility;
 
 mod backing;
+mod graph_memory;
+mod graph_space;
 mod pool;
 mod ranges;
 mod slabs;

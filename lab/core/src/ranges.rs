@@ -25,6 +25,17 @@ impl FreeRanges {
         Some(start)
     }
 
+    /// Takes the highest range of that length. New segments of a Linux driver lie ever lower, as
+    /// recordings show, and PyTorch before 2.15 chooses among equal free blocks by address.
+    pub(crate) fn take_highest(&mut self, length: u64) -> Option<u64> {
+        let (&start, &free) = self.by_start.iter().rev().find(|(_, free)| **free >= length)?;
+        self.by_start.remove(&start);
+        if free > length {
+            self.by_start.insert(start, free - length);
+        }
+        Some(start + free - length)
+    }
+
     /// Takes a range back and joins it with its neighbours.
     pub(crate) fn give_back(&mut self, start: u64, length: u64) {
         let (mut start, mut length) = (start, length);

@@ -9,7 +9,8 @@ use std::{
         process::{CommandExt, ExitStatusExt},
     },
     path::{Path, PathBuf},
-    process::{Command, ExitStatus},
+    process::{Child, Command, ExitStatus},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use crate::{
@@ -25,9 +26,15 @@ const LIBRARIES: &[(&str, &[&str], bool)] = &[
     ("libwhyoom_lab_cudart.so", &["libcudart.so.13"], true),
     ("libwhyoom_lab_cublas.so", &["libcublas.so.13"], true),
     ("libwhyoom_lab_cublaslt.so", &["libcublasLt.so.13"], true),
+    ("libwhyoom_lab_cudnn.so", &["libcudnn.so.9"], true),
+    ("libwhyoom_lab_cudart12.so", &["libcudart.so.12"], true),
+    ("libwhyoom_lab_cublas12.so", &["libcublas.so.12"], true),
+    ("libwhyoom_lab_cublaslt12.so", &["libcublasLt.so.12"], true),
+    ("libwhyoom_lab_nccl.so", &["libnccl.so.2"], true),
 ];
 
-/// What folders of labs begin with; the process's number and start time follow.
+/// What folders of labs begin with; the process's number and start time follow, and which of its labs
+/// it is.
 const FOLDER_PREFIX: &str = "whyoom-lab-";
 
 /// A lab that lives as long as this value.
@@ -42,7 +49,11 @@ impl Session {
     pub fn start(spec: &MachineSpec, libraries: &Path, log: Option<PathBuf>) -> io::Result<Self> {
         remove_abandoned();
         let Identity { pid, started } = Identity::own();
-        let folder = std::env::temp_dir().join(format!("{FOLDER_PREFIX}{pid}-{started}"));
+        // One process may have several labs at a time.
+        static LABS: AtomicU64 = AtomicU64::new(0);
+        let number = LABS.fetch_add(1, Relaxed);
+        let name = format!("{FOLDER_PREFIX}{pid}-{started}-{number}");
+        let folder = std::env::temp_dir().join(name);
         fs::create_dir(&folder)?;
         let machine = Machine::create(&folder.join("state"), spec);
         let session = Self { folder, machine: machine?, log };
@@ -52,6 +63,12 @@ impl Session {
             }
         }
         Ok(session)
+    }
+
+    /// Where the lab keeps its files, as long as it lives.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The machine.
@@ -78,8 +95,13 @@ impl Session {
         command
     }
 
-    /// Runs a command to its end. It gets the terminal's interrupts; this process outlives them.
-    pub fn run(&self, mut command: Command) -> io::Result<ExitStatus> {
+    /// Runs a command to its end.
+    pub fn run(&self, command: Command) -> io::Result<ExitStatus> {
+        self.spawn(command)?.wait()
+    }
+
+    /// Starts a command. It gets the terminal's interrupts; this process outlives them.
+    pub fn spawn(&self, mut command: Command) -> io::Result<Child> {
         outlive_interrupts();
         // SAFETY: the closure makes one system call, which is allowed between fork and exec.
         unsafe {
@@ -88,7 +110,7 @@ impl Session {
                 Ok(())
             });
         }
-        command.status()
+        command.spawn()
     }
 }
 
@@ -131,11 +153,9 @@ fn remove_abandoned() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX));
-        let numbers = owner.and_then(|owner| owner.split_once('-'));
-        let Some((Ok(pid), Ok(started))) = numbers.map(|(pid, at)| (pid.parse(), at.parse()))
-        else {
-            continue;
-        };
+        let mut numbers = owner.unwrap_or_default().split('-');
+        let (pid, started) = (numbers.next().map(str::parse), numbers.next().map(str::parse));
+        let (Some(Ok(pid)), Some(Ok(started))) = (pid, started) else { continue };
         if !(Identity { pid, started }).is_alive() {
             let _ = fs::remove_dir_all(entry.path());
         }

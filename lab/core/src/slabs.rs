@@ -21,6 +21,11 @@ impl Slabs {
         self.by_start.insert(start, FreeRanges::new(start, length));
     }
 
+    /// The slab that a place is in, by its start.
+    pub(crate) fn slab_of(&self, place: u64) -> Option<u64> {
+        self.by_start.range(..=place).next_back().map(|(start, _)| *start)
+    }
+
     /// Takes a place back. A slab that is empty now is given up: its start is returned.
     pub(crate) fn give_back(&mut self, place: u64, length: u64, slab_length: u64) -> Option<u64> {
         let (&start, slab) = self.by_start.range_mut(..=place).next_back()?;

@@ -21,6 +21,13 @@ pub(crate) struct Stamp {
     seen: HashMap<StreamId, u64>,
 }
 
+impl Stamp {
+    /// A point that is known by its time alone.
+    pub(crate) fn at(finishes: Nanoseconds) -> Self {
+        Self { finishes, ..Self::default() }
+    }
+}
+
 /// A queue of work on a device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {

@@ -1,4 +1,5 @@
-//! A `libcublas.so.13` that takes the memory which cuBLAS takes, and computes nothing.
+//! A `libcublas.so.13` that takes the memory which cuBLAS takes, and computes nothing; built by
+//! `whyoom-lab-cublas12`, a `libcublas.so.12`. They differ in their version and in nothing else.
 //!
 //! Results stay what they were in memory; what the host would read at once (a dot product, an
 //! error count) is zero. Nothing runs when the library is loaded: the driver is looked for when

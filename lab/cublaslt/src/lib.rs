@@ -1,4 +1,5 @@
-//! A `libcublasLt.so.13` that computes nothing.
+//! A `libcublasLt.so.13` that computes nothing; built by `whyoom-lab-cublaslt12`, a
+//! `libcublasLt.so.12`.
 //!
 //! Whoever calls it brings the workspace, so it has no memory to take. It proposes one algorithm
 //! for every product, and that one does nothing.

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use whyoom_lab_core::Error;
+use whyoom_lab_core::{Error, driver::HostCall};
 
 /// A host function with its data.
 pub(crate) enum Callback {
@@ -19,6 +19,20 @@ pub(crate) enum Callback {
     Plain(extern "C" fn(*mut c_void), *mut c_void),
     /// Of `cuStreamAddCallback`, which is told the stream and a status.
     WithStatus(extern "C" fn(u64, u32, *mut c_void), u64, *mut c_void),
+}
+
+impl Callback {
+    /// A function that the driver keeps as a number; none where the number is zero.
+    pub(crate) fn plain(function: u64, data: u64) -> Option<Self> {
+        // SAFETY: the number is the function pointer that the program gave for such a call; zero is
+        // what `None` looks like.
+        let function = unsafe {
+            std::mem::transmute::<*const c_void, Option<extern "C" fn(*mut c_void)>>(
+                function as *const c_void,
+            )
+        };
+        Some(Self::Plain(function?, data as *mut c_void))
+    }
 }
 
 // SAFETY: the API hands the pointer to another thread by contract; we only pass it on.
@@ -46,6 +60,15 @@ pub(crate) fn submit(after: Duration, callback: Callback) {
     let queue = QUEUE.get_or_init(start);
     if queue.send(Submitted { at: Instant::now(), after, callback }).is_err() {
         finished();
+    }
+}
+
+/// Submits calls that the driver kept, to run at once.
+pub(crate) fn submit_all(calls: Vec<HostCall>) {
+    for HostCall { function, data } in calls {
+        if let Some(callback) = Callback::plain(function, data) {
+            submit(Duration::ZERO, callback);
+        }
     }
 }
 

@@ -37,6 +37,7 @@ fn wait_for(context: Option<u64>) -> Result<()> {
     synchronize(SyncScope::Device, |driver, current| {
         let context = context.unwrap_or(current);
         driver.device_of(context)?;
+        driver.forbid_for_context(context)?;
         Ok((context, driver.until_context(context)))
     })
 }

@@ -1,8 +1,15 @@
 //! Copies and fills. The unified address space makes one function of most of them.
 
+mod boxes;
+
 use cudarc::driver::sys;
 use whyoom_lab_abi::{In, exports};
-use whyoom_lab_core::Error;
+use whyoom_lab_core::{
+    Error,
+    driver::{Box3, Fill, Side, Work},
+};
+
+pub(crate) use self::boxes::Copy3D;
 
 use crate::{
     process::{in_context, wait_for_context, with},
@@ -13,15 +20,15 @@ use crate::{
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Copy2D {
-    source: Side,
-    target: Side,
+    source: Side2D,
+    target: Side2D,
     width: usize,
     height: usize,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Side {
+struct Side2D {
     x: usize,
     y: usize,
     kind: u32,
@@ -33,7 +40,7 @@ struct Side {
 
 const _: () = assert!(size_of::<Copy2D>() == size_of::<sys::CUDA_MEMCPY2D>());
 
-impl Side {
+impl Side2D {
     /// Where the first row starts, and how far rows are apart.
     fn place(&self) -> Result<(u64, u64)> {
         let pitch = self.pitch as u64;
@@ -50,10 +57,12 @@ impl Side {
 }
 
 fn copy(target: u64, source: u64, bytes: usize, stream: u64) -> Result<()> {
-    in_context(|driver, context| {
-        let stream = driver.stream(context, stream)?;
-        Ok(driver.copy(context, target, source, bytes as u64, stream)?)
-    })
+    do_on(stream, Work::Copy(Box3::line(target, source, bytes as u64)))
+}
+
+/// Does work on a stream, or has it captured.
+fn do_on(stream: u64, work: Work) -> Result<()> {
+    in_context(|driver, context| Ok(driver.enqueue(context, stream, work).map(drop)?))
 }
 
 /// A copy that the host waits for.
@@ -70,33 +79,30 @@ fn in_array(array: u64, offset: usize) -> Result<u64> {
 
 fn copy_rows(parameters: In<Copy2D>, stream: u64) -> Result<()> {
     let rows = parameters.get()?;
-    let (target, source) = (rows.target.place()?, rows.source.place()?);
-    let size = (rows.width as u64, rows.height as u64);
-    in_context(|driver, context| {
-        let stream = driver.stream(context, stream)?;
-        Ok(driver.copy_rows(context, target, source, size, stream)?)
-    })
+    let side = |(start, pitch)| Side { start, pitch, slice: 0 };
+    let (target, source) = (side(rows.target.place()?), side(rows.source.place()?));
+    let (width, height, depth) = (rows.width as u64, rows.height as u64, 1);
+    do_on(stream, Work::Copy(Box3 { target, source, width, height, depth }))
 }
 
-fn fill(target: u64, pattern: &[u8], count: usize, stream: u64) -> Result<()> {
-    in_context(|driver, context| {
-        let stream = driver.stream(context, stream)?;
-        Ok(driver.fill(context, target, pattern, count as u64, stream)?)
-    })
+/// Fills with a value of 1, 2 or 4 bytes.
+fn fill(target: u64, element: u32, value: u32, count: usize, stream: u64) -> Result<()> {
+    let (width, height) = (count as u64, 1);
+    do_on(stream, Work::Fill(Fill { target, pitch: 0, value, element, width, height }))
 }
 
 fn fill_rows(
     target: u64,
     pitch: usize,
-    pattern: &[u8],
+    value: u8,
     (width, height): (usize, usize),
     stream: u64,
 ) -> Result<()> {
-    in_context(|driver, context| {
-        let stream = driver.stream(context, stream)?;
-        let size = (width as u64, height as u64);
-        Ok(driver.fill_rows(context, (target, pitch as u64), pattern, size, stream)?)
-    })
+    let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
+    do_on(
+        stream,
+        Work::Fill(Fill { target, pitch, value: value.into(), element: 1, width, height }),
+    )
 }
 
 exports! { Status;
@@ -154,24 +160,31 @@ exports! { Status;
     }
     fn cuMemcpy2DAsync_v2(rows: In<Copy2D>, stream: u64) { copy_rows(rows, stream) }
 
-    fn cuMemsetD8_v2(target: u64, value: u8, count: usize) { fill(target, &[value], count, 0) }
+    fn cuMemcpy3D_v2(copy: In<Copy3D>) {
+        let work = copy.get()?.work()?;
+        wait_for_context()?;
+        do_on(0, work)
+    }
+    fn cuMemcpy3DAsync_v2(copy: In<Copy3D>, stream: u64) { do_on(stream, copy.get()?.work()?) }
+
+    fn cuMemsetD8_v2(target: u64, value: u8, count: usize) { fill(target, 1, value.into(), count, 0) }
     fn cuMemsetD16_v2(target: u64, value: u16, count: usize) {
-        fill(target, &value.to_ne_bytes(), count, 0)
+        fill(target, 2, value.into(), count, 0)
     }
     fn cuMemsetD32_v2(target: u64, value: u32, count: usize) {
-        fill(target, &value.to_ne_bytes(), count, 0)
+        fill(target, 4, value, count, 0)
     }
     fn cuMemsetD8Async(target: u64, value: u8, count: usize, stream: u64) {
-        fill(target, &[value], count, stream)
+        fill(target, 1, value.into(), count, stream)
     }
     fn cuMemsetD16Async(target: u64, value: u16, count: usize, stream: u64) {
-        fill(target, &value.to_ne_bytes(), count, stream)
+        fill(target, 2, value.into(), count, stream)
     }
     fn cuMemsetD32Async(target: u64, value: u32, count: usize, stream: u64) {
-        fill(target, &value.to_ne_bytes(), count, stream)
+        fill(target, 4, value, count, stream)
     }
     fn cuMemsetD2D8_v2(target: u64, pitch: usize, value: u8, width: usize, height: usize) {
-        fill_rows(target, pitch, &[value], (width, height), 0)
+        fill_rows(target, pitch, value, (width, height), 0)
     }
     fn cuMemsetD2D8Async(
         target: u64,
@@ -181,6 +194,6 @@ exports! { Status;
         height: usize,
         stream: u64,
     ) {
-        fill_rows(target, pitch, &[value], (width, height), stream)
+        fill_rows(target, pitch, value, (width, height), stream)
     }
 }

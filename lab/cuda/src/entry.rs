@@ -72,9 +72,8 @@ fn tell_who_asks() {
         // Standard error may be closed; the program must not notice.
         let _ = writeln!(
             std::io::stderr(),
-            "whyoom lab: a library of NVIDIA's (cuDNN, cuFFT, cuSOLVER, cuSPARSE, NCCL) is in use; \
-             it runs on NVIDIA's driver only and will fail on this simulated GPU. For convolutions \
-             and LSTMs in PyTorch set torch.backends.cudnn.enabled = False"
+            "whyoom lab: a library of NVIDIA's (cuFFT, cuSOLVER, cuSPARSE) is in use; it runs on \
+             NVIDIA's driver only and will fail on this simulated GPU"
         );
     });
 }
@@ -91,10 +90,18 @@ const SINCE: &[(&str, i32)] = &[
     ("cuCtxSynchronize_v2", 13000),
     ("cuEventElapsedTime_v2", 12080),
     ("cuGetProcAddress_v2", 12000),
+    ("cuGraphAddDependencies_v2", 12030),
+    ("cuGraphAddNode_v2", 12030),
+    ("cuGraphExecUpdate_v2", 12000),
+    ("cuGraphGetEdges_v2", 12030),
+    ("cuGraphNodeGetDependencies_v2", 12030),
+    ("cuGraphNodeGetDependentNodes_v2", 12030),
+    ("cuGraphRemoveDependencies_v2", 12030),
     ("cuMemAdvise_v2", 12020),
     ("cuMemPrefetchAsync_v2", 12020),
     ("cuStreamGetCaptureInfo_v2", 11030),
     ("cuStreamGetCaptureInfo_v3", 12030),
+    ("cuStreamUpdateCaptureDependencies_v2", 12030),
 ];
 
 /// The function that a name means to a program built for a CUDA version.
@@ -102,11 +109,20 @@ fn find(name: &str, version: i32) -> Option<Export> {
     let exports = || {
         [
             EXPORTS,
+            crate::captures::EXPORTS,
             crate::contexts::EXPORTS,
             crate::copies::EXPORTS,
             crate::devices::EXPORTS,
             crate::events::EXPORTS,
+            crate::graphs::EXPORTS,
+            crate::graphs::execution::EXPORTS,
+            crate::graphs::memory::EXPORTS,
+            crate::graphs::node_parameters::EXPORTS,
+            crate::graphs::nodes::EXPORTS,
+            crate::graphs::objects::EXPORTS,
+            crate::graphs::tools::EXPORTS,
             crate::host_memory::EXPORTS,
+            crate::ipc::EXPORTS,
             crate::launches::EXPORTS,
             crate::libraries::EXPORTS,
             crate::memory::EXPORTS,
@@ -119,6 +135,11 @@ fn find(name: &str, version: i32) -> Option<Export> {
         ]
         .into_iter()
         .flatten()
+    };
+    // From 12.0 on, this name means the function that has another one of its own.
+    let name = match name {
+        "cuGraphInstantiate" if version >= 12000 => "cuGraphInstantiateWithFlags",
+        name => name,
     };
     let newest = ["_v4", "_v3", "_v2", ""].iter().find_map(|suffix| {
         let symbol = format!("{name}{suffix}");

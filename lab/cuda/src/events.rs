@@ -12,11 +12,16 @@ use crate::{
 /// `CU_EVENT_DISABLE_TIMING` and `CU_EVENT_INTERPROCESS`.
 const DISABLE_TIMING: u32 = 2;
 const INTERPROCESS: u32 = 4;
+/// `CU_EVENT_RECORD_EXTERNAL`: in a capture, a node rather than a dependency.
+const EXTERNAL: u32 = 1;
 
-fn record(event: u64, stream: u64) -> Result<()> {
+fn record(event: u64, stream: u64, flags: u32) -> Result<()> {
+    if flags & !EXTERNAL != 0 {
+        return Err(Error::InvalidValue.into());
+    }
     in_context(|driver, context| {
         let stream = driver.stream(context, stream)?;
-        Ok(driver.record_event(event, stream)?)
+        Ok(driver.record(event, stream, flags == EXTERNAL)?)
     })
 }
 
@@ -29,24 +34,38 @@ exports! { Status;
         if event.is_null() || flags > 7 {
             return Err(Error::InvalidValue.into());
         }
-        if flags & INTERPROCESS != 0 {
-            return Err(Error::NotSupported.into());
+        let timed = flags & DISABLE_TIMING == 0;
+        // Documented: what other processes can open keeps no time.
+        if flags & INTERPROCESS != 0 && timed {
+            return Err(Error::InvalidValue.into());
         }
         in_context(|driver, context| {
-            Ok(event.put(driver.create_event(context, flags & DISABLE_TIMING == 0)?)?)
+            let made = match flags & INTERPROCESS {
+                0 => driver.create_event(context, timed)?,
+                _ => driver.create_shared_event(context)?,
+            };
+            Ok(event.put(made)?)
         })
     }
 
     fn cuEventDestroy_v2(event: u64) { with(|driver| Ok(driver.destroy_event(event)?)) }
 
-    fn cuEventRecord(event: u64, stream: u64) { record(event, stream) }
+    fn cuEventRecord(event: u64, stream: u64) { record(event, stream, 0) }
 
-    fn cuEventRecordWithFlags(event: u64, stream: u64, _flags: u32) { record(event, stream) }
+    fn cuEventRecordWithFlags(event: u64, stream: u64, flags: u32) {
+        record(event, stream, flags)
+    }
 
-    fn cuEventQuery(event: u64) { with(|driver| Ok(driver.query_event(event)?)) }
+    fn cuEventQuery(event: u64) {
+        with(|driver| {
+            driver.forbid_in_capture()?;
+            Ok(driver.query_event(event)?)
+        })
+    }
 
     fn cuEventSynchronize(event: u64) {
         synchronize(SyncScope::Event, |driver, _| {
+            driver.forbid_in_capture()?;
             Ok((driver.event_context(event)?, driver.until_event(event)?))
         })
     }

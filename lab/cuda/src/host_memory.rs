@@ -4,7 +4,7 @@ use whyoom_lab_abi::{Out, exports};
 use whyoom_lab_core::{Error, driver::AllocationKind};
 
 use crate::{
-    process::{in_context, with},
+    process::{unseen_by_captures, with},
     status::{Result, Status},
 };
 
@@ -16,7 +16,7 @@ fn alloc(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
     if address.is_null() || flags & !ALLOC_FLAGS != 0 {
         return Err(Error::InvalidValue.into());
     }
-    in_context(|driver, context| {
+    unseen_by_captures(|driver, context| {
         Ok(address.put(driver.alloc_pinned(context, bytes as u64, flags)?)?)
     })
 }
@@ -27,18 +27,18 @@ exports! { Status;
     fn cuMemAllocHost_v2(address: Out<u64>, bytes: usize) { alloc(address, bytes, 0) }
 
     fn cuMemFreeHost(address: u64) {
-        in_context(|driver, context| Ok(driver.free_pinned(context, address)?))
+        unseen_by_captures(|driver, context| Ok(driver.free_pinned(context, address)?))
     }
 
     fn cuMemHostRegister_v2(address: u64, bytes: usize, flags: u32) {
         if flags & !REGISTER_FLAGS != 0 {
             return Err(Error::InvalidValue.into());
         }
-        in_context(|driver, context| Ok(driver.register(context, address, bytes as u64, flags)?))
+        unseen_by_captures(|driver, context| Ok(driver.register(context, address, bytes as u64, flags)?))
     }
 
     fn cuMemHostUnregister(address: u64) {
-        in_context(|driver, context| Ok(driver.unregister(context, address)?))
+        unseen_by_captures(|driver, context| Ok(driver.unregister(context, address)?))
     }
 
     // Host and device see page-locked memory at one address.

@@ -4,7 +4,10 @@ use std::ffi::c_void;
 
 use cudarc::driver::sys;
 use whyoom_lab_abi::{In, Out, exports};
-use whyoom_lab_core::{Error, driver::Launch};
+use whyoom_lab_core::{
+    Error,
+    driver::{Launch, Work},
+};
 
 use crate::{
     process::in_context,
@@ -26,7 +29,9 @@ pub struct LaunchConfig {
 const _: () = assert!(size_of::<LaunchConfig>() == size_of::<sys::CUlaunchConfig>());
 
 fn launch(launch: &Launch) -> Result<()> {
-    in_context(|driver, context| Ok(driver.launch(context, launch)?))
+    in_context(|driver, context| {
+        Ok(driver.enqueue(context, launch.stream, Work::Kernel(*launch)).map(drop)?)
+    })
 }
 
 /// Blocks that fit a multiprocessor by threads and shared memory. Registers are not known here.

@@ -4,12 +4,15 @@
 
 mod attributes;
 mod callbacks;
+mod captures;
 mod contexts;
 mod copies;
 mod devices;
 mod entry;
 mod events;
+mod graphs;
 mod host_memory;
+mod ipc;
 mod launches;
 mod libraries;
 mod memory;

@@ -5,7 +5,7 @@ use whyoom_lab_abi::{In, Out, exports};
 use whyoom_lab_core::{Error, driver::ArrayShape};
 
 use crate::{
-    process::{in_context, wait_for_context, with},
+    process::{in_context, unseen_by_captures, wait_for_context, with},
     status::{Result, Status},
 };
 
@@ -62,7 +62,7 @@ fn create_array(array: Out<u64>, descriptor: ArrayDescriptor3D) -> Result<()> {
         element: channel * u64::from(descriptor.channels),
         format: [descriptor.format, descriptor.channels, descriptor.flags],
     };
-    in_context(|driver, context| Ok(array.put(driver.create_array(context, shape)?)?))
+    unseen_by_captures(|driver, context| Ok(array.put(driver.create_array(context, shape)?)?))
 }
 
 fn described(array: u64) -> Result<ArrayDescriptor3D> {
@@ -87,7 +87,7 @@ exports! { Status;
         if address.is_null() {
             return Err(Error::InvalidValue.into());
         }
-        in_context(|driver, context| Ok(address.put(driver.alloc(context, bytes as u64)?)?))
+        unseen_by_captures(|driver, context| Ok(address.put(driver.alloc(context, bytes as u64)?)?))
     }
 
     fn cuMemAllocPitch_v2(
@@ -103,7 +103,7 @@ exports! { Status;
             return Err(Error::InvalidValue.into());
         }
         pitch.put(row)?;
-        in_context(|driver, context| Ok(address.put(driver.alloc(context, bytes as u64)?)?))
+        unseen_by_captures(|driver, context| Ok(address.put(driver.alloc(context, bytes as u64)?)?))
     }
 
     // Freeing waits for the work that may still use the memory.
@@ -119,7 +119,7 @@ exports! { Status;
         if address.is_null() || !matches!(flags, 1 | 2) {
             return Err(Error::InvalidValue.into());
         }
-        in_context(|driver, context| {
+        unseen_by_captures(|driver, context| {
             Ok(address.put(driver.alloc_managed(context, bytes as u64)?)?)
         })
     }

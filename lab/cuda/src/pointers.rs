@@ -54,7 +54,8 @@ fn write(
     } else if is(Attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) {
         out4.put(held.device as u32)?;
     } else if is(Attribute::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE) {
-        out1.put(0)?;
+        let capable = matches!(held.kind, AllocationKind::Device | AllocationKind::Small);
+        out1.put(capable.into())?;
     } else if is(Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) {
         out8.put(held.start)?;
     } else if is(Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE) {

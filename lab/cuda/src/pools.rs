@@ -20,8 +20,16 @@ use crate::{
 #[repr(C)]
 pub struct PoolProperties {
     kind: u32,
-    handle_types: u32,
-    location: Location,
+    pub(crate) handle_types: u32,
+    pub(crate) location: Location,
+}
+
+impl PoolProperties {
+    /// Those of plain memory on a device.
+    pub(crate) fn on(device: usize) -> Self {
+        let location = Location::of_device(device);
+        Self { kind: crate::virtual_memory::PINNED, handle_types: 0, location }
+    }
 }
 
 fn attribute_of(number: u32) -> Result<PoolAttribute> {

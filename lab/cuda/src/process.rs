@@ -15,7 +15,10 @@ use whyoom_lab_core::{
 };
 use whyoom_trace::SyncScope;
 
-use crate::status::{Failure, Result};
+use crate::{
+    callbacks,
+    status::{Failure, Result},
+};
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
@@ -38,15 +41,37 @@ pub(crate) fn initialize() -> Result<()> {
     Ok(())
 }
 
+/// Whether the driver was started.
+pub(crate) fn initialized() -> Result<()> {
+    with(|_| Ok(()))
+}
+
 /// Calls the driver.
 pub(crate) fn with<T>(call: impl FnOnce(&mut Driver) -> Result<T>) -> Result<T> {
-    call(lock()?.as_mut().ok_or(Error::NotInitialized)?)
+    let mut guard = lock()?;
+    let driver = guard.as_mut().ok_or(Error::NotInitialized)?;
+    let answer = call(driver);
+    // What the call ended of the program's own is ended by the thread that makes its calls.
+    let due = driver.take_due();
+    drop(guard);
+    callbacks::submit_all(due);
+    answer
 }
 
 /// Calls the driver with the thread's current context.
 pub(crate) fn in_context<T>(call: impl FnOnce(&mut Driver, ContextId) -> Result<T>) -> Result<T> {
     with(|driver| {
         let context = driver.current()?;
+        call(driver, context)
+    })
+}
+
+/// Calls the driver with the thread's current context, unless a capture forbids what it cannot see.
+pub(crate) fn unseen_by_captures<T>(
+    call: impl FnOnce(&mut Driver, ContextId) -> Result<T>,
+) -> Result<T> {
+    in_context(|driver, context| {
+        driver.forbid_in_capture()?;
         call(driver, context)
     })
 }
@@ -64,19 +89,20 @@ pub(crate) fn synchronize(
     scope: SyncScope,
     until: impl Fn(&mut Driver, ContextId) -> Result<(ContextId, Duration)>,
 ) -> Result<()> {
-    crate::callbacks::forbid_waiting()?;
+    callbacks::forbid_waiting()?;
     let (context, pause) = in_context(|driver, current| {
         let (context, left) = until(driver, current)?;
         Ok((context, left.max(driver.synchronize_delay())))
     })?;
     sleep(pause);
-    crate::callbacks::wait_for_all();
+    callbacks::wait_for_all();
     with(|driver| Ok(driver.synchronized(context, scope)?))
 }
 
-/// Waits for all work of the current context, as calls do that must not overtake it.
+/// Waits for all work of the current context, as calls do that must not overtake it. Captures do not
+/// see such calls.
 pub(crate) fn wait_for_context() -> Result<()> {
-    let pause = in_context(|driver, context| Ok(driver.until_context(context)))?;
+    let pause = unseen_by_captures(|driver, context| Ok(driver.until_context(context)))?;
     sleep(pause);
     in_context(|driver, context| Ok(driver.show_failure(context)?))
 }

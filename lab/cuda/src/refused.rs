@@ -8,13 +8,6 @@ use crate::status::Status;
 const NOT_SUPPORTED: Status = Status(801);
 
 refusals! { Status = NOT_SUPPORTED;
-    cuStreamBeginCapture_v2 cuStreamBeginCaptureToGraph cuStreamEndCapture
-    cuStreamUpdateCaptureDependencies_v2
-    cuGraphCreate cuGraphDestroy cuGraphInstantiateWithFlags cuGraphLaunch cuGraphExecDestroy
-    cuGraphGetNodes cuGraphAddKernelNode_v2 cuGraphAddMemAllocNode cuGraphAddMemFreeNode
-    cuDeviceGetGraphMemAttribute cuDeviceSetGraphMemAttribute cuDeviceGraphMemTrim
-    cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle cuIpcGetEventHandle
-    cuIpcOpenEventHandle
     cuMemPoolExportToShareableHandle cuMemPoolImportFromShareableHandle cuMemPoolExportPointer
     cuMemPoolImportPointer
     cuMulticastCreate cuMulticastAddDevice cuMulticastBindMem cuMulticastBindAddr
@@ -22,7 +15,6 @@ refusals! { Status = NOT_SUPPORTED;
     cuGreenCtxCreate cuGreenCtxDestroy cuGreenCtxStreamCreate cuCtxFromGreenCtx
     cuDeviceGetDevResource cuDevSmResourceSplitByCount cuDevResourceGenerateDesc
     cuLogsRegisterCallback cuLogsUnregisterCallback
-    cuUserObjectCreate cuUserObjectRelease cuGraphRetainUserObject
     cuTexObjectCreate cuSurfObjectCreate
     cuImportExternalMemory cuImportExternalSemaphore
     cuTensorMapEncodeTiled cuTensorMapEncodeIm2col

@@ -3,7 +3,10 @@
 use std::ffi::c_void;
 
 use whyoom_lab_abi::{Out, exports};
-use whyoom_lab_core::Error;
+use whyoom_lab_core::{
+    Error,
+    driver::{Fill, HostCall, Work},
+};
 use whyoom_trace::SyncScope;
 
 use crate::{
@@ -16,8 +19,8 @@ use crate::{
 const NON_BLOCKING: u32 = 1;
 /// Priorities reach from 0 down to this. Observed on recent devices.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
-/// `CU_STREAM_CAPTURE_STATUS_NONE`.
-const NOT_CAPTURING: u32 = 0;
+/// `CU_EVENT_WAIT_EXTERNAL`: in a capture, a node rather than a dependency.
+const EXTERNAL: u32 = 1;
 
 fn create(stream: Out<u64>, flags: u32, priority: i32) -> Result<()> {
     if stream.is_null() || flags & !NON_BLOCKING != 0 {
@@ -30,12 +33,16 @@ fn create(stream: Out<u64>, flags: u32, priority: i32) -> Result<()> {
     })
 }
 
-fn call_back(stream: u64, callback: Callback) -> Result<()> {
+/// Has the program's function called, or makes a node of it where the stream captures.
+fn call_back(stream: u64, call: HostCall, callback: Callback) -> Result<()> {
     let after = in_context(|driver, context| {
         let stream = driver.stream(context, stream)?;
-        Ok(driver.until_stream(stream)?)
+        let now = driver.enqueue(context, stream, Work::Host(call))?;
+        Ok(if now { Some(driver.until_stream(stream)?) } else { None })
     })?;
-    callbacks::submit(after, callback);
+    if let Some(after) = after {
+        callbacks::submit(after, callback);
+    }
     Ok(())
 }
 
@@ -51,6 +58,7 @@ exports! { Status;
     fn cuStreamSynchronize(stream: u64) {
         synchronize(SyncScope::Stream, |driver, context| {
             let stream = driver.stream(context, stream)?;
+            driver.forbid_for_stream(context, stream)?;
             Ok((context, driver.until_stream(stream)?))
         })
     }
@@ -58,14 +66,18 @@ exports! { Status;
     fn cuStreamQuery(stream: u64) {
         in_context(|driver, context| {
             let stream = driver.stream(context, stream)?;
+            driver.forbid_for_stream(context, stream)?;
             Ok(driver.query_stream(stream)?)
         })
     }
 
-    fn cuStreamWaitEvent(stream: u64, event: u64, _flags: u32) {
+    fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) {
+        if flags & !EXTERNAL != 0 {
+            return Err(Error::InvalidValue.into());
+        }
         in_context(|driver, context| {
             let stream = driver.stream(context, stream)?;
-            Ok(driver.wait_event(stream, event)?)
+            Ok(driver.wait(stream, event, flags == EXTERNAL)?)
         })
     }
 
@@ -109,7 +121,16 @@ exports! { Status;
         flags: u32,
     ) {
         let function = function.filter(|_| flags == 0).ok_or(Error::InvalidValue)?;
-        call_back(stream, Callback::WithStatus(function, stream, data))
+        // Documented: in a capture such a function is not supported.
+        in_context(|driver, context| {
+            let stream = driver.stream(context, stream)?;
+            if driver.is_capturing(context, stream)? {
+                return Ok(driver.forbid_for_stream(context, stream)?);
+            }
+            Ok(())
+        })?;
+        let call = HostCall { function: function as usize as u64, data: data as u64 };
+        call_back(stream, call, Callback::WithStatus(function, stream, data))
     }
 
     fn cuLaunchHostFunc(
@@ -118,36 +139,24 @@ exports! { Status;
         data: *mut c_void,
     ) {
         let function = function.ok_or(Error::InvalidValue)?;
-        call_back(stream, Callback::Plain(function, data))
-    }
-
-    // Capture is refused, so nothing ever captures: these answers are the truth.
-    fn cuStreamIsCapturing(stream: u64, status: Out<u32>) {
-        in_context(|driver, context| {
-            driver.stream(context, stream)?;
-            Ok(status.put(NOT_CAPTURING)?)
-        })
-    }
-
-    fn cuStreamGetCaptureInfo_v2(stream: u64, status: Out<u32>) {
-        in_context(|driver, context| {
-            driver.stream(context, stream)?;
-            Ok(status.put(NOT_CAPTURING)?)
-        })
-    }
-
-    fn cuStreamGetCaptureInfo_v3(stream: u64, status: Out<u32>) {
-        in_context(|driver, context| {
-            driver.stream(context, stream)?;
-            Ok(status.put(NOT_CAPTURING)?)
-        })
+        let call = HostCall { function: function as usize as u64, data: data as u64 };
+        call_back(stream, call, Callback::Plain(function, data))
     }
 
     // A value written by a stream lands in memory at once, as copies do.
     fn cuStreamWriteValue32_v2(stream: u64, address: u64, value: u32, _flags: u32) {
-        in_context(|driver, context| {
-            let stream = driver.stream(context, stream)?;
-            Ok(driver.fill(context, address, &value.to_ne_bytes(), 1, stream)?)
-        })
+        write_value(stream, address, value)
     }
+
+    // PyTorch 2.6 looks for the name without its version, and starts no driver that lacks it.
+    fn cuStreamWriteValue32(stream: u64, address: u64, value: u32, _flags: u32) {
+        write_value(stream, address, value)
+    }
+}
+
+fn write_value(stream: u64, address: u64, value: u32) -> Result<()> {
+    in_context(|driver, context| {
+        let fill = Fill { target: address, pitch: 0, value, element: 4, width: 1, height: 1 };
+        Ok(driver.enqueue(context, stream, Work::Fill(fill)).map(drop)?)
+    })
 }

@@ -15,7 +15,7 @@ use crate::{
 /// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
 pub(crate) const READ_WRITE: u32 = 3;
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`, the documented kind.
-const PINNED: u32 = 1;
+pub(crate) const PINNED: u32 = 1;
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
 const FILE_DESCRIPTOR: u32 = 1;
 
@@ -28,6 +28,11 @@ pub struct Location {
 }
 
 impl Location {
+    /// A device.
+    pub(crate) fn of_device(device: usize) -> Self {
+        Self { kind: 1, id: device as i32 }
+    }
+
     /// The device; other places are not simulated.
     pub(crate) fn device(self) -> Result<i32> {
         match self.kind {

@@ -98,7 +98,31 @@ pub struct Parameters {
     kind: u32,
 }
 
-fn solid(parameters: &Parameters) -> Result<CUDA_MEMCPY3D, Failure> {
+impl Parameters {
+    /// A copy between two places in pitched memory.
+    pub fn between(
+        (from, from_position): (cudaPitchedPtr, cudaPos),
+        (to, to_position): (cudaPitchedPtr, cudaPos),
+        extent: cudaExtent,
+        kind: u32,
+    ) -> Self {
+        let (from_array, to_array) = (std::ptr::null_mut(), std::ptr::null_mut());
+        Self { from_array, from_position, from, to_array, to_position, to, extent, kind }
+    }
+}
+
+/// The copy of a plain range.
+pub fn line(to: CUdeviceptr, from: CUdeviceptr, size: usize, ends: Direction) -> CUDA_MEMCPY3D {
+    let mut copy = unplaced(ends.from, ends.to);
+    (copy.srcHost, copy.srcDevice) = (from as *const _, from);
+    (copy.dstHost, copy.dstDevice) = (to as *mut _, to);
+    (copy.srcPitch, copy.srcHeight, copy.dstPitch, copy.dstHeight) = (size, 1, size, 1);
+    (copy.WidthInBytes, copy.Height, copy.Depth) = (size, 1, 1);
+    copy
+}
+
+/// The copy of a box, for the driver.
+pub fn solid(parameters: &Parameters) -> Result<CUDA_MEMCPY3D, Failure> {
     if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
         return Err(Failure::NOT_SUPPORTED);
     }

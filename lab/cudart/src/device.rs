@@ -2,14 +2,13 @@
 
 use std::ffi::c_char;
 
-use cudarc::runtime::sys::cudaDeviceProp;
 use whyoom_lab_abi::{Out, exports};
 
 use crate::{
     RUNTIME_VERSION, context,
     driver::{self, Driver},
     error::{Failure, Status},
-    properties, registry,
+    registry,
 };
 
 exports! { Status;
@@ -39,11 +38,6 @@ exports! { Status;
     }
 
     fn cudaDeviceSynchronize() { context::current()?.cuCtxSynchronize() }
-
-    fn cudaGetDeviceProperties(properties: Out<cudaDeviceProp>, device: i32) {
-        let (driver, device) = at(device)?;
-        Ok(properties.put(properties::of(driver, device)?)?)
-    }
 
     fn cudaDeviceGetAttribute(value: Out<i32>, attribute: u32, device: i32) {
         let (driver, device) = at(device)?;

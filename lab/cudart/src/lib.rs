@@ -1,9 +1,13 @@
-//! The simulated `libcudart.so.13`: the documented runtime API, translated onto the driver API.
+//! The simulated `libcudart`: the documented runtime API, translated onto the driver API.
 //!
 //! It simulates nothing itself and keeps only what a runtime must: the device and the last error of
 //! each thread, the device code that programs register, and pending launch configurations. It
 //! reaches its driver on the same road as the genuine runtime (see `driver`), so whoever watches
 //! that road sees what they would see on a real machine. Loading the library does nothing.
+//!
+//! These files are two libraries: the package beside them is `libcudart.so.13`, and
+//! `whyoom-lab-cudart12`, whose build script sets `cuda12`, is `libcudart.so.12`. What the two have
+//! in different forms is in modules called `thirteen` and `twelve`, and nowhere else.
 
 mod array;
 mod context;
@@ -19,6 +23,7 @@ mod event;
 mod function;
 mod graph;
 mod host_memory;
+mod ipc;
 mod launch;
 mod launch_configuration;
 mod library;
@@ -35,5 +40,12 @@ mod stream;
 mod symbol;
 mod unified;
 
-/// The version of the runtime API that is spoken here, as CUDA numbers it.
-const RUNTIME_VERSION: i32 = 13020;
+#[cfg(not(cuda12))]
+mod thirteen;
+#[cfg(cuda12)]
+mod twelve;
+
+#[cfg(not(cuda12))]
+use thirteen::RUNTIME_VERSION;
+#[cfg(cuda12)]
+use twelve::RUNTIME_VERSION;

@@ -6,23 +6,14 @@ use cudarc::{
     driver::sys::{CUdeviceptr, CUmemorytype, CUpointer_attribute},
     runtime::sys::{cudaMemoryType, cudaPointerAttributes},
 };
-use whyoom_lab_abi::{Out, exports};
 
-use crate::{
-    context::{self, Current},
-    error::{Failure, Status},
-};
-
-exports! { Status;
-    fn cudaPointerGetAttributes(attributes: Out<cudaPointerAttributes>, pointer: CUdeviceptr) {
-        Ok(attributes.put(attributes_of(&context::current()?, pointer)?)?)
-    }
-}
+use crate::{context::Current, error::Failure};
 
 /// The documented device of memory that CUDA does not know.
 const NO_DEVICE: i32 = -2;
 
-fn attributes_of(
+/// All that is known about a pointer.
+pub fn attributes_of(
     current: &Current,
     pointer: CUdeviceptr,
 ) -> Result<cudaPointerAttributes, Failure> {

@@ -29,15 +29,18 @@ fn identity(driver: &Driver, device: i32, p: &mut cudaDeviceProp) -> Result<(), 
     Ok(())
 }
 
-struct Asker<'a> {
-    driver: &'a Driver,
-    device: i32,
+/// Whoever wants to know single attributes of a device.
+pub struct Asker<'a> {
+    /// The driver to ask.
+    pub driver: &'a Driver,
+    /// The device.
+    pub device: i32,
 }
 
 #[rustfmt::skip]
 impl Asker<'_> {
     /// One attribute; both APIs number them alike. What a driver does not know, its device cannot.
-    fn number(&self, attribute: Attribute) -> i32 {
+    pub fn number(&self, attribute: Attribute) -> i32 {
         let mut value = 0;
         match self.driver.cuDeviceGetAttribute(&mut value, attribute as u32, self.device) {
             Ok(()) => value,

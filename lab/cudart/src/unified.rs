@@ -5,17 +5,9 @@ use std::ffi::c_void;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 use whyoom_lab_abi::{Out, exports};
 
-use crate::{context, driver::Location, error::Status};
+use crate::{context, error::Status};
 
 exports! { Status;
-    fn cudaMemPrefetchAsync(pointer: CUdeviceptr, size: usize, to: Location, flags: u32, stream: CUstream) {
-        context::current()?.cuMemPrefetchAsync(pointer, size, to, flags, stream)
-    }
-
-    fn cudaMemAdvise(pointer: CUdeviceptr, size: usize, advice: u32, location: Location) {
-        context::current()?.cuMemAdvise(pointer, size, advice, location)
-    }
-
     fn cudaMemRangeGetAttribute(data: Out<c_void>, room: usize, attribute: u32, pointer: CUdeviceptr, size: usize) {
         context::current()?.cuMemRangeGetAttribute(data.0, room, attribute, pointer, size)
     }

@@ -10,11 +10,15 @@ only what all readings share, is asserted. Prints one JSON line; exits with 1 wh
 import json
 import sys
 
-from driver_suite import contexts, devices, execution, host_memory, memory, pools, virtual_memory
+from driver_suite import (
+    contexts, devices, execution, graphs, host_memory, ipc, memory, pools, virtual_memory,
+)
 from driver_suite.checks import Checks
 
 # Devices come first: they include what holds before anything has been initialized.
-FAMILIES = [devices, contexts, memory, pools, virtual_memory, host_memory, execution]
+FAMILIES = [
+    devices, contexts, memory, pools, virtual_memory, host_memory, execution, graphs, ipc,
+]
 
 
 def main(wanted: list[str]) -> int:

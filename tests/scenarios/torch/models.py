@@ -69,7 +69,7 @@ def report(figures: dict) -> None:
     once more to drop what it kept. Should the interpreter end first, Python 3.11
     ends the thread in a way that aborts the process: one run in ten did, with
     nothing left to do in between. So the process ends at once;
-    agreement.py and dataloader.py end as programs do.
+    dataloader.py ends as programs do.
     """
     print(json.dumps(figures), flush=True)
     os._exit(0)

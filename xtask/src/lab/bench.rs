@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
@@ -82,12 +82,4 @@ impl Bench {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })
     }
-}
-
-/// The folder of a Python environment that a package put its files in.
-pub(crate) fn site_packages(environment: &Path, package: &str) -> Result<PathBuf> {
-    let library = environment.join("lib");
-    let python = std::fs::read_dir(&library)?.flatten().map(|entry| entry.path());
-    let mut folders = python.map(|python| python.join("site-packages").join(package));
-    folders.find(|folder| folder.is_dir()).with_context(|| format!("{package} is not installed"))
 }

@@ -11,18 +11,15 @@ mod models;
 mod programs;
 mod torch;
 
-use std::time::Instant;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 pub(crate) use self::bench::Bench;
+use crate::parts::{self, Part};
 
 /// Processes are killed for this long.
 const CRASH_SECONDS: u64 = 300;
 
-type Part = (&'static str, fn(&Bench) -> Result<String>);
-
-const PARTS: &[Part] = &[
+const PARTS: &[Part<Bench>] = &[
     ("torch", torch::run),
     ("programs", programs::run),
     ("clients", clients::run),
@@ -33,20 +30,5 @@ const PARTS: &[Part] = &[
 ];
 
 pub(crate) fn run(wanted: &[String]) -> Result<()> {
-    let known = |name: &String| PARTS.iter().any(|(part, _)| part == name);
-    let names: Vec<_> = PARTS.iter().map(|(name, _)| *name).collect();
-    ensure!(wanted.iter().all(known), "the parts are {}", names.join(", "));
-    let bench = Bench::prepare()?;
-    let mut figures = Vec::new();
-    for (name, part) in PARTS {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
-            let started = Instant::now();
-            println!("\n--- {name}");
-            let figure = part(&bench).with_context(|| format!("part {name}"))?;
-            figures.push(format!("{name}: {figure} ({:.0} s)", started.elapsed().as_secs_f64()));
-        }
-    }
-    println!("\n{}", figures.join("\n"));
-    println!("lab: {} of {} parts hold, on a simulated GPU", figures.len(), PARTS.len());
-    Ok(())
+    parts::run("lab", PARTS, wanted, Bench::prepare)
 }

@@ -4,15 +4,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::bench::{Bench, site_packages};
-use crate::tools::{environment, must_succeed, root, scratch};
+use super::bench::Bench;
+use crate::tools::{environment, must_succeed, root, scratch, site_packages};
 
 /// The kernel that the lab is told to let exhaust the device heap, since it computes nothing.
 const EFFECTS: &[(&str, &str)] = &[("program07", "allocate_in_kernel=heap-exhausted")];
 
 /// The compiled programs of `tests/scenarios/cuda`.
 pub(super) fn build() -> Result<std::path::PathBuf> {
-    let cuda = site_packages(&environment("cuda")?, "nvidia")?.join("cu13");
+    let cuda = site_packages(&environment("cuda")?)?.join("nvidia/cu13");
     let programs = scratch("lab-programs")?;
     let script = root().join("tests/scenarios/cuda/build.sh");
     must_succeed(Command::new("sh").arg(script).arg(&programs).arg(cuda))?;

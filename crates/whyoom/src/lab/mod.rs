@@ -12,6 +12,7 @@ use anyhow::Result;
 pub(crate) use self::{
     faults::{Fault, kernel_effect},
     quantities::size,
+    run::libraries,
 };
 use crate::arguments::LabCommand;
 

@@ -152,7 +152,8 @@ fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
     Ok(device)
 }
 
-fn libraries() -> Result<PathBuf> {
+/// The folder of the lab's libraries.
+pub(crate) fn libraries() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's own place")?;
     libraries_of(&program).context(
         "the lab's libraries are not beside this program; build them with: cargo build --workspace",

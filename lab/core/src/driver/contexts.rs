@@ -1,11 +1,15 @@
 //! Contexts, and which one is current on a thread.
 
-use std::{cell::RefCell, collections::HashMap, mem::ManuallyDrop};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    mem::ManuallyDrop,
+};
 
 use whyoom_trace as trace;
 use whyoom_trace::Action;
 
-use super::Driver;
+use super::{Driver, ModuleId};
 use crate::{
     error::{Error, Result},
     log::Place,
@@ -52,6 +56,8 @@ pub(super) struct Context {
     pub(super) legacy_stream: StreamId,
     pub(super) limits: HashMap<Limit, u64>,
     pub(super) peers: Vec<ContextId>,
+    /// The modules whose code is loaded.
+    pub(super) code: HashSet<ModuleId>,
     /// A kernel failed: the documentation says that every later call of the context does too.
     pub(super) broken: Option<Error>,
     /// A kernel failed and nobody has waited for it yet.
@@ -152,6 +158,7 @@ impl Driver {
             legacy_stream,
             limits: HashMap::new(),
             peers: Vec::new(),
+            code: HashSet::new(),
             broken: None,
             failing: None,
         };
@@ -167,12 +174,13 @@ impl Driver {
         }
         let place = self.place(id);
         let device = self.context(id)?.device;
+        let code = self.code_bytes(id)?;
         self.free_all_of(id);
         self.timeline.streams.retain(|_, stream| stream.context != id);
         self.events.retain(|_, event| event.context != id);
         self.modules.retain(|_, module| module.context != Some(id));
         self.contexts.remove(&id);
-        self.refund(device, self.device(device)?.spec.model.context.value);
+        self.refund(device, self.device(device)?.spec.model.context.value + code);
         let more = self.contexts.values().any(|context| context.device == device);
         self.machine.set_context(self.member, self.machine_index(device)?, more);
         CURRENT.with_borrow_mut(|stack| stack.pop_if(|current| *current == id));

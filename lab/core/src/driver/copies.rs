@@ -23,8 +23,13 @@ impl Driver {
         }
         let to_device = self.check_range(target, bytes)?;
         let from_device = self.check_range(source, bytes)?;
-        self.touch(target);
-        backing::copy(target, source, bytes, to_device && from_device);
+        if from_device && !to_device {
+            self.machine.note_read_back();
+        }
+        if from_device || !to_device || self.machine.keeps_copy(bytes) {
+            self.touch(target);
+            backing::copy(target, source, bytes, to_device && from_device);
+        }
         self.submit(context, stream, 0)
     }
 

@@ -27,6 +27,10 @@ pub enum AllocationKind {
     Registered,
     /// Virtual memory with physical memory mapped to it.
     Mapped,
+    /// An allocation of a graph, in that space of addresses.
+    Graph(u64),
+    /// Another process's memory, opened here.
+    Imported,
 }
 
 /// A live allocation.
@@ -149,7 +153,9 @@ impl Driver {
     pub fn free(&mut self, context: ContextId, address: u64) -> Result<()> {
         let kind = self.allocations.get(&address).map(|allocation| allocation.kind);
         let outcome = match kind {
-            Some(AllocationKind::Pooled(_)) => self.free_pooled_now(address),
+            Some(AllocationKind::Pooled(_) | AllocationKind::Graph(_)) => {
+                self.free_pooled_now(address)
+            }
             Some(AllocationKind::Device | AllocationKind::Small | AllocationKind::Managed) => {
                 self.release(address);
                 Ok(())
@@ -170,7 +176,11 @@ impl Driver {
             AllocationKind::Managed | AllocationKind::Pinned => {
                 backing::unmap(gone.start, gone.footprint);
             }
-            AllocationKind::Pooled(_) | AllocationKind::Registered | AllocationKind::Mapped => {}
+            AllocationKind::Imported => self.forget_import(gone.start),
+            AllocationKind::Pooled(_)
+            | AllocationKind::Registered
+            | AllocationKind::Mapped
+            | AllocationKind::Graph(_) => {}
         }
     }
 
@@ -270,7 +280,8 @@ impl Driver {
 
 fn traced(kind: Option<AllocationKind>) -> MemoryKind {
     match kind {
-        Some(AllocationKind::Pooled(_)) => MemoryKind::StreamOrdered,
+        Some(AllocationKind::Pooled(_) | AllocationKind::Graph(_)) => MemoryKind::StreamOrdered,
+        Some(AllocationKind::Imported) => MemoryKind::Imported,
         Some(AllocationKind::Managed) => MemoryKind::Managed,
         _ => MemoryKind::Device,
     }

@@ -2,15 +2,20 @@
 //!
 //! A family of calls is a file here; the state they share is in this one.
 
+mod capture;
+mod code;
 mod contexts;
 mod copies;
 mod device_memory;
 mod exports;
+mod graphs;
 mod host_memory;
+mod ipc;
 mod modules;
 mod pools;
 mod streams;
 mod virtual_memory;
+mod work;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,20 +25,29 @@ use std::{
 
 use whyoom_trace::{Action, Address, Bytes, MemoryKind};
 
-use self::{
-    contexts::Context,
-    modules::{Function, Module},
-    streams::Event,
-    virtual_memory::{Handle, Mapping},
-};
 pub use self::{
+    capture::{CaptureInfo, CaptureMode, exchange_mode},
     contexts::{ContextId, Limit},
     device_memory::{Allocation, AllocationKind, ArrayShape},
+    graphs::{
+        Edge, ExecId, GraphId, GraphMemoryAttribute, InstantiateFlags, NodeId, ObjectId,
+        UpdateFailure, UpdateReason,
+    },
     host_memory::HostFlags,
+    ipc::IpcHandle,
     modules::{FunctionAttribute, FunctionId, Launch, ModuleId},
     pools::{PoolAttribute, PoolId},
     streams::EventId,
     virtual_memory::{HandleId, Physical},
+    work::{Box3, Conditional, Fill, GraphAllocation, HostCall, Side, Work},
+};
+use self::{
+    contexts::Context,
+    graphs::Graphs,
+    ipc::Ipc,
+    modules::{Function, Module},
+    streams::Event,
+    virtual_memory::{Handle, Mapping},
 };
 use crate::{
     backing,
@@ -72,6 +86,10 @@ pub struct Driver {
     shares: HashMap<SharedMemory, u32>,
     reservations: BTreeMap<u64, u64>,
     mappings: BTreeMap<u64, Mapping>,
+    graphs: Graphs,
+    /// Calls of the program's that are to be made without the driver's lock.
+    due: Vec<HostCall>,
+    ipc: Ipc,
     effects: Vec<KernelEffect>,
     next_handle: u64,
     started: Instant,
@@ -124,6 +142,9 @@ impl Driver {
             shares: HashMap::new(),
             reservations: BTreeMap::new(),
             mappings: BTreeMap::new(),
+            graphs: Graphs::default(),
+            due: Vec::new(),
+            ipc: Ipc::default(),
             effects: machine.effects(),
             next_handle: 1 << 16,
             started: Instant::now(),
@@ -155,6 +176,7 @@ impl Driver {
     /// Free and total memory of a device.
     pub fn memory_info(&self, device: usize) -> Result<(u64, u64)> {
         let total = self.device(device)?.spec.total;
+        self.machine.note_free_query();
         Ok((total.saturating_sub(self.machine.used(self.machine_index(device)?)), total))
     }
 
@@ -213,7 +235,7 @@ impl Driver {
 
     /// Gives addresses and the memory behind them back. `touched` says that pages were written.
     fn give_range(&mut self, device: usize, start: u64, bytes: u64, touched: bool) {
-        if touched {
+        if !self.end_export(start) && touched {
             backing::discard(start, bytes);
         }
         if let Some(addresses) =
@@ -274,6 +296,6 @@ impl Device {
             self.addresses = Some(FreeRanges::new(start, room));
             self.region = (start, room);
         }
-        self.addresses.as_mut().and_then(|free| free.take(bytes)).ok_or(Error::OutOfMemory)
+        self.addresses.as_mut().and_then(|free| free.take_highest(bytes)).ok_or(Error::OutOfMemory)
     }
 }

@@ -49,7 +49,7 @@ pub enum FunctionAttribute {
 }
 
 /// A launch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// What is launched.
     pub function: FunctionId,
@@ -85,6 +85,10 @@ impl Driver {
 
     fn module(&self, id: ModuleId) -> Result<&Module> {
         self.modules.get(&id).ok_or(Error::InvalidHandle)
+    }
+
+    pub(super) fn image_of(&self, id: ModuleId) -> Result<&Image> {
+        self.module(id).map(|module| &module.image)
     }
 
     /// A function of a module.
@@ -174,10 +178,11 @@ impl Driver {
     /// Launches a function.
     pub fn launch(&mut self, context: ContextId, launch: &Launch) -> Result<()> {
         let stream = self.stream(context, launch.stream)?;
-        let outcome = self.check_launch(launch);
-        if outcome.is_err() {
-            self.note_failed_launch(context, stream, launch, outcome);
-            return outcome;
+        self.check_launch_of(context, stream, launch)?;
+        let loaded = self.load_code(context, launch.function);
+        if loaded.is_err() {
+            self.note_failed_launch(context, stream, launch, loaded);
+            return loaded;
         }
         let mut duration = 0;
         match self.known_function(launch.function)?.effect {
@@ -191,7 +196,22 @@ impl Driver {
         self.submit(context, stream, duration)
     }
 
-    fn check_launch(&self, launch: &Launch) -> Result<()> {
+    /// Checks a launch, and notes it where it cannot be made.
+    pub(super) fn check_launch_of(
+        &self,
+        context: ContextId,
+        stream: StreamId,
+        launch: &Launch,
+    ) -> Result<()> {
+        let outcome = self.check_kernel(launch);
+        if outcome.is_err() {
+            self.note_failed_launch(context, stream, launch, outcome);
+        }
+        outcome
+    }
+
+    /// Whether the function can be launched that way.
+    pub(super) fn check_kernel(&self, launch: &Launch) -> Result<()> {
         let function = self.known_function(launch.function)?;
         let within = |size: &[u32; 3], limit: [u32; 3]| {
             size.iter().zip(limit).all(|(size, limit)| (1..=limit).contains(size))

@@ -3,7 +3,7 @@
 use whyoom_trace as trace;
 use whyoom_trace::{Action, Bytes, MemoryKind};
 
-use super::{Allocation, AllocationKind, ContextId, Driver};
+use super::{Allocation, AllocationKind, ContextId, Driver, Work};
 use crate::{
     error::{Error, Result},
     log::Place,
@@ -99,6 +99,7 @@ impl Driver {
 
     /// Empties a device's own pool, when the primary context ends.
     pub(super) fn release_default_pool(&mut self, device: usize) {
+        self.release_graph_memory(device);
         let Ok(id) = self.default_pool(device) else { return };
         self.allocations.retain(|_, held| held.kind != AllocationKind::Pooled(id));
         self.drain(id);
@@ -117,6 +118,10 @@ impl Driver {
         stream: StreamId,
         size: u64,
     ) -> Result<u64> {
+        // In a capture it becomes a node: documented. Memory comes with a launch.
+        if self.admit(context, stream)? {
+            return self.capture_alloc(stream, self.pool(pool)?.device, size);
+        }
         let outcome = self.alloc_from_pool(context, pool, stream, size);
         let place = self.stream_place(context, stream);
         self.note_alloc(place, MemoryKind::StreamOrdered, &outcome, size);
@@ -168,8 +173,15 @@ impl Driver {
 
     /// Gives memory back, in the order of a stream.
     pub fn free_async(&mut self, context: ContextId, stream: StreamId, address: u64) -> Result<()> {
+        if self.admit(context, stream)? {
+            return self.capture(stream, Work::Free(address)).map(drop);
+        }
         let outcome = match self.allocations.get(&address).map(|held| held.kind) {
             Some(AllocationKind::Pooled(id)) => self.free_pooled(id, address, stream),
+            Some(AllocationKind::Graph(_)) => {
+                let stamp = self.timeline.stamp(stream).unwrap_or_default();
+                self.end_graph_allocation(address, &stamp)
+            }
             // Documented: other device memory may be freed this way too.
             Some(AllocationKind::Device | AllocationKind::Small) => {
                 self.release(address);
@@ -196,10 +208,16 @@ impl Driver {
 
     /// Gives memory of a pool back through the call that waits for the device.
     pub(super) fn free_pooled_now(&mut self, address: u64) -> Result<()> {
-        let held = self.find(address).ok_or(Error::InvalidValue)?;
-        let AllocationKind::Pooled(id) = held.kind else { return Err(Error::InvalidValue) };
+        let held = *self.allocations.get(&address).ok_or(Error::InvalidValue)?;
         let legacy = self.context(held.context)?.legacy_stream;
-        self.free_pooled(id, address, legacy)
+        match held.kind {
+            AllocationKind::Pooled(id) => self.free_pooled(id, address, legacy),
+            AllocationKind::Graph(_) => {
+                let stamp = self.timeline.stamp(legacy).unwrap_or_default();
+                self.end_graph_allocation(address, &stamp)
+            }
+            _ => Err(Error::InvalidValue),
+        }
     }
 
     /// Gives back what a pool does not use, down to an amount.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use whyoom_trace::{Action, SyncScope};
 
-use super::{ContextId, Driver};
+use super::{ContextId, Driver, Work, capture::Captured, ipc::SharedMoment};
 use crate::{
     error::{Error, Result},
     timeline::{Nanoseconds, Stamp, Stream, StreamId},
@@ -21,6 +21,10 @@ pub(super) struct Event {
     pub(super) context: ContextId,
     timed: bool,
     recorded: Option<Stamp>,
+    /// Where it was last recorded, if that was in a capture.
+    captured: Option<Captured>,
+    /// When it is finished, where other processes may know it too.
+    pub(super) shared: Option<SharedMoment>,
 }
 
 impl Driver {
@@ -40,6 +44,7 @@ impl Driver {
 
     /// Ends a stream; its work goes on.
     pub fn destroy_stream(&mut self, id: StreamId) -> Result<()> {
+        self.invalidate_capture_of(id);
         self.timeline.streams.remove(&id).map(|_| ()).ok_or(Error::InvalidHandle)
     }
 
@@ -75,20 +80,58 @@ impl Driver {
     pub fn create_event(&mut self, context: ContextId, timed: bool) -> Result<EventId> {
         self.context(context)?;
         let id = self.new_handle();
-        self.events.insert(id, Event { context, timed, recorded: None });
+        let event = Event { context, timed, recorded: None, captured: None, shared: None };
+        self.events.insert(id, event);
         Ok(id)
     }
 
     /// Ends an event.
     pub fn destroy_event(&mut self, id: EventId) -> Result<()> {
-        self.events.remove(&id).map(|_| ()).ok_or(Error::InvalidHandle)
+        let event = self.events.remove(&id).ok_or(Error::InvalidHandle)?;
+        self.end_moment(event.shared);
+        Ok(())
     }
 
-    fn event(&self, id: EventId) -> Result<&Event> {
+    pub(super) fn event(&self, id: EventId) -> Result<&Event> {
         self.events.get(&id).ok_or(Error::InvalidHandle)
     }
 
-    /// Notes where a stream stands. Documented: both must be of one context.
+    pub(super) fn event_mut(&mut self, id: EventId) -> Result<&mut Event> {
+        self.events.get_mut(&id).ok_or(Error::InvalidHandle)
+    }
+
+    pub(super) fn captured(&self, id: EventId) -> Result<Option<Captured>> {
+        self.event(id).map(|event| event.captured.clone())
+    }
+
+    pub(super) fn set_captured(&mut self, id: EventId, captured: Captured) -> Result<()> {
+        self.event_mut(id)?.captured = Some(captured);
+        Ok(())
+    }
+
+    /// When what an event stands for is finished.
+    fn event_finishes(&self, id: EventId) -> Result<Nanoseconds> {
+        let event = self.event(id)?;
+        if let Some(shared) = &event.shared {
+            return Ok(self.on_own_clock(shared.get()));
+        }
+        Ok(event.recorded.as_ref().map_or(0, |stamp| stamp.finishes))
+    }
+
+    /// Notes where a stream stands, or in a capture, where the capture does. Documented: both must
+    /// be of one context.
+    pub fn record(&mut self, id: EventId, stream: StreamId, external: bool) -> Result<()> {
+        let (context, ..) = self.stream_facts(stream)?;
+        if self.event(id)?.context != context {
+            return Err(Error::InvalidHandle);
+        }
+        if self.admit(context, stream)? {
+            return self.capture_record(stream, id, external);
+        }
+        self.record_event(id, stream)
+    }
+
+    /// Notes where a stream stands.
     pub fn record_event(&mut self, id: EventId, stream: StreamId) -> Result<()> {
         let (context, ..) = self.stream_facts(stream)?;
         if self.event(id)?.context != context {
@@ -96,16 +139,20 @@ impl Driver {
         }
         self.submit(context, stream, 0)?;
         let stamp = self.timeline.stamp(stream);
-        if let Some(event) = self.events.get_mut(&id) {
-            event.recorded = stamp;
+        let finishes = self.on_shared_clock(stamp.as_ref().map_or(0, |stamp| stamp.finishes));
+        let event = self.event_mut(id)?;
+        if let Some(shared) = &event.shared {
+            shared.set(finishes);
         }
+        event.recorded = stamp;
+        event.captured = None;
         Ok(())
     }
 
     /// Whether what an event stands for is finished. One that was never recorded is.
-    pub fn query_event(&self, id: EventId) -> Result<()> {
-        let finishes = self.event(id)?.recorded.as_ref().map_or(0, |stamp| stamp.finishes);
-        self.check_finished(finishes)
+    pub fn query_event(&mut self, id: EventId) -> Result<()> {
+        self.forbid_captured(id)?;
+        self.check_finished(self.event_finishes(id)?)
     }
 
     /// Whether a stream has nothing left to do.
@@ -117,17 +164,42 @@ impl Driver {
         if finishes <= self.now() { Ok(()) } else { Err(Error::NotReady) }
     }
 
+    /// Makes a stream wait for an event, in or out of a capture. Documented: a capture waits for what
+    /// is outside only where the wait says so.
+    pub fn wait(&mut self, stream: StreamId, event: EventId, external: bool) -> Result<()> {
+        let (context, ..) = self.stream_facts(stream)?;
+        let captured = self.captured(event)?;
+        let capturing = self.admit(context, stream)?;
+        if external && capturing {
+            return self.enqueue(context, stream, Work::Wait(event)).map(drop);
+        }
+        if let Some(captured) = captured {
+            return self.capture_wait(stream, &captured);
+        }
+        if capturing && self.event(event)?.recorded.is_some() {
+            self.invalidate_capture_of(stream);
+            return Err(Error::StreamCaptureIsolation);
+        }
+        self.wait_event(stream, event)
+    }
+
     /// Makes a stream wait for an event.
     pub fn wait_event(&mut self, stream: StreamId, event: EventId) -> Result<()> {
-        let recorded = self.event(event)?.recorded.clone();
-        if let Some(stamp) = recorded {
+        let known = self.event(event)?;
+        let stamp = match (&known.recorded, &known.shared) {
+            (_, Some(_)) => Some(Stamp::at(self.event_finishes(event)?)),
+            (recorded, None) => recorded.clone(),
+        };
+        if let Some(stamp) = stamp {
             self.timeline.wait(stream, &stamp);
         }
         Ok(())
     }
 
     /// Milliseconds between two events.
-    pub fn elapsed(&self, start: EventId, end: EventId) -> Result<f32> {
+    pub fn elapsed(&mut self, start: EventId, end: EventId) -> Result<f32> {
+        self.forbid_captured(start)?;
+        self.forbid_captured(end)?;
         let finished = |id| {
             let event = self.event(id)?;
             let stamp = event.recorded.as_ref().filter(|_| event.timed);
@@ -143,9 +215,9 @@ impl Driver {
     }
 
     /// How long to wait for an event.
-    pub fn until_event(&self, id: EventId) -> Result<Duration> {
-        let finishes = self.event(id)?.recorded.as_ref().map_or(0, |stamp| stamp.finishes);
-        Ok(self.until(finishes))
+    pub fn until_event(&mut self, id: EventId) -> Result<Duration> {
+        self.forbid_captured(id)?;
+        Ok(self.until(self.event_finishes(id)?))
     }
 
     /// How long to wait for everything in a context.

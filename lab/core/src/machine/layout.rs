@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use super::lock::RobustLock;
 
 /// Tells a state file from another file; the last byte is the layout's version.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x01");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x02");
 /// As many devices as the largest single machines have.
 pub const MAX_DEVICES: usize = 16;
 /// So many processes can use one lab at a time.
@@ -35,6 +35,7 @@ pub(super) struct StateFile {
     /// Records of shared memory beyond this have never been used.
     pub(super) shared_high_water: AtomicU64,
     pub(super) faults: FaultRecord,
+    pub(super) observations: ObservationRecord,
     pub(super) effects: [EffectRecord; MAX_EFFECTS],
     pub(super) devices: [DeviceRecord; MAX_DEVICES],
     pub(super) processes: [ProcessRecord; MAX_PROCESSES],
@@ -89,6 +90,19 @@ pub(super) struct FaultRecord {
     pub(super) allocations: AtomicU64,
     /// Each synchronize takes at least so many nanoseconds.
     pub(super) synchronize_nanoseconds: AtomicU64,
+}
+
+/// What was seen of the programs so far, whoever of them is still alive.
+#[repr(C)]
+pub(super) struct ObservationRecord {
+    /// Copies to a device beyond this length bring nothing there; 0 where all do.
+    pub(super) largest_kept_copy: AtomicU64,
+    /// Copies of a device's memory to the host.
+    pub(super) read_backs: AtomicU64,
+    /// Questions how much memory is free.
+    pub(super) free_queries: AtomicU64,
+    /// The most that was in use on each device at a time.
+    pub(super) peak_used: [AtomicU64; MAX_DEVICES],
 }
 
 /// What a named kernel does when it is launched.

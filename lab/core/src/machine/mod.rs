@@ -5,6 +5,7 @@ mod layout;
 mod liveness;
 mod lock;
 mod mapping;
+mod observations;
 mod shared_memory;
 
 use std::{
@@ -16,6 +17,7 @@ use std::{
 pub use effects::{Effect, KernelEffect};
 pub use layout::{MAX_DEVICES, MAX_PROCESSES};
 pub use liveness::Identity;
+pub use observations::Observations;
 pub use shared_memory::SharedMemory;
 
 use self::layout::{ProcessRecord, StateFile};
@@ -38,6 +40,9 @@ pub struct MachineSpec {
     pub synchronize_nanoseconds: u64,
     /// Kernels that do something.
     pub effects: Vec<KernelEffect>,
+    /// Copies to a device beyond this length take no time and bring nothing there: nothing is computed
+    /// with them. All of them do where it is absent.
+    pub largest_kept_copy: Option<u64>,
 }
 
 /// One device of a new machine.
@@ -109,6 +114,8 @@ impl Machine {
         }
         file.faults.fail_allocation.store(spec.fail_allocation.unwrap_or_default(), Relaxed);
         file.faults.synchronize_nanoseconds.store(spec.synchronize_nanoseconds, Relaxed);
+        let largest = spec.largest_kept_copy.unwrap_or_default();
+        file.observations.largest_kept_copy.store(largest, Relaxed);
         file.device_count.store(spec.devices.len() as u64, Relaxed);
         file.magic.store(layout::MAGIC, Release);
         Ok(Self { file })
@@ -191,6 +198,7 @@ impl Machine {
             }
         }
         self.record(member).used[device].fetch_add(bytes, Relaxed);
+        self.file.observations.peak_used[device].fetch_max(self.sum(device), Relaxed);
         Ok(())
     }
 

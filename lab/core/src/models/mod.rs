@@ -8,11 +8,13 @@ mod architecture;
 mod datacenter;
 mod desktop;
 mod hbm3;
+mod libraries;
 mod sheet;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use libraries::CODE_PARTS;
 pub use table::MODELS;
 
 /// The alias of the model that is simulated when nobody asks for another.

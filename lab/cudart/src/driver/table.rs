@@ -8,9 +8,9 @@
 use std::ffi::{c_char, c_void};
 
 use cudarc::driver::sys::{
-    CUDA_ARRAY3D_DESCRIPTOR, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUcontext, CUdevice,
-    CUdeviceptr, CUevent, CUfunction, CUhostFn, CUkernel, CUlaunchConfig, CUlibrary, CUmemoryPool,
-    CUmodule, CUstream, CUuuid,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray,
+    CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUhostFn, CUipcEventHandle,
+    CUipcMemHandle, CUkernel, CUlaunchConfig, CUlibrary, CUmemoryPool, CUmodule, CUstream, CUuuid,
 };
 
 use super::{API_VERSION, LookUp};
@@ -171,6 +171,92 @@ driver_functions! {
     cuEventQuery(event: CUevent);
     cuEventSynchronize(event: CUevent);
     cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
+
+    cuStreamBeginCapture(stream: CUstream, mode: u32);
+    cuStreamBeginCaptureToGraph(stream: CUstream, graph: u64, nodes: *const u64, data: *const c_void, count: usize, mode: u32);
+    cuStreamEndCapture(stream: CUstream, graph: *mut u64);
+    cuStreamIsCapturing(stream: CUstream, status: *mut u32);
+    cuStreamGetCaptureInfo(stream: CUstream, status: *mut u32, id: *mut u64, graph: *mut u64, nodes: *mut *const u64, data: *mut *const c_void, count: *mut usize);
+    cuStreamUpdateCaptureDependencies(stream: CUstream, nodes: *mut u64, data: *const c_void, count: usize, flags: u32);
+    cuThreadExchangeStreamCaptureMode(mode: *mut u32);
+
+    cuGraphCreate(graph: *mut u64, flags: u32);
+    cuGraphDestroy(graph: u64);
+    cuGraphClone(copy: *mut u64, graph: u64);
+    cuGraphNodeFindInClone(node: *mut u64, original: u64, clone: u64);
+    cuGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize);
+    cuGraphGetRootNodes(graph: u64, nodes: *mut u64, count: *mut usize);
+    cuGraphGetEdges(graph: u64, from: *mut u64, to: *mut u64, data: *mut c_void, count: *mut usize);
+    cuGraphNodeGetDependencies(node: u64, nodes: *mut u64, data: *mut c_void, count: *mut usize);
+    cuGraphNodeGetDependentNodes(node: u64, nodes: *mut u64, data: *mut c_void, count: *mut usize);
+    cuGraphAddDependencies(graph: u64, from: *const u64, to: *const u64, data: *const c_void, count: usize);
+    cuGraphRemoveDependencies(graph: u64, from: *const u64, to: *const u64, data: *const c_void, count: usize);
+    cuGraphNodeGetType(node: u64, kind: *mut u32);
+    cuGraphNodeGetContainingGraph(node: u64, graph: *mut u64);
+    cuGraphNodeGetLocalId(node: u64, number: *mut u32);
+    cuGraphNodeGetToolsId(node: u64, number: *mut u64);
+    cuGraphGetId(graph: u64, number: *mut u32);
+    cuGraphExecGetId(exec: u64, number: *mut u32);
+    cuGraphDestroyNode(node: u64);
+    cuGraphDebugDotPrint(graph: u64, path: *const c_char, flags: u32);
+    cuGraphConditionalHandleCreate(handle: *mut u64, graph: u64, context: CUcontext, value: u32, flags: u32);
+    cuGraphAddNode(node: *mut u64, graph: u64, nodes: *const u64, data: *const c_void, count: usize, parameters: *mut c_void);
+    cuGraphNodeSetParams(node: u64, parameters: *mut c_void);
+    cuGraphExecNodeSetParams(exec: u64, node: u64, parameters: *mut c_void);
+    cuGraphAddKernelNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, kernel: *const CUDA_KERNEL_NODE_PARAMS_v2);
+    cuGraphKernelNodeGetParams(node: u64, kernel: *mut CUDA_KERNEL_NODE_PARAMS_v2);
+    cuGraphKernelNodeSetParams(node: u64, kernel: *const CUDA_KERNEL_NODE_PARAMS_v2);
+    cuGraphExecKernelNodeSetParams(exec: u64, node: u64, kernel: *const CUDA_KERNEL_NODE_PARAMS_v2);
+    cuGraphAddMemcpyNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, copy: *const CUDA_MEMCPY3D, context: CUcontext);
+    cuGraphMemcpyNodeGetParams(node: u64, copy: *mut CUDA_MEMCPY3D);
+    cuGraphMemcpyNodeSetParams(node: u64, copy: *const CUDA_MEMCPY3D);
+    cuGraphExecMemcpyNodeSetParams(exec: u64, node: u64, copy: *const CUDA_MEMCPY3D, context: CUcontext);
+    cuGraphAddMemsetNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, fill: *const c_void, context: CUcontext);
+    cuGraphMemsetNodeGetParams(node: u64, fill: *mut c_void);
+    cuGraphMemsetNodeSetParams(node: u64, fill: *const c_void);
+    cuGraphExecMemsetNodeSetParams(exec: u64, node: u64, fill: *const c_void, context: CUcontext);
+    cuGraphAddHostNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, call: *const c_void);
+    cuGraphHostNodeGetParams(node: u64, call: *mut c_void);
+    cuGraphHostNodeSetParams(node: u64, call: *const c_void);
+    cuGraphExecHostNodeSetParams(exec: u64, node: u64, call: *const c_void);
+    cuGraphAddEmptyNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize);
+    cuGraphAddChildGraphNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, child: u64);
+    cuGraphChildGraphNodeGetGraph(node: u64, child: *mut u64);
+    cuGraphAddEventRecordNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, event: CUevent);
+    cuGraphEventRecordNodeGetEvent(node: u64, event: *mut CUevent);
+    cuGraphEventRecordNodeSetEvent(node: u64, event: CUevent);
+    cuGraphExecEventRecordNodeSetEvent(exec: u64, node: u64, event: CUevent);
+    cuGraphAddEventWaitNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, event: CUevent);
+    cuGraphEventWaitNodeGetEvent(node: u64, event: *mut CUevent);
+    cuGraphEventWaitNodeSetEvent(node: u64, event: CUevent);
+    cuGraphExecEventWaitNodeSetEvent(exec: u64, node: u64, event: CUevent);
+    cuGraphAddMemAllocNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, alloc: *mut c_void);
+    cuGraphMemAllocNodeGetParams(node: u64, alloc: *mut c_void);
+    cuGraphAddMemFreeNode(node: *mut u64, graph: u64, nodes: *const u64, count: usize, pointer: CUdeviceptr);
+    cuGraphMemFreeNodeGetParams(node: u64, pointer: *mut CUdeviceptr);
+    cuDeviceGetGraphMemAttribute(device: CUdevice, attribute: u32, value: *mut c_void);
+    cuDeviceSetGraphMemAttribute(device: CUdevice, attribute: u32, value: *mut c_void);
+    cuDeviceGraphMemTrim(device: CUdevice);
+    cuGraphInstantiate(exec: *mut u64, graph: u64, flags: u64);
+    cuGraphInstantiateWithParams(exec: *mut u64, graph: u64, parameters: *mut c_void);
+    cuGraphExecGetFlags(exec: u64, flags: *mut u64);
+    cuGraphExecDestroy(exec: u64);
+    cuGraphExecUpdate(exec: u64, graph: u64, result: *mut c_void);
+    cuGraphUpload(exec: u64, stream: CUstream);
+    cuGraphLaunch(exec: u64, stream: CUstream);
+    cuGraphNodeSetEnabled(exec: u64, node: u64, enabled: u32);
+    cuGraphNodeGetEnabled(exec: u64, node: u64, enabled: *mut u32);
+    cuUserObjectCreate(object: *mut u64, data: *mut c_void, destroy: CUhostFn, references: u32, flags: u32);
+    cuUserObjectRetain(object: u64, count: u32);
+    cuUserObjectRelease(object: u64, count: u32);
+    cuGraphRetainUserObject(graph: u64, object: u64, count: u32, flags: u32);
+    cuGraphReleaseUserObject(graph: u64, object: u64, count: u32);
+
+    cuIpcGetMemHandle(handle: *mut CUipcMemHandle, pointer: CUdeviceptr);
+    cuIpcOpenMemHandle(pointer: *mut CUdeviceptr, handle: CUipcMemHandle, flags: u32);
+    cuIpcCloseMemHandle(pointer: CUdeviceptr);
+    cuIpcGetEventHandle(handle: *mut CUipcEventHandle, event: CUevent);
+    cuIpcOpenEventHandle(event: *mut CUevent, handle: CUipcEventHandle);
 
     cuModuleLoadFatBinary(module: *mut CUmodule, image: *const c_void);
     cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);

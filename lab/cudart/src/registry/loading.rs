@@ -5,7 +5,7 @@ use std::{ffi::c_void, ptr};
 use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUfunction, CUmodule};
 
 use super::{Address, Binary, Named, Registered, Registry, in_context, read, write};
-use crate::{context::Current, error::Failure};
+use crate::{context::Current, error::Failure, graph};
 
 /// A variable in a context.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,9 @@ fn load_variable(
     match current.cuModuleGetGlobal(&mut address, &mut size, module, named.name.pointer()) {
         // The simulated driver cannot look into a fat binary, so it knows none of the variables in
         // it. Memory for one is taken here, and goes with its context.
-        Err(Failure::NOT_FOUND) => address = place(current, named.size, managed)?,
+        Err(Failure::NOT_FOUND) => {
+            address = graph::unnoticed(|| place(current, named.size, managed))?;
+        }
         other => other?,
     }
     named.loaded.push((Address::of(current.context), Address(address as usize)));

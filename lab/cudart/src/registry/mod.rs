@@ -12,7 +12,7 @@ use std::{
     sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use cudarc::driver::sys::{CUkernel, CUlibrary};
+use cudarc::driver::sys::{CUfunction, CUkernel, CUlibrary};
 
 pub use loading::{forget_context, function, remove_binary, variable};
 
@@ -121,6 +121,13 @@ pub fn managed_of(binary: Binary) -> Vec<Address> {
 /// The name of a registered kernel.
 pub fn function_name(stub: *const c_void) -> Option<*const c_char> {
     read().functions.get(&Address::of(stub)).map(|function| function.name.pointer())
+}
+
+/// The stub of a kernel that is loaded as that function.
+pub fn stub_of(function: CUfunction) -> Option<*const c_void> {
+    let function = Address::of(function);
+    let is_it = |named: &Named| named.loaded.iter().any(|(_, loaded)| *loaded == function);
+    read().functions.iter().find(|(_, named)| is_it(named)).map(|(stub, _)| stub.pointer())
 }
 
 /// Notes that a kernel came from a library.

@@ -1,0 +1,19 @@
+//! Whether a recorded run fits on a device, and up to which value of a parameter it does.
+//!
+//! A run on a device without a limit tells what the program asks for. [`Demand`] is what that takes,
+//! [`place`] replays it on a device of a given size, [`Samples`] predicts runs that were not made from
+//! two that were, and [`next_step`] decides which run to make next.
+
+mod demand;
+mod extrapolation;
+mod placement;
+mod range;
+mod samples;
+mod search;
+
+pub use demand::Demand;
+pub use extrapolation::between;
+pub use placement::{Placement, Room, place};
+pub use range::Range;
+pub use samples::{Sample, Samples};
+pub use search::{Next, largest_that_fits, next_step};

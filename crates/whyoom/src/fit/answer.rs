@@ -1,0 +1,147 @@
+//! From what was observed to what is said.
+
+use whyoom_fit::{Demand, Placement, Room, place};
+use whyoom_lab_core::models::GpuModel;
+use whyoom_memory::{Category, place as place_of, sums_by_place};
+use whyoom_report::{FitAmount, FitGpu, FitPeak, FitProcess, FitSetting};
+
+use super::{
+    gpus::Family,
+    observed::{Observed, Seen},
+};
+
+/// So many lines of the program are named at the peak.
+const PLACES: usize = 3;
+
+/// Every GPU of a family, judged by one run.
+pub(crate) fn gpus(family: &Family, observed: &Observed) -> Vec<FitGpu> {
+    let demands: Vec<Demand> = observed.seen.iter().map(|seen| Demand::of(&seen.run)).collect();
+    let judged = family.gpus.iter().map(|gpu| {
+        let model = gpu.model;
+        let of_torch = observed.seen.iter().zip(&demands);
+        let mut processes: Vec<FitProcess> =
+            of_torch.map(|(seen, demand)| process(seen, *demand, model, observed)).collect();
+        if processes.is_empty() {
+            processes = whole_devices(model, observed);
+        }
+        FitGpu {
+            name: model.name,
+            total_bytes: model.total.value,
+            fits: processes.iter().all(|process| process.fits),
+            ran_on: observed.ran_on.name,
+            processes,
+        }
+    });
+    judged.collect()
+}
+
+/// What a GPU has for a process that was seen on another of its family.
+pub(crate) fn room(seen: &Seen, model: &GpuModel, ran_on: &GpuModel) -> Room {
+    let outside = seen.outside.saturating_sub(ran_on.context.value) + model.context.value;
+    Room { total: model.total.value, outside }
+}
+
+fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -> FitProcess {
+    let room = room(seen, model, observed.ran_on);
+    let placement = place(&seen.run, demand, room);
+    let (reserved, releases_cache, fits_with) = match placement {
+        Placement::Fits { reserved, releases_cache } => (reserved, releases_cache, None),
+        Placement::FitsWith { setting, reserved } => {
+            let with = FitSetting { setting, peak_reserved_bytes: reserved };
+            (demand.reserved, false, Some(with))
+        }
+        Placement::TooLarge { .. } | Placement::Fragmented { .. } => (demand.reserved, false, None),
+    };
+    FitProcess {
+        rank: seen.rank.clone(),
+        device: seen.device.0,
+        peak_allocated_bytes: Some(demand.live),
+        peak_reserved_bytes: Some(reserved),
+        outside_bytes: room.outside,
+        peak_bytes: reserved + room.outside,
+        headroom_bytes: signed_difference(room.total, reserved + room.outside),
+        fits: placement.fits(),
+        releases_cache,
+        fits_with,
+    }
+}
+
+/// Of a program without PyTorch only the driver's side is known: the most that each device had in use.
+fn whole_devices(model: &GpuModel, observed: &Observed) -> Vec<FitProcess> {
+    let used = observed.observations.peak_used.iter().enumerate().filter(|(_, used)| **used > 0);
+    let on_model =
+        |used: u64| used.saturating_sub(observed.ran_on.context.value) + model.context.value;
+    let process = |(device, used): (usize, &u64)| {
+        let peak = on_model(*used);
+        FitProcess {
+            rank: "all".to_owned(),
+            device: device as u16,
+            peak_allocated_bytes: None,
+            peak_reserved_bytes: None,
+            outside_bytes: peak,
+            peak_bytes: peak,
+            headroom_bytes: signed_difference(model.total.value, peak),
+            fits: peak <= model.total.value,
+            releases_cache: false,
+            fits_with: None,
+        }
+    };
+    used.map(process).collect()
+}
+
+fn signed_difference(have: u64, need: u64) -> i64 {
+    (i128::from(have) - i128::from(need)).clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+/// What the peak of the largest process is made of.
+pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
+    let largest = observed.largest()?;
+    let space = observed.memory.space(largest.run.process, largest.device)?;
+    let maker = space.peak_maker()?;
+    let places = sums_by_place(&observed.tables, space.peak_by_stack());
+    let kinds = space.peak_by_category();
+    Some(FitPeak {
+        ran_on: observed.ran_on.name,
+        rank: largest.rank.clone(),
+        place: place_or_backward(place_of(&observed.tables, maker.stack), maker.category),
+        kinds: merged(kinds.into_iter().map(|(kind, usage)| (word(kind), usage.bytes.0))),
+        places: places
+            .into_iter()
+            .filter(|(place, _)| !place.starts_with(UNKNOWN))
+            .take(PLACES)
+            .map(|(name, bytes)| FitAmount { name, bytes: bytes.0 })
+            .collect(),
+    })
+}
+
+const UNKNOWN: &str = "unknown places";
+
+/// Python's frames are recorded here, so that what has none was made by a thread of PyTorch's own:
+/// in backward, save for odd cases.
+fn word(kind: Category) -> String {
+    match kind {
+        Category::Gradients | Category::Unattributed => "gradients and what backward works with",
+        other => other.name(),
+    }
+    .to_owned()
+}
+
+/// One entry for each name, the most first.
+fn merged(entries: impl Iterator<Item = (String, u64)>) -> Vec<FitAmount> {
+    let mut merged: Vec<FitAmount> = Vec::new();
+    for (name, bytes) in entries {
+        match merged.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.bytes += bytes,
+            None => merged.push(FitAmount { name, bytes }),
+        }
+    }
+    merged.sort_by_key(|amount| std::cmp::Reverse(amount.bytes));
+    merged
+}
+
+fn place_or_backward(place: String, kind: Category) -> String {
+    match kind {
+        Category::Unattributed => "backward".to_owned(),
+        _ => place,
+    }
+}

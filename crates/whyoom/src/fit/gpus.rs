@@ -1,0 +1,75 @@
+//! The GPUs that were asked for.
+
+use anyhow::{Result, bail};
+use whyoom_lab_core::models::{self, GpuModel, MODELS};
+
+/// A GPU that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gpu {
+    pub(crate) model: &'static GpuModel,
+    /// Its place among those that were asked for.
+    pub(crate) place: usize,
+}
+
+/// GPUs of one compute capability. Libraries choose their kernels and workspaces by it, so that one
+/// run tells for all of them.
+#[derive(Debug)]
+pub(crate) struct Family {
+    pub(crate) gpus: Vec<Gpu>,
+}
+
+impl Family {
+    /// The one that the program is run on.
+    pub(crate) fn ran_on(&self) -> &'static GpuModel {
+        self.gpus[0].model
+    }
+}
+
+/// The GPUs that a list of names or `all` means, by compute capability.
+pub(crate) fn families(names: &[String]) -> Result<Vec<Family>> {
+    let mut families: Vec<Family> = Vec::new();
+    for (place, model) in asked_for(names)?.into_iter().enumerate() {
+        let gpu = Gpu { model, place };
+        let alike =
+            |family: &&mut Family| family.ran_on().compute_capability == model.compute_capability;
+        match families.iter_mut().find(alike) {
+            Some(family) => family.gpus.push(gpu),
+            None => families.push(Family { gpus: vec![gpu] }),
+        }
+    }
+    Ok(families)
+}
+
+fn asked_for(names: &[String]) -> Result<Vec<&'static GpuModel>> {
+    if names.iter().any(|name| name == "all") {
+        return Ok(MODELS.iter().collect());
+    }
+    let mut asked_for: Vec<&'static GpuModel> = Vec::new();
+    for name in names {
+        let Some(model) = models::find(name) else {
+            bail!("no GPU model is called '{name}'; whyoom lab list shows them");
+        };
+        if asked_for.iter().all(|known| known.name != model.name) {
+            asked_for.push(model);
+        }
+    }
+    Ok(asked_for)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(names: &[&str]) -> Result<Vec<Family>> {
+        families(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn gpus_that_compute_alike_are_one_family() {
+        let families = named(&["l4", "rtx-4090", "t4", "L4"]).expect("they exist");
+        let sizes: Vec<usize> = families.iter().map(|family| family.gpus.len()).collect();
+        assert_eq!(sizes, [2, 1]);
+        assert!(named(&["all"]).expect("they exist").len() < MODELS.len());
+        assert!(named(&["nothing"]).is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! How sure the figures are: what was measured, what is assumed, and where to take care.
+
+use whyoom_lab_core::models::{GpuModel, Source};
+use whyoom_report::FitNote;
+use whyoom_trace::Bytes;
+
+use super::{
+    gpus::Family,
+    observed::{Ended, Facts, Observed, StepsOf},
+};
+
+pub(crate) fn notes(families: &[Family], observed: &[Observed]) -> Vec<FitNote> {
+    let Some(first) = observed.first() else { return Vec::new() };
+    let measured = [Some(measured(families, first)), ending(first), Some(outside(families, first))];
+    let care = [growth, read_backs, free_queries, failed_later].map(|note| note(first));
+    measured.into_iter().chain(care).flatten().collect()
+}
+
+fn note(kind: &'static str, text: String) -> FitNote {
+    FitNote { kind, text }
+}
+
+fn measured(families: &[Family], observed: &Observed) -> FitNote {
+    let names: Vec<&str> = families.iter().map(|family| family.ran_on().name).collect();
+    let all: usize = families.iter().map(|family| family.gpus.len()).sum();
+    let others = match all - names.len() {
+        0 => String::new(),
+        others => format!("; {others} more, of the same compute capability, by replay"),
+    };
+    let ran_on = names.join(", ");
+    let text = match observed.facts.first() {
+        Some(facts) => format!(
+            "tensors and reserved: by PyTorch {}'s own allocator on a simulated {ran_on}{others}",
+            facts.torch
+        ),
+        None => format!(
+            "what the program took of the driver of a simulated {ran_on}{others}; PyTorch was not seen"
+        ),
+    };
+    note("measured", text)
+}
+
+/// When the run was ended: what comes later was not seen.
+fn ending(observed: &Observed) -> Option<FitNote> {
+    let facts = observed.facts.first()?;
+    let Facts { steps, last_rise, .. } = facts;
+    let unit = match facts.steps_of {
+        StepsOf::Optimizer => "optimizer steps",
+        StepsOf::Calls => "calls of the model",
+    };
+    Some(match facts.ended {
+        Ended::Repeated => note(
+            "measured",
+            format!(
+                "ended after {steps} {unit}, when they repeated; a later phase (validation, saving) \
+                 was not seen"
+            ),
+        ),
+        Ended::Settled => note(
+            "care",
+            format!(
+                "the {unit} differ in size; ended after {steps}, none of which went higher since the \
+                 {last_rise}th. Longer inputs would"
+            ),
+        ),
+        Ended::Steps => note("measured", format!("ended after {steps} {unit}, as asked")),
+        Ended::End => note("measured", format!("the program ran to its end, with {steps} {unit}")),
+    })
+}
+
+/// What is outside the allocator comes from the table of models, not from a GPU.
+fn outside(families: &[Family], observed: &Observed) -> FitNote {
+    let of_torch = !observed.facts.is_empty();
+    let models = || families.iter().flat_map(|family| &family.gpus).map(|gpu| gpu.model);
+    let guessed: Vec<&str> =
+        models().filter(|model| is_guessed(model)).map(|model| model.name).collect();
+    let subject = if of_torch { "elsewhere (context, libraries)" } else { "the context's share" };
+    let how = match guessed.len() {
+        0 => "from published output of such GPUs".to_owned(),
+        _ => {
+            format!("from published output of such GPUs, but by a rule for {}", guessed.join(", "))
+        }
+    };
+    note("assumed", format!("{subject}: {how}; whyoom lab list --json has the sources"))
+}
+
+fn is_guessed(model: &GpuModel) -> bool {
+    matches!(model.context.source, Source::Assumed)
+}
+
+fn growth(observed: &Observed) -> Option<FitNote> {
+    let most = observed.facts.iter().map(|facts| facts.growth_per_step).max()?;
+    (most > 0).then(|| {
+        note("care", format!("each step leaves {} more behind: a long run needs more", Bytes(most)))
+    })
+}
+
+/// Nothing is computed, so whatever a program reads back and decides on is not what it would be.
+fn read_backs(observed: &Observed) -> Option<FitNote> {
+    let count = observed.observations.read_backs;
+    (count > 0).then(|| {
+        note(
+            "care",
+            format!(
+                "kernels compute nothing here, and the program read values back {}: if \
+                 shapes depend on them (masks, nonzero, early stops), they were zero",
+                times(count)
+            ),
+        )
+    })
+}
+
+/// The recording itself asks once for each device of each process.
+fn free_queries(observed: &Observed) -> Option<FitNote> {
+    let own: usize = observed.facts.iter().map(|facts| facts.devices.len()).sum();
+    let count = observed.observations.free_queries.saturating_sub(own as u64);
+    (count > 0).then(|| {
+        note(
+            "care",
+            format!(
+                "the program asked {} how much memory is free: on a real GPU it may choose otherwise",
+                times(count)
+            ),
+        )
+    })
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+fn failed_later(observed: &Observed) -> Option<FitNote> {
+    (!observed.status.success())
+        .then(|| note("care", format!("the program then failed by itself ({})", observed.status)))
+}

@@ -1,0 +1,213 @@
+//! What a run left behind.
+
+use std::{
+    fs::{self, File},
+    io::BufReader,
+    path::Path,
+    process::ExitStatus,
+};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use whyoom_allocators::workload::{Run, Workloads};
+use whyoom_lab_core::{
+    machine::{Machine, Observations},
+    models::GpuModel,
+};
+use whyoom_memory::{Model, Space};
+use whyoom_sources::torch_snapshot;
+use whyoom_trace::{DeviceId, Event, EventSink, Tables};
+
+/// The exit code where the program failed.
+const PROGRAM_FAILED: u8 = 4;
+/// So many of the program's last lines are shown where it fails.
+const LAST_LINES: usize = 20;
+
+/// What the startup file wrote of a process.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Facts {
+    pub(crate) pid: u32,
+    pub(crate) rank: Option<String>,
+    pub(crate) torch: String,
+    pub(crate) ended: Ended,
+    pub(crate) steps: u64,
+    pub(crate) steps_of: StepsOf,
+    pub(crate) last_rise: u64,
+    pub(crate) growth_per_step: u64,
+    pub(crate) devices: Vec<DeviceFacts>,
+}
+
+/// Why a process was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Ended {
+    /// Its steps repeated.
+    Repeated,
+    /// Its steps differed, but none had gone higher for long.
+    Settled,
+    /// It had done as many steps as it was asked to.
+    Steps,
+    /// It ended by itself.
+    End,
+}
+
+/// What was counted as a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum StepsOf {
+    /// Steps of an optimizer.
+    Optimizer,
+    /// Calls of an outermost module.
+    Calls,
+}
+
+/// A device at the end of the run, as one process saw it.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct DeviceFacts {
+    pub(crate) device: u16,
+    /// By whomever.
+    pub(crate) used: u64,
+    /// By the process's allocator.
+    pub(crate) reserved: u64,
+}
+
+/// A process on one device.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) rank: String,
+    pub(crate) device: DeviceId,
+    pub(crate) run: Run,
+    /// What was taken outside PyTorch's allocator.
+    pub(crate) outside: u64,
+}
+
+/// The program failed by itself, and before its steps repeated: nothing is known.
+#[derive(Debug, thiserror::Error)]
+#[error("the program failed by itself ({status}) before its memory was known")]
+pub(crate) struct ProgramFailed {
+    status: ExitStatus,
+    /// Its last lines.
+    output: String,
+}
+
+impl ProgramFailed {
+    /// Tells people; the exit code.
+    pub(crate) fn tell(&self) -> u8 {
+        anstream::eprint!("{}", self.output);
+        anstream::eprintln!("whyoom: {self}; its last lines stand above");
+        PROGRAM_FAILED
+    }
+}
+
+/// What a run left behind.
+pub(crate) struct Observed {
+    /// The model that was simulated.
+    pub(crate) ran_on: &'static GpuModel,
+    /// Processes that used PyTorch, by rank.
+    pub(crate) facts: Vec<Facts>,
+    /// What they did on each device.
+    pub(crate) seen: Vec<Seen>,
+    /// Their memory over time.
+    pub(crate) memory: Model,
+    /// The names in it.
+    pub(crate) tables: Tables,
+    /// What the lab counted.
+    pub(crate) observations: Observations,
+    /// How the program ended.
+    pub(crate) status: ExitStatus,
+}
+
+impl Observed {
+    pub(crate) fn read(
+        folder: &Path,
+        ran_on: &'static GpuModel,
+        machine: Machine,
+        status: ExitStatus,
+    ) -> Result<Self> {
+        let facts = read_facts(folder)?;
+        let unknown = facts.is_empty() || facts.iter().any(|one| one.ended == Ended::End);
+        if unknown && !status.success() {
+            return Err(ProgramFailed { status, output: last_lines(&folder.join("output")) }.into());
+        }
+        let mut gathered = Gathered::default();
+        let mut tables = Tables::default();
+        for facts in &facts {
+            let process = tables.process(name(facts));
+            let path = folder.join(format!("{}.pickle", facts.pid));
+            let reader = BufReader::new(File::open(path)?);
+            torch_snapshot::import(reader, process, &mut tables, &mut gathered)
+                .context("cannot read what PyTorch recorded")?;
+        }
+        let seen = gathered.workloads.into_runs().into_iter().filter_map(|run| seen(run, &facts));
+        Ok(Self {
+            ran_on,
+            seen: seen.collect(),
+            facts,
+            memory: gathered.memory,
+            tables,
+            observations: machine.observations(),
+            status,
+        })
+    }
+
+    /// The run of the process whose allocator held most.
+    pub(crate) fn largest(&self) -> Option<&Seen> {
+        let space = |seen: &&Seen| self.memory.space(seen.run.process, seen.device);
+        self.seen.iter().max_by_key(|seen| space(seen).map(Space::peak_reserved))
+    }
+}
+
+/// A process's own name among the ranks.
+fn name(facts: &Facts) -> String {
+    facts.rank.clone().unwrap_or_else(|| facts.pid.to_string())
+}
+
+fn read_facts(folder: &Path) -> Result<Vec<Facts>> {
+    let mut all: Vec<Facts> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let facts = serde_json::from_slice(&fs::read(&path)?);
+            all.push(facts.context("the startup file and this program do not fit together")?);
+        }
+    }
+    let number = |facts: &Facts| facts.rank.as_deref().and_then(|rank| rank.parse::<u32>().ok());
+    all.sort_by_key(|facts| (number(facts), facts.pid));
+    Ok(all)
+}
+
+/// A run with what is known beside it; nothing for what is not a device's, or was never used.
+fn seen(run: Run, facts: &[Facts]) -> Option<Seen> {
+    let own = facts.get(run.process.0 as usize)?;
+    if run.device == DeviceId::HOST || run.workload.allocations() == 0 {
+        return None;
+    }
+    let on_device = |facts: &Facts| {
+        facts.devices.iter().copied().find(|device| DeviceId(device.device) == run.device)
+    };
+    let used = on_device(own)?.used;
+    let reserved: u64 = facts.iter().filter_map(on_device).map(|device| device.reserved).sum();
+    Some(Seen { rank: name(own), device: run.device, outside: used.saturating_sub(reserved), run })
+}
+
+fn last_lines(path: &Path) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    last.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Takes events for both: runs to replay, and memory over time.
+#[derive(Default)]
+struct Gathered {
+    workloads: Workloads,
+    memory: Model,
+}
+
+impl EventSink for Gathered {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.workloads.event(event, tables);
+        self.memory.event(event, tables);
+    }
+}

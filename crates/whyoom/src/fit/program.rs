@@ -1,0 +1,193 @@
+//! A program, run on a simulated GPU without a limit until its peak is known.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    num::NonZero,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread::ScopedJoinHandle,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use whyoom_lab_core::{
+    machine::{DeviceSpec, MachineSpec},
+    models::GpuModel,
+    session::Session,
+};
+use whyoom_trace::Bytes;
+
+use super::observed::Observed;
+use crate::{arguments::FitArguments, lab::libraries};
+
+/// What Python runs before the program.
+const STARTUP: &str = include_str!("startup.py");
+/// The file's name decides that Python runs it.
+const STARTUP_NAME: &str = "sitecustomize.py";
+/// More than any program asks for, so that none runs out.
+const WITHOUT_LIMIT: u64 = 1 << 40;
+/// Copies of weights to the device are of no use there: nothing is computed with them.
+const LARGEST_KEPT_COPY: u64 = 1 << 20;
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// A command whose words may still hold `{NAME}`.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    words: Vec<OsString>,
+}
+
+impl Program {
+    pub(crate) fn new(words: &[OsString]) -> Result<Self> {
+        if words.is_empty() {
+            bail!("no command");
+        }
+        Ok(Self { words: words.to_vec() })
+    }
+
+    /// The command with a value in place of `{NAME}`.
+    pub(crate) fn with(&self, name: &str, value: u64) -> Self {
+        let (mark, value) = (format!("{{{name}}}"), value.to_string());
+        let put = |word: &OsString| match word.to_str() {
+            Some(text) => text.replace(&mark, &value).into(),
+            None => word.clone(),
+        };
+        Self { words: self.words.iter().map(put).collect() }
+    }
+
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        self.words.iter().any(|word| word.to_string_lossy().contains(text))
+    }
+
+    /// As it would be typed, for people to recognise.
+    pub(crate) fn text(&self) -> String {
+        let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}
+
+/// Where programs are run.
+pub(crate) struct Bench {
+    libraries: PathBuf,
+    gpus: usize,
+    steps: u32,
+    /// What was asked to be run.
+    pub(crate) program: Program,
+    /// The lines of programs that run now.
+    progress: MultiProgress,
+}
+
+impl Bench {
+    pub(crate) fn new(arguments: &FitArguments) -> Result<Self> {
+        Ok(Self {
+            libraries: libraries()?,
+            gpus: arguments.gpus.into(),
+            steps: arguments.steps.unwrap_or_default(),
+            program: Program::new(&arguments.command)?,
+            progress: MultiProgress::new(),
+        })
+    }
+
+    /// Runs several programs, as many at a time as there are processors; in the order given.
+    pub(crate) fn observe_all(
+        &self,
+        jobs: &[(&'static GpuModel, Program)],
+    ) -> Result<Vec<Observed>> {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let mut observed = Vec::new();
+        for at_a_time in jobs.chunks(processors) {
+            observed.extend(std::thread::scope(|scope| {
+                let run = |(model, program): &'_ (&'static GpuModel, Program)| {
+                    let (model, program) = (*model, program.clone());
+                    scope.spawn(move || self.observe(model, &program))
+                };
+                let running: Vec<_> = at_a_time.iter().map(run).collect();
+                running.into_iter().map(join).collect::<Result<Vec<_>>>()
+            })?);
+        }
+        Ok(observed)
+    }
+
+    /// Runs a program on GPUs of a model, but without a limit.
+    fn observe(&self, model: &'static GpuModel, program: &Program) -> Result<Observed> {
+        let device = DeviceSpec::of(model).with_total(WITHOUT_LIMIT);
+        let spec = MachineSpec {
+            devices: vec![device; self.gpus],
+            largest_kept_copy: Some(LARGEST_KEPT_COPY),
+            ..MachineSpec::default()
+        };
+        let session =
+            Session::start(&spec, &self.libraries, None).context("the lab cannot start")?;
+        let folder = session.folder().join("fit");
+        let command = self.command(&session, program, &folder)?;
+        let child = session.spawn(command);
+        let mut child = child.with_context(|| format!("cannot run {}", program.text()))?;
+        let progress = Progress(self.progress.add(spinner(model, program)));
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            progress.show(session.machine().observations().peak_used[0]);
+            std::thread::sleep(GLANCE);
+        };
+        drop(progress);
+        Observed::read(&folder, model, session.machine(), status)
+    }
+
+    fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
+        let startup = folder.join("startup");
+        fs::create_dir_all(&startup)?;
+        fs::write(startup.join(STARTUP_NAME), STARTUP)?;
+        let mut path = vec![startup];
+        path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
+        let (output, copy) = output(folder)?;
+        let (name, rest) = program.words.split_first().context("no command")?;
+        let mut command = session.command(name);
+        command
+            .args(rest)
+            .env("PYTHONPATH", std::env::join_paths(path)?)
+            .env("WHYOOM_FIT", folder)
+            .env("WHYOOM_FIT_STEPS", self.steps.to_string())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(copy);
+        Ok(command)
+    }
+}
+
+fn join(running: ScopedJoinHandle<'_, Result<Observed>>) -> Result<Observed> {
+    running.join().map_err(|_| anyhow!("a run broke off"))?
+}
+
+/// What the program prints means nothing here; its last lines are kept for the case that it fails.
+fn output(folder: &Path) -> io::Result<(File, File)> {
+    let file = File::create(folder.join("output"))?;
+    let copy = file.try_clone()?;
+    Ok((file, copy))
+}
+
+/// A line that lives while the program runs.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn show(&self, used: u64) {
+        self.0.set_message(format!("{} so far,", Bytes(used)));
+        self.0.tick();
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn spinner(model: &GpuModel, program: &Program) -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.with_prefix(format!("{} on {} (simulated)", program.text(), model.name))
+}

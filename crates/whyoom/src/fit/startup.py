@@ -1,0 +1,221 @@
+"""Runs first in every Python program that `whyoom fit` starts (as `sitecustomize`).
+
+Lets PyTorch record its own allocations from the first one on, and ends the program once its steps
+repeat: the peak is known then. A step ends where an optimizer has stepped; in a program without
+optimizers, where an outermost module has been called. The program itself is not changed.
+
+Written into the folder that WHYOOM_FIT names, for each process that used a GPU:
+PID.pickle, PyTorch's snapshot, and then PID.json, what is known beside it.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import sys
+
+FOLDER = os.environ.get("WHYOOM_FIT")
+# Ends the program after so many steps, however they are; 0 where the steps themselves decide.
+STEPS = int(os.environ.get("WHYOOM_FIT_STEPS", "0"))
+# Steps may come in groups: several optimizers, several micro-batches.
+LONGEST_GROUP = 8
+# Outermost modules are also called before training begins, so that more of the same is asked for.
+EQUAL_CALLS = 8
+# Where steps never repeat, so many without a higher peak are taken for all there is to see.
+STEPS_WITHOUT_RISE = 50
+# A longer history is kept from its end.
+MAX_EVENTS = 1_000_000
+
+
+class Observer:
+    """Watches one process from its first use of a GPU."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.pid = None
+        self.depth = 0
+        self.optimizer_steps = False
+        self.marks = []
+        self.currents = []
+        self.highest = (0, 0)
+        self.last_rise = 0
+        self.ended = None
+
+    def install(self):
+        from torch.nn.modules import module
+        from torch.optim import optimizer
+
+        self.torch.cuda._lazy_call(self.start)
+        optimizer.register_optimizer_step_post_hook(lambda *_: self.optimizer_stepped())
+        module.register_module_forward_pre_hook(lambda *_: self.enter())
+        module.register_module_forward_hook(lambda *_: self.leave(), always_call=True)
+
+    def start(self):
+        import atexit
+
+        self.pid = os.getpid()
+        self.torch.cuda.memory._record_memory_history(
+            "all", context="alloc", stacks="python", max_entries=MAX_EVENTS
+        )
+        atexit.register(self.finish, "end")
+
+    def enter(self):
+        self.depth += 1
+
+    def leave(self):
+        self.depth = max(self.depth - 1, 0)
+        if self.depth == 0 and not self.optimizer_steps:
+            self.step(EQUAL_CALLS)
+
+    def optimizer_stepped(self):
+        if not self.optimizer_steps:
+            # What was called until now was part of the first step.
+            self.optimizer_steps = True
+            del self.marks[:], self.currents[:]
+            self.last_rise = 0
+        self.step(1)
+
+    def step(self, repetitions):
+        # A worker that was forked for the data has the hooks and no GPU.
+        if self.pid != os.getpid():
+            return
+        stats = [self.torch.cuda.memory_stats(device) for device in self.devices()]
+        self.note(stats)
+        if STEPS:
+            if len(self.marks) >= STEPS:
+                self.stop("steps")
+        elif self.repeats(repetitions) and not self.awaits_optimizer():
+            self.stop("repeated")
+        elif self.settled() and not self.awaits_optimizer():
+            self.stop("settled")
+
+    def note(self, stats):
+        def total(name):
+            return sum(one.get(name, 0) for one in stats)
+
+        # What was asked for, not what it cost: that depends on which cached block was at hand.
+        mark = (total("allocation.all.allocated"), total("requested_bytes.all.allocated"))
+        before = self.marks[-1][0] if self.marks else (0, 0)
+        change = tuple(now - then for now, then in zip(mark, before))
+        self.marks.append((mark, change + (total("reserved_bytes.all.current"),)))
+        self.currents.append(total("allocated_bytes.all.current"))
+        highest = (total("allocated_bytes.all.peak"), total("reserved_bytes.all.peak"))
+        if highest != self.highest:
+            self.highest, self.last_rise = highest, len(self.marks)
+
+    def repeats(self, repetitions):
+        """Whether the last group of steps did what the groups before it did."""
+        changes = [change for _, change in self.marks[1:]]
+        for length in range(1, LONGEST_GROUP + 1):
+            needed = length * (repetitions + 1)
+            last = changes[-length:]
+            if len(changes) >= needed and changes[-needed:] == last * (repetitions + 1):
+                return True
+        return False
+
+    def settled(self):
+        return len(self.marks) - self.last_rise >= STEPS_WITHOUT_RISE
+
+    def awaits_optimizer(self):
+        """Whether there is an optimizer that has not stepped: gradients are being accumulated."""
+        if self.optimizer_steps:
+            return False
+        import gc
+
+        kind = self.torch.optim.Optimizer
+        return any(issubclass(type(one), kind) for one in gc.get_objects())
+
+    def growth(self):
+        """Bytes that each of the last steps left behind."""
+        last = self.currents[-4:]
+        steps = [later - earlier for earlier, later in zip(last, last[1:])]
+        return min(steps) if len(steps) >= 2 and min(steps) > 0 else 0
+
+    def devices(self):
+        return range(self.torch.cuda.device_count())
+
+    def stop(self, why):
+        self.finish(why)
+        import multiprocessing
+
+        for child in multiprocessing.active_children():
+            child.terminate()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # What the program would do at its end was not asked for, and might take long.
+        os._exit(0)
+
+    def finish(self, why):
+        if self.pid != os.getpid() or self.ended:
+            return
+        self.ended = why
+        path = os.path.join(FOLDER, str(self.pid))
+        memory = self.torch.cuda.memory
+        memory._dump_snapshot(path + ".pickle")
+        devices = []
+        for device in self.devices():
+            stats = memory.memory_stats(device)
+            # To ask a device that was never used would make a context there.
+            if not stats.get("reserved_bytes.all.peak", 0):
+                continue
+            free, total = self.torch.cuda.mem_get_info(device)
+            devices.append(
+                {
+                    "device": device,
+                    "used": total - free,
+                    "reserved": stats.get("reserved_bytes.all.current", 0),
+                    "peak_allocated": stats.get("allocated_bytes.all.peak", 0),
+                    "peak_reserved": stats.get("reserved_bytes.all.peak", 0),
+                }
+            )
+        facts = {
+            "pid": self.pid,
+            "rank": os.environ.get("RANK"),
+            "torch": self.torch.__version__,
+            "ended": why,
+            "steps": len(self.marks),
+            "steps_of": "optimizer" if self.optimizer_steps else "calls",
+            "last_rise": self.last_rise,
+            "growth_per_step": self.growth(),
+            "devices": devices,
+        }
+        # Written under another name first: a file with the right name is whole.
+        with open(path + ".part", "w") as file:
+            json.dump(facts, file)
+        os.rename(path + ".part", path + ".json")
+
+
+class TorchFinder(importlib.abc.MetaPathFinder):
+    """Waits for torch to be imported, and installs the observer behind it."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            if hasattr(module, "cuda"):
+                Observer(module).install()
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def run_the_other_sitecustomize():
+    """This file stands before one that the environment may have of its own."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    elsewhere = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", elsewhere)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+if FOLDER:
+    sys.meta_path.insert(0, TorchFinder())
+run_the_other_sitecustomize()

@@ -1,0 +1,43 @@
+//! What the programs of a lab did that its user should know when trusting a figure from it.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::{MAX_DEVICES, Machine};
+
+/// What was seen so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observations {
+    /// Copies of a device's memory to the host: what the program read there was never computed.
+    pub read_backs: u64,
+    /// Questions how much memory is free: the answer depends on the device's size.
+    pub free_queries: u64,
+    /// The most that was in use on each device at a time, by all programs together.
+    pub peak_used: [u64; MAX_DEVICES],
+}
+
+impl Machine {
+    /// What was seen so far.
+    #[must_use]
+    pub fn observations(&self) -> Observations {
+        let seen = &self.file.observations;
+        Observations {
+            read_backs: seen.read_backs.load(Relaxed),
+            free_queries: seen.free_queries.load(Relaxed),
+            peak_used: std::array::from_fn(|device| seen.peak_used[device].load(Relaxed)),
+        }
+    }
+
+    /// Whether a copy of this length to a device is carried out.
+    pub(crate) fn keeps_copy(&self, bytes: u64) -> bool {
+        let largest = self.file.observations.largest_kept_copy.load(Relaxed);
+        largest == 0 || bytes <= largest
+    }
+
+    pub(crate) fn note_read_back(&self) {
+        self.file.observations.read_backs.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn note_free_query(&self) {
+        self.file.observations.free_queries.fetch_add(1, Relaxed);
+    }
+}

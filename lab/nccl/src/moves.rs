@@ -1,0 +1,50 @@
+//! Data between a rank's own buffers.
+
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+
+use crate::{communicator::Communicator, driver::done, status::Failure};
+
+/// Larger data stays where it is. Kernels compute nothing, so that nobody could tell; small data
+/// carries what programs compare between ranks: counts, shapes, sizes.
+const WORTH_COPYING: usize = 1 << 20;
+
+/// The bytes of so many elements of an `ncclDataType_t`.
+pub(crate) fn bytes(count: usize, kind: u32) -> Result<usize, Failure> {
+    let each = match kind {
+        0 | 1 | 10 | 11 => 1,
+        6 | 9 => 2,
+        2 | 3 | 7 => 4,
+        4 | 5 | 8 => 8,
+        _ => return Err(Failure::InvalidArgument),
+    };
+    count.checked_mul(each).ok_or(Failure::InvalidArgument)
+}
+
+/// A copy on a stream; none where source and target are the same, absent, or large.
+pub(crate) fn copy(
+    communicator: &Communicator,
+    (source, target): (CUdeviceptr, CUdeviceptr),
+    bytes: usize,
+    stream: CUstream,
+) -> Result<(), Failure> {
+    if source == target || source == 0 || target == 0 || !(1..=WORTH_COPYING).contains(&bytes) {
+        return Ok(());
+    }
+    // SAFETY: the addresses are the caller's, who vouches for them by the contract of the NCCL
+    // function that was called; the driver refuses what it does not know.
+    done(unsafe { (communicator.driver().copy)(target, source, bytes, stream) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_have_the_documented_sizes() {
+        // int8 uint8 int32 uint32 int64 uint64 float16 float32 float64 bfloat16 e4m3 e5m2
+        let sizes = (0..12).map(|kind| bytes(1, kind)).collect::<Result<Vec<_>, _>>();
+        assert_eq!(sizes, Ok(vec![1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]));
+        assert_eq!(bytes(1, 12), Err(Failure::InvalidArgument));
+        assert_eq!(bytes(usize::MAX, 7), Err(Failure::InvalidArgument));
+    }
+}
