@@ -1,5 +1,6 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
+use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage, place, sums_by_place};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
 
@@ -115,15 +116,9 @@ impl<'a> Scene<'a> {
     pub(crate) fn set_conf(&self, option: &str) -> String {
         let hip = self.message().contains("HIP out of memory");
         let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
-        let name = option.split(':').next().unwrap_or(option);
-        // It comes from a file, and goes into a shell: only what a setting can hold is kept.
-        let harmless = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
-        let kept = self.allocator_conf().split(',').filter(|part| {
-            !part.is_empty() && part.chars().all(harmless) && !part.starts_with(name)
-        });
-        let options: Vec<&str> = kept.chain([option]).collect();
+        let options = with_option(self.allocator_conf(), option);
         let command = if self.on_windows() { "set" } else { "export" };
-        format!("{command} {variable}={}", options.join(","))
+        format!("{command} {variable}={options}")
     }
 
     /// What a category held at the peak, where it held anything.

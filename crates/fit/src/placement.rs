@@ -49,15 +49,9 @@ pub enum Placement {
         reserved: u64,
     },
     /// What is live at the peak alone is more than the room: no allocator can help.
-    TooLarge {
-        /// What is missing.
-        missing: u64,
-    },
+    TooLarge,
     /// What is live would fit, but no setting that was tried brings it in.
-    Fragmented {
-        /// The room that what is live leaves.
-        spare: u64,
-    },
+    Fragmented,
 }
 
 impl Placement {
@@ -76,7 +70,7 @@ pub fn place(run: &Run, demand: Demand, room: Room) -> Placement {
         return Placement::Fits { reserved: demand.reserved, releases_cache: false };
     }
     if demand.live > left {
-        return Placement::TooLarge { missing: demand.live - left };
+        return Placement::TooLarge;
     }
     let mut recorded = PyTorchSettings::from_recorded(&run.settings);
     recorded.device_total = room.total;
@@ -89,8 +83,13 @@ pub fn place(run: &Run, demand: Demand, room: Room) -> Placement {
         let reserved = replayed(run, settings, left)?;
         Some(Placement::FitsWith { setting, reserved })
     };
-    let mut tried = KNOWN_SETTINGS.iter().chain(SETTINGS).copied();
-    tried.find_map(with).unwrap_or(Placement::Fragmented { spare: left - demand.live })
+    let mut tried = KNOWN_SETTINGS.iter().chain(SETTINGS).copied().filter(|one| !is_recent(one));
+    tried.find_map(with).unwrap_or(Placement::Fragmented)
+}
+
+/// Whether only the newest PyTorch knows a setting: others would refuse to start with it.
+fn is_recent(setting: &str) -> bool {
+    setting.starts_with("large_segment_size_mb")
 }
 
 /// The most that is reserved; nothing where the run fails.

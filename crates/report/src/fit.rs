@@ -42,7 +42,7 @@ pub struct FitGpu {
 /// One process on one device.
 #[derive(Debug, Serialize)]
 pub struct FitProcess {
-    /// Its rank, where a launcher gave it one; else its place among the processes.
+    /// Its rank, where a launcher gave it one; else its number.
     pub rank: String,
     /// Which of the devices.
     pub device: u16,
@@ -62,6 +62,18 @@ pub struct FitProcess {
     pub releases_cache: bool,
     /// The setting with which it fits, proved by replay.
     pub fits_with: Option<FitSetting>,
+    /// Why it does not fit.
+    pub obstacle: Option<FitObstacle>,
+}
+
+/// Why a process does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FitObstacle {
+    /// What is live at the peak alone is too much: no allocator can help.
+    TooLarge,
+    /// What is live would fit, but neither as it is nor with a setting that was tried.
+    Fragmented,
 }
 
 /// A setting that makes a run fit.
@@ -69,6 +81,8 @@ pub struct FitProcess {
 pub struct FitSetting {
     /// As in `PYTORCH_CUDA_ALLOC_CONF`.
     pub setting: &'static str,
+    /// The line to paste: what is set already is kept.
+    pub paste: String,
     /// What the allocator then holds at most.
     pub peak_reserved_bytes: u64,
 }
@@ -134,7 +148,9 @@ pub struct FitLargest {
     pub peak_reserved_bytes: Option<u64>,
     /// Whether it has to give cached memory back on the way.
     pub releases_cache: bool,
-    /// Whether the program was run there, and at the next value, which did not fit.
+    /// Whether the program was run there.
+    pub run: bool,
+    /// Whether it was also run at the next value, which did not fit.
     pub confirmed: bool,
     /// Whether it is the last value of the range: a larger one may fit too.
     pub is_last: bool,
@@ -248,7 +264,14 @@ fn worst(gpu: &FitGpu) -> Option<&FitProcess> {
 }
 
 fn lack(gpu: &FitGpu, process: &FitProcess) -> String {
-    format!("it needs {}, and the GPU has {}", Bytes(process.peak_bytes), Bytes(gpu.total_bytes))
+    let (need, have) = (Bytes(process.peak_bytes), Bytes(gpu.total_bytes));
+    match process.obstacle {
+        Some(FitObstacle::Fragmented) => format!(
+            "it takes {need} of {have}, though {} would do: no setting that was tried helps",
+            Bytes(process.peak_allocated_bytes.unwrap_or_default() + process.outside_bytes)
+        ),
+        _ => format!("it needs {need}, and the GPU has {have}"),
+    }
 }
 
 fn write_table(gpus: &[FitGpu], out: &mut dyn Write) -> io::Result<()> {
@@ -306,10 +329,8 @@ fn signed(bytes: i64) -> String {
 
 fn write_settings(gpus: &[FitGpu], out: &mut dyn Write) -> io::Result<()> {
     for gpu in gpus {
-        let settings = gpu.processes.iter().filter_map(|process| process.fits_with.as_ref());
-        let Some(with) = settings.max_by_key(|with| with.peak_reserved_bytes) else { continue };
-        let line = format!("export PYTORCH_CUDA_ALLOC_CONF={}", with.setting);
-        writeln!(out, "  {}", styled(style::PASTE, line))?;
+        let Some(with) = setting_for_all(gpu) else { continue };
+        writeln!(out, "  {}", styled(style::PASTE, &with.paste))?;
         writeln!(
             out,
             "      makes it fit on {}: replayed with it, PyTorch reserves {}\n",
@@ -318,6 +339,15 @@ fn write_settings(gpus: &[FitGpu], out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// The one setting that makes every process fit that does not.
+fn setting_for_all(gpu: &FitGpu) -> Option<&FitSetting> {
+    let lacking = || gpu.processes.iter().filter(|process| !process.fits);
+    let settings: Vec<&FitSetting> =
+        lacking().map(|process| process.fits_with.as_ref()).collect::<Option<_>>()?;
+    let same = settings.windows(2).all(|pair| pair[0].setting == pair[1].setting);
+    settings.into_iter().max_by_key(|with| with.peak_reserved_bytes).filter(|_| same)
 }
 
 fn write_peak(peak: &FitPeak, out: &mut dyn Write) -> io::Result<()> {
@@ -336,12 +366,13 @@ fn write_peak(peak: &FitPeak, out: &mut dyn Write) -> io::Result<()> {
 fn write_vary(vary: &FitVary, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{:<34} {:>10} {:>10} {:>12}  sure",
-        "GPU", vary.name, "for PyTorch", "reserved"
+        "{:<34} {:>10} {:>11} {:>11}  how it was found",
+        "GPU", vary.name, "reserved", "room"
     )?;
     for largest in &vary.largest {
         let value = largest.value.map_or("none".to_owned(), |value| value.to_string());
         let sure = match largest {
+            FitLargest { confirmed: false, run: true, .. } => "run; the next one was not",
             FitLargest { confirmed: false, .. } => "predicted, not run",
             FitLargest { is_last: true, .. } => "run; the last one of the range",
             FitLargest { value: None, .. } => "run; not even the first one fits",

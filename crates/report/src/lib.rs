@@ -10,8 +10,8 @@ mod text;
 
 pub use explain::{write_catalogue, write_cause};
 pub use fit::{
-    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitPeak, FitPoint, FitProcess,
-    FitSetting, FitVary, write_fit, write_fit_json,
+    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
+    FitPoint, FitProcess, FitSetting, FitVary, write_fit, write_fit_json,
 };
 pub use json::{write_catalogue_json, write_verdict_json};
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};

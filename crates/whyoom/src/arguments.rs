@@ -10,7 +10,7 @@ use whyoom_lab_core::{
 };
 
 use crate::{
-    fit::{Assertion, Variation},
+    fit::{Assertion, Variation, gpu_name},
     lab::{Fault, kernel_effect, size},
 };
 
@@ -216,7 +216,7 @@ Exit status:
   4  the program failed by itself")]
 pub(crate) struct FitArguments {
     /// GPU models, as `whyoom lab list` names them, with commas between; or all
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT)]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT, value_parser = gpu_name)]
     pub(crate) gpu: Vec<String>,
     /// How many of them the program sees
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]

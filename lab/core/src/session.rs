@@ -10,7 +10,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 use crate::{
@@ -162,11 +162,21 @@ fn remove_abandoned() {
     }
 }
 
-extern "C" fn do_nothing(_: libc::c_int) {}
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the terminal has interrupted what runs in labs of this process.
+#[must_use]
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Relaxed)
+}
+
+extern "C" fn note_interrupt(_: libc::c_int) {
+    INTERRUPTED.store(true, Relaxed);
+}
 
 /// Ctrl-C is for the program in the lab: a handler, unlike ignoring, does not reach what we start.
 fn outlive_interrupts() {
-    let handler = do_nothing as extern "C" fn(libc::c_int);
-    // SAFETY: the handler does nothing, which is safe at any moment.
+    let handler = note_interrupt as extern "C" fn(libc::c_int);
+    // SAFETY: the handler stores one atomic word, which is safe at any moment.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
 }

@@ -65,7 +65,34 @@ pub(super) fn run(bench: &Bench) -> Result<String> {
             ensure!(has_note(&answer, note), "no note '{note}' in {}", answer["notes"]);
         }
     }
-    Ok(format!("{} programs are ended and judged as they must be", CASES.len()))
+    launched(bench)?;
+    Ok(format!("{} programs are ended and judged as they must be", CASES.len() + 1))
+}
+
+/// A data-parallel program by its launcher: both ranks are seen, each on its own GPU.
+fn launched(bench: &Bench) -> Result<()> {
+    let python = environment("torch")?.join("bin/python");
+    let script = root().join("tests/scenarios/fit/ddp.py");
+    let output = Command::new(bench.binaries.join("whyoom"))
+        .args(["fit", "--json", "--gpu", "l4,a100", "--gpus", "2", "--"])
+        .arg(python)
+        .args(["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"])
+        .arg(script)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .stdin(Stdio::null())
+        .output()?;
+    println!("{:<14} {:<34} status {}", "ddp.py", "torchrun, 2 ranks", output.status);
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    for gpu in answer["gpus"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let processes = gpu["processes"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let places: Vec<_> = processes.iter().map(|one| (&one["rank"], &one["device"])).collect();
+        let ranks = places == [(&Value::from("0"), &Value::from(0)), (&"1".into(), &1.into())];
+        ensure!(ranks, "{}: rank and device are {places:?}", gpu["name"]);
+        let same = processes[0]["peak_allocated_bytes"] == processes[1]["peak_allocated_bytes"];
+        ensure!(same, "the ranks differ: {processes:?}");
+    }
+    Ok(())
 }
 
 impl Case {

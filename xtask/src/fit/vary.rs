@@ -17,8 +17,8 @@ const SCRIPTS: &[Script] = &[
     Script { name: "GPT-2 124M", file: "gpt2.py", flags: &[], batches: "1..24" },
     Script { name: "ViT-B/16", file: "vit.py", flags: &["--amp"], batches: "32..416:16" },
     Script { name: "ResNet-50", file: "resnet50.py", flags: &[], batches: "128..320:8" },
-    Script { name: "LSTM", file: "lstm.py", flags: &[], batches: "256..1792:64" },
-    Script { name: "U-Net", file: "unet.py", flags: &[], batches: "8..104:4" },
+    Script { name: "LSTM", file: "lstm.py", flags: &[], batches: "64..432:16" },
+    Script { name: "U-Net", file: "unet.py", flags: &[], batches: "40..136:4" },
 ];
 
 pub(super) fn run(bench: &Bench) -> Result<String> {

@@ -1,13 +1,15 @@
 //! From what was observed to what is said.
 
+use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
 use whyoom_memory::{Category, place as place_of, sums_by_place};
-use whyoom_report::{FitAmount, FitGpu, FitPeak, FitProcess, FitSetting};
+use whyoom_report::{FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting};
 
 use super::{
     gpus::Family,
     observed::{Observed, Seen},
+    program::allocator_settings,
 };
 
 /// So many lines of the program are named at the peak.
@@ -44,13 +46,9 @@ pub(crate) fn room(seen: &Seen, model: &GpuModel, ran_on: &GpuModel) -> Room {
 fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -> FitProcess {
     let room = room(seen, model, observed.ran_on);
     let placement = place(&seen.run, demand, room);
-    let (reserved, releases_cache, fits_with) = match placement {
-        Placement::Fits { reserved, releases_cache } => (reserved, releases_cache, None),
-        Placement::FitsWith { setting, reserved } => {
-            let with = FitSetting { setting, peak_reserved_bytes: reserved };
-            (demand.reserved, false, Some(with))
-        }
-        Placement::TooLarge { .. } | Placement::Fragmented { .. } => (demand.reserved, false, None),
+    let (reserved, releases_cache) = match placement {
+        Placement::Fits { reserved, releases_cache } => (reserved, releases_cache),
+        _ => (demand.reserved, false),
     };
     FitProcess {
         rank: seen.rank.clone(),
@@ -62,7 +60,23 @@ fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -
         headroom_bytes: signed_difference(room.total, reserved + room.outside),
         fits: placement.fits(),
         releases_cache,
-        fits_with,
+        fits_with: setting(placement),
+        obstacle: obstacle(placement),
+    }
+}
+
+fn setting(placement: Placement) -> Option<FitSetting> {
+    let Placement::FitsWith { setting, reserved } = placement else { return None };
+    let options = with_option(&allocator_settings(), setting);
+    let paste = format!("export PYTORCH_CUDA_ALLOC_CONF={options}");
+    Some(FitSetting { setting, paste, peak_reserved_bytes: reserved })
+}
+
+fn obstacle(placement: Placement) -> Option<FitObstacle> {
+    match placement {
+        Placement::TooLarge => Some(FitObstacle::TooLarge),
+        Placement::Fragmented => Some(FitObstacle::Fragmented),
+        Placement::Fits { .. } | Placement::FitsWith { .. } => None,
     }
 }
 
@@ -84,6 +98,7 @@ fn whole_devices(model: &GpuModel, observed: &Observed) -> Vec<FitProcess> {
             fits: peak <= model.total.value,
             releases_cache: false,
             fits_with: None,
+            obstacle: (peak > model.total.value).then_some(FitObstacle::TooLarge),
         }
     };
     used.map(process).collect()

@@ -1,6 +1,6 @@
 //! The GPUs that were asked for.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use whyoom_lab_core::models::{self, GpuModel, MODELS};
 
 /// A GPU that was asked for.
@@ -25,10 +25,22 @@ impl Family {
     }
 }
 
+/// All of them.
+const ALL: &str = "all";
+
+/// A name that `--gpu` takes.
+pub(crate) fn gpu_name(name: &str) -> Result<String> {
+    ensure!(
+        name == ALL || models::find(name).is_some(),
+        "no GPU model is called '{name}'; whyoom lab list shows them"
+    );
+    Ok(name.to_owned())
+}
+
 /// The GPUs that a list of names or `all` means, by compute capability.
-pub(crate) fn families(names: &[String]) -> Result<Vec<Family>> {
+pub(crate) fn families(names: &[String]) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
-    for (place, model) in asked_for(names)?.into_iter().enumerate() {
+    for (place, model) in asked_for(names).into_iter().enumerate() {
         let gpu = Gpu { model, place };
         let alike =
             |family: &&mut Family| family.ran_on().compute_capability == model.compute_capability;
@@ -37,39 +49,37 @@ pub(crate) fn families(names: &[String]) -> Result<Vec<Family>> {
             None => families.push(Family { gpus: vec![gpu] }),
         }
     }
-    Ok(families)
+    families
 }
 
-fn asked_for(names: &[String]) -> Result<Vec<&'static GpuModel>> {
-    if names.iter().any(|name| name == "all") {
-        return Ok(MODELS.iter().collect());
+fn asked_for(names: &[String]) -> Vec<&'static GpuModel> {
+    if names.iter().any(|name| name == ALL) {
+        return MODELS.iter().collect();
     }
     let mut asked_for: Vec<&'static GpuModel> = Vec::new();
-    for name in names {
-        let Some(model) = models::find(name) else {
-            bail!("no GPU model is called '{name}'; whyoom lab list shows them");
-        };
+    for model in names.iter().filter_map(|name| models::find(name)) {
         if asked_for.iter().all(|known| known.name != model.name) {
             asked_for.push(model);
         }
     }
-    Ok(asked_for)
+    asked_for
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(names: &[&str]) -> Result<Vec<Family>> {
+    fn named(names: &[&str]) -> Vec<Family> {
         families(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn gpus_that_compute_alike_are_one_family() {
-        let families = named(&["l4", "rtx-4090", "t4", "L4"]).expect("they exist");
+        let families = named(&["l4", "rtx-4090", "t4", "L4"]);
         let sizes: Vec<usize> = families.iter().map(|family| family.gpus.len()).collect();
         assert_eq!(sizes, [2, 1]);
-        assert!(named(&["all"]).expect("they exist").len() < MODELS.len());
-        assert!(named(&["nothing"]).is_err());
+        assert!(named(&["all"]).len() < MODELS.len());
+        assert!(gpu_name("rtx 4090").is_ok() && gpu_name("all").is_ok());
+        assert!(gpu_name("nothing").is_err());
     }
 }

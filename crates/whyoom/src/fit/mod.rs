@@ -13,17 +13,23 @@ use std::io::{self, Write};
 use anyhow::Result;
 use whyoom_report::{FitAnswer, write_fit, write_fit_json};
 
-pub(crate) use self::{assertion::Assertion, vary::Variation};
+pub(crate) use self::{assertion::Assertion, gpus::gpu_name, vary::Variation};
 use self::{gpus::Family, observed::ProgramFailed, program::Bench};
-use crate::{arguments::FitArguments, terminal::width};
+use crate::{MISUSED, arguments::FitArguments, terminal::width};
 
 /// It fits nowhere, or something that was asserted does not hold.
 const DOES_NOT_FIT: u8 = 3;
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
-    let families = gpus::families(&arguments.gpu)?;
+    let families = gpus::families(&arguments.gpu);
     let bench = Bench::new(arguments)?;
+    if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
+        && !bench.program.contains(&mark)
+    {
+        anstream::eprintln!("whyoom: the command has no {mark} to put a value into");
+        return Ok(MISUSED);
+    }
     let answered = match &arguments.vary {
         Some(variation) => vary::run(&bench, &families, variation),
         None => as_it_is(&bench, &families),

@@ -12,7 +12,8 @@ use super::{
 pub(crate) fn notes(families: &[Family], observed: &[Observed]) -> Vec<FitNote> {
     let Some(first) = observed.first() else { return Vec::new() };
     let measured = [Some(measured(families, first)), ending(first), Some(outside(families, first))];
-    let care = [growth, read_backs, free_queries, failed_later].map(|note| note(first));
+    let care = [cut_short, lost_processes, growth, read_backs, free_queries, failed_later];
+    let care = care.map(|note| note(first));
     measured.into_iter().chain(care).flatten().collect()
 }
 
@@ -25,16 +26,18 @@ fn measured(families: &[Family], observed: &Observed) -> FitNote {
     let all: usize = families.iter().map(|family| family.gpus.len()).sum();
     let others = match all - names.len() {
         0 => String::new(),
-        others => format!("; {others} more, of the same compute capability, by replay"),
+        others => format!("; {others} more have the same compute capability"),
     };
     let ran_on = names.join(", ");
-    let text = match observed.facts.first() {
+    let recorded = observed.facts.first().filter(|_| !observed.seen.is_empty());
+    let text = match recorded {
         Some(facts) => format!(
-            "tensors and reserved: by PyTorch {}'s own allocator on a simulated {ran_on}{others}",
+            "tensors and reserved: by PyTorch {}'s own allocator on a simulated {ran_on}, replayed for \
+             each GPU{others}",
             facts.torch
         ),
         None => format!(
-            "what the program took of the driver of a simulated {ran_on}{others}; PyTorch was not seen"
+            "what the program took of the driver of a simulated {ran_on}{others}; no allocator told more"
         ),
     };
     note("measured", text)
@@ -49,6 +52,13 @@ fn ending(observed: &Observed) -> Option<FitNote> {
         StepsOf::Calls => "calls of the model",
     };
     Some(match facts.ended {
+        Ended::Repeated if facts.steps_of == StepsOf::Calls => note(
+            "care",
+            format!(
+                "ended after {steps} {unit}, when they repeated; no optimizer existed yet: if training \
+                 follows, ask for more with --steps"
+            ),
+        ),
         Ended::Repeated => note(
             "measured",
             format!(
@@ -70,7 +80,7 @@ fn ending(observed: &Observed) -> Option<FitNote> {
 
 /// What is outside the allocator comes from the table of models, not from a GPU.
 fn outside(families: &[Family], observed: &Observed) -> FitNote {
-    let of_torch = !observed.facts.is_empty();
+    let of_torch = !observed.seen.is_empty();
     let models = || families.iter().flat_map(|family| &family.gpus).map(|gpu| gpu.model);
     let guessed: Vec<&str> =
         models().filter(|model| is_guessed(model)).map(|model| model.name).collect();
@@ -86,6 +96,23 @@ fn outside(families: &[Family], observed: &Observed) -> FitNote {
 
 fn is_guessed(model: &GpuModel) -> bool {
     matches!(model.context.source, Source::Assumed)
+}
+
+/// What was recorded is not all that happened.
+fn cut_short(observed: &Observed) -> Option<FitNote> {
+    observed.seen.iter().any(|seen| seen.cut_short).then(|| {
+        note(
+            "care",
+            "the run is longer than what is kept of it: its peak may lie before".to_owned(),
+        )
+    })
+}
+
+fn lost_processes(observed: &Observed) -> Option<FitNote> {
+    let lost = observed.lost_processes;
+    (lost > 0).then(|| {
+        note("care", format!("{lost} more processes used a GPU and were ended before they told"))
+    })
 }
 
 fn growth(observed: &Observed) -> Option<FitNote> {
@@ -110,15 +137,13 @@ fn read_backs(observed: &Observed) -> Option<FitNote> {
     })
 }
 
-/// The recording itself asks once for each device of each process.
 fn free_queries(observed: &Observed) -> Option<FitNote> {
-    let own: usize = observed.facts.iter().map(|facts| facts.devices.len()).sum();
-    let count = observed.observations.free_queries.saturating_sub(own as u64);
+    let count = observed.observations.free_queries;
     (count > 0).then(|| {
         note(
             "care",
             format!(
-                "the program asked {} how much memory is free: on a real GPU it may choose otherwise",
+                "the program asked {} how much memory is free: on another GPU it may choose otherwise",
                 times(count)
             ),
         )

@@ -7,11 +7,12 @@ use std::{
     process::ExitStatus,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use whyoom_allocators::workload::{Run, Workloads};
 use whyoom_lab_core::{
-    machine::{Machine, Observations},
+    identity::uuid_text,
+    machine::{MAX_DEVICES, Machine, Observations},
     models::GpuModel,
 };
 use whyoom_memory::{Model, Space};
@@ -29,6 +30,8 @@ pub(crate) struct Facts {
     pub(crate) pid: u32,
     pub(crate) rank: Option<String>,
     pub(crate) torch: String,
+    /// Whether PyTorch's allocations were recorded.
+    pub(crate) recorded: bool,
     pub(crate) ended: Ended,
     pub(crate) steps: u64,
     pub(crate) steps_of: StepsOf,
@@ -61,14 +64,21 @@ pub(crate) enum StepsOf {
     Calls,
 }
 
-/// A device at the end of the run, as one process saw it.
-#[derive(Clone, Copy, Debug, Deserialize)]
+/// A device as one process saw it.
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct DeviceFacts {
-    pub(crate) device: u16,
-    /// By whomever.
-    pub(crate) used: u64,
-    /// By the process's allocator.
-    pub(crate) reserved: u64,
+    device: u16,
+    uuid: String,
+    /// The most that the process's allocator held, as its own counters have it.
+    peak_reserved: u64,
+}
+
+impl DeviceFacts {
+    /// Which device of the machine it is: programs may be shown some of them only.
+    fn place(&self) -> usize {
+        let same = |index: &usize| uuid_text(*index).trim_start_matches("GPU-") == self.uuid;
+        (0..MAX_DEVICES).find(same).unwrap_or(self.device.into())
+    }
 }
 
 /// A process on one device.
@@ -77,14 +87,17 @@ pub(crate) struct Seen {
     pub(crate) rank: String,
     pub(crate) device: DeviceId,
     pub(crate) run: Run,
-    /// What was taken outside PyTorch's allocator.
+    /// What was taken outside its allocator, by whomever.
     pub(crate) outside: u64,
+    /// Whether the recording is shorter than the run.
+    pub(crate) cut_short: bool,
 }
 
 /// The program failed by itself, and before its steps repeated: nothing is known.
 #[derive(Debug, thiserror::Error)]
-#[error("the program failed by itself ({status}) before its memory was known")]
+#[error("{program} failed by itself ({status}) before its memory was known")]
 pub(crate) struct ProgramFailed {
+    program: String,
     status: ExitStatus,
     /// Its last lines.
     output: String,
@@ -115,37 +128,49 @@ pub(crate) struct Observed {
     pub(crate) observations: Observations,
     /// How the program ended.
     pub(crate) status: ExitStatus,
+    /// Processes that used a GPU and left no record.
+    pub(crate) lost_processes: usize,
 }
 
 impl Observed {
     pub(crate) fn read(
         folder: &Path,
+        program: &str,
         ran_on: &'static GpuModel,
         machine: Machine,
         status: ExitStatus,
     ) -> Result<Self> {
         let facts = read_facts(folder)?;
+        let observations = machine.observations();
         let unknown = facts.is_empty() || facts.iter().any(|one| one.ended == Ended::End);
         if unknown && !status.success() {
-            return Err(ProgramFailed { status, output: last_lines(&folder.join("output")) }.into());
+            let output = last_lines(&folder.join("output"));
+            return Err(ProgramFailed { program: program.to_owned(), status, output }.into());
         }
+        ensure!(
+            observations.peak_used.iter().any(|used| *used > 0),
+            "{program} used no GPU; if it should have, does its PyTorch come with CUDA?"
+        );
         let mut gathered = Gathered::default();
         let mut tables = Tables::default();
         for facts in &facts {
             let process = tables.process(name(facts));
-            let path = folder.join(format!("{}.pickle", facts.pid));
-            let reader = BufReader::new(File::open(path)?);
-            torch_snapshot::import(reader, process, &mut tables, &mut gathered)
-                .context("cannot read what PyTorch recorded")?;
+            if facts.recorded {
+                let path = folder.join(format!("{}.pickle", facts.pid));
+                let reader = BufReader::new(File::open(path)?);
+                torch_snapshot::import(reader, process, &mut tables, &mut gathered)
+                    .context("cannot read what PyTorch recorded")?;
+            }
         }
-        let seen = gathered.workloads.into_runs().into_iter().filter_map(|run| seen(run, &facts));
+        let runs = gathered.workloads.into_runs().into_iter();
         Ok(Self {
             ran_on,
-            seen: seen.collect(),
+            seen: runs.filter_map(|run| seen(run, &facts, &observations)).collect(),
+            lost_processes: count(folder, "started")?.saturating_sub(facts.len()),
             facts,
             memory: gathered.memory,
             tables,
-            observations: machine.observations(),
+            observations,
             status,
         })
     }
@@ -177,17 +202,26 @@ fn read_facts(folder: &Path) -> Result<Vec<Facts>> {
 }
 
 /// A run with what is known beside it; nothing for what is not a device's, or was never used.
-fn seen(run: Run, facts: &[Facts]) -> Option<Seen> {
+fn seen(run: Run, facts: &[Facts], observations: &Observations) -> Option<Seen> {
     let own = facts.get(run.process.0 as usize)?;
     if run.device == DeviceId::HOST || run.workload.allocations() == 0 {
         return None;
     }
-    let on_device = |facts: &Facts| {
-        facts.devices.iter().copied().find(|device| DeviceId(device.device) == run.device)
-    };
-    let used = on_device(own)?.used;
-    let reserved: u64 = facts.iter().filter_map(on_device).map(|device| device.reserved).sum();
-    Some(Seen { rank: name(own), device: run.device, outside: used.saturating_sub(reserved), run })
+    let device = own.devices.iter().find(|device| DeviceId(device.device) == run.device)?;
+    let reserved = run.workload.peak_recorded();
+    Some(Seen {
+        rank: name(own),
+        device: run.device,
+        outside: observations.peak_used.get(device.place())?.saturating_sub(reserved),
+        cut_short: !run.workload.starts_empty() || device.peak_reserved > reserved,
+        run,
+    })
+}
+
+/// How many files of a kind there are.
+fn count(folder: &Path, kind: &str) -> Result<usize> {
+    let named = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|found| found == kind);
+    Ok(fs::read_dir(folder)?.flatten().filter(named).count())
 }
 
 fn last_lines(path: &Path) -> String {

@@ -11,12 +11,12 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
     models::GpuModel,
-    session::Session,
+    session::{Session, interrupted},
 };
 use whyoom_trace::Bytes;
 
@@ -31,6 +31,8 @@ const STARTUP_NAME: &str = "sitecustomize.py";
 const WITHOUT_LIMIT: u64 = 1 << 40;
 /// Copies of weights to the device are of no use there: nothing is computed with them.
 const LARGEST_KEPT_COPY: u64 = 1 << 20;
+/// Each takes a gigabyte of the host's memory or so.
+const MOST_AT_A_TIME: usize = 8;
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// A command whose words may still hold `{NAME}`.
@@ -96,6 +98,7 @@ impl Bench {
         jobs: &[(&'static GpuModel, Program)],
     ) -> Result<Vec<Observed>> {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let processors = processors.min(MOST_AT_A_TIME);
         let mut observed = Vec::new();
         for at_a_time in jobs.chunks(processors) {
             observed.extend(std::thread::scope(|scope| {
@@ -112,7 +115,10 @@ impl Bench {
 
     /// Runs a program on GPUs of a model, but without a limit.
     fn observe(&self, model: &'static GpuModel, program: &Program) -> Result<Observed> {
-        let device = DeviceSpec::of(model).with_total(WITHOUT_LIMIT);
+        let device = DeviceSpec::of(model);
+        // Expandable segments reserve addresses for the memory that the device says it has.
+        let device = if expandable_segments() { device.with_total(WITHOUT_LIMIT) } else { device };
+        let device = device.with_capacity(WITHOUT_LIMIT);
         let spec = MachineSpec {
             devices: vec![device; self.gpus],
             largest_kept_copy: Some(LARGEST_KEPT_COPY),
@@ -133,7 +139,8 @@ impl Bench {
             std::thread::sleep(GLANCE);
         };
         drop(progress);
-        Observed::read(&folder, model, session.machine(), status)
+        ensure!(!interrupted(), "interrupted");
+        Observed::read(&folder, &program.text(), model, session.machine(), status)
     }
 
     fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
@@ -155,6 +162,17 @@ impl Bench {
             .stderr(copy);
         Ok(command)
     }
+}
+
+/// Whether the program's allocator is told to use them.
+fn expandable_segments() -> bool {
+    allocator_settings().contains("expandable_segments:True")
+}
+
+/// The settings that the program's allocator will see.
+pub(crate) fn allocator_settings() -> String {
+    let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+    names.iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default()
 }
 
 fn join(running: ScopedJoinHandle<'_, Result<Observed>>) -> Result<Observed> {

@@ -28,6 +28,18 @@ STEPS_WITHOUT_RISE = 50
 MAX_EVENTS = 1_000_000
 
 
+def harmless(function):
+    """What goes wrong here must not become the program's trouble."""
+
+    def guarded(*arguments):
+        try:
+            return function(*arguments)
+        except Exception as error:  # noqa: BLE001
+            print(f"whyoom fit: {function.__name__}: {error!r}", file=sys.stderr)
+
+    return guarded
+
+
 class Observer:
     """Watches one process from its first use of a GPU."""
 
@@ -40,13 +52,14 @@ class Observer:
         self.currents = []
         self.highest = (0, 0)
         self.last_rise = 0
+        self.recorded = False
         self.ended = None
 
     def install(self):
         from torch.nn.modules import module
         from torch.optim import optimizer
 
-        self.torch.cuda._lazy_call(self.start)
+        self.torch.cuda._lazy_call(harmless(self.start))
         optimizer.register_optimizer_step_post_hook(lambda *_: self.optimizer_stepped())
         module.register_module_forward_pre_hook(lambda *_: self.enter())
         module.register_module_forward_hook(lambda *_: self.leave(), always_call=True)
@@ -55,15 +68,24 @@ class Observer:
         import atexit
 
         self.pid = os.getpid()
-        self.torch.cuda.memory._record_memory_history(
+        open(os.path.join(FOLDER, f"{self.pid}.started"), "w").close()
+        atexit.register(harmless(self.finish), "end")
+        memory = self.torch.cuda.memory
+        memory._record_memory_history(
             "all", context="alloc", stacks="python", max_entries=MAX_EVENTS
         )
-        atexit.register(self.finish, "end")
+        self.recorded = True
+        # The program's own wishes for a history would cut this one short.
+        memory._record_memory_history = lambda *_, **__: None
 
     def enter(self):
-        self.depth += 1
+        # A compiler looks at hooks, too; they are not part of what it compiles.
+        if not self.torch.compiler.is_compiling():
+            self.depth += 1
 
     def leave(self):
+        if self.torch.compiler.is_compiling():
+            return
         self.depth = max(self.depth - 1, 0)
         if self.depth == 0 and not self.optimizer_steps:
             self.step(EQUAL_CALLS)
@@ -76,6 +98,7 @@ class Observer:
             self.last_rise = 0
         self.step(1)
 
+    @harmless
     def step(self, repetitions):
         # A worker that was forked for the data has the hooks and no GPU.
         if self.pid != os.getpid():
@@ -83,7 +106,7 @@ class Observer:
         stats = [self.torch.cuda.memory_stats(device) for device in self.devices()]
         self.note(stats)
         if STEPS:
-            if len(self.marks) >= STEPS:
+            if len(self.marks) >= STEPS and not self.awaits_optimizer():
                 self.stop("steps")
         elif self.repeats(repetitions) and not self.awaits_optimizer():
             self.stop("repeated")
@@ -100,7 +123,9 @@ class Observer:
         change = tuple(now - then for now, then in zip(mark, before))
         self.marks.append((mark, change + (total("reserved_bytes.all.current"),)))
         self.currents.append(total("allocated_bytes.all.current"))
-        highest = (total("allocated_bytes.all.peak"), total("reserved_bytes.all.peak"))
+        now = (total("allocated_bytes.all.peak"), total("reserved_bytes.all.peak"))
+        # The program may set its counters back: only what is higher than ever counts.
+        highest = tuple(map(max, now, self.highest))
         if highest != self.highest:
             self.highest, self.last_rise = highest, len(self.marks)
 
@@ -152,27 +177,20 @@ class Observer:
         self.ended = why
         path = os.path.join(FOLDER, str(self.pid))
         memory = self.torch.cuda.memory
-        memory._dump_snapshot(path + ".pickle")
+        if self.recorded:
+            memory._dump_snapshot(path + ".pickle")
         devices = []
         for device in self.devices():
-            stats = memory.memory_stats(device)
-            # To ask a device that was never used would make a context there.
-            if not stats.get("reserved_bytes.all.peak", 0):
-                continue
-            free, total = self.torch.cuda.mem_get_info(device)
+            peak = memory.memory_stats(device).get("reserved_bytes.all.peak", 0)
+            identity = getattr(self.torch.cuda.get_device_properties(device), "uuid", None)
             devices.append(
-                {
-                    "device": device,
-                    "used": total - free,
-                    "reserved": stats.get("reserved_bytes.all.current", 0),
-                    "peak_allocated": stats.get("allocated_bytes.all.peak", 0),
-                    "peak_reserved": stats.get("reserved_bytes.all.peak", 0),
-                }
+                {"device": device, "uuid": str(identity), "peak_reserved": peak}
             )
         facts = {
             "pid": self.pid,
             "rank": os.environ.get("RANK"),
             "torch": self.torch.__version__,
+            "recorded": self.recorded,
             "ended": why,
             "steps": len(self.marks),
             "steps_of": "optimizer" if self.optimizer_steps else "calls",
@@ -189,22 +207,35 @@ class Observer:
 class TorchFinder(importlib.abc.MetaPathFinder):
     """Waits for torch to be imported, and installs the observer behind it."""
 
+    def __init__(self):
+        self.searching = False
+
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        # Programs also ask where torch is without importing it.
+        if name != "torch" or self.searching:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.searching = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.searching = False
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
 
         def exec_module(module):
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
             execute(module)
-            if hasattr(module, "cuda"):
-                Observer(module).install()
+            harmless(install)(module)
 
         spec.loader.exec_module = exec_module
         return spec
+
+
+def install(torch):
+    if hasattr(torch, "cuda"):
+        Observer(torch).install()
 
 
 def run_the_other_sitecustomize():

@@ -30,7 +30,7 @@ pub(crate) struct Variation {
 
 impl Variation {
     /// What stands in the command in its place.
-    fn mark(&self) -> String {
+    pub(crate) fn mark(&self) -> String {
         format!("{{{}}}", self.name)
     }
 }
@@ -52,8 +52,6 @@ impl FromStr for Variation {
 
 /// Searches on every family at once.
 pub(crate) fn run(bench: &Bench, families: &[Family], variation: &Variation) -> Result<FitAnswer> {
-    let mark = variation.mark();
-    ensure!(bench.program.contains(&mark), "the command has no {mark} to put a value into");
     let mut searches: Vec<Search<'_>> =
         families.iter().map(|family| Search::new(family, variation)).collect();
     for _ in 0..ROUNDS {
@@ -167,6 +165,7 @@ impl<'a> Search<'a> {
             value,
             peak_reserved_bytes: placed.map(|(reserved, _)| reserved),
             releases_cache: placed.is_some_and(|(_, releases)| releases),
+            run: value.is_some_and(|value| self.samples.made_at(value).is_some()),
             confirmed: matches!(self.next(model), Next::Found(_)),
             is_last: value.is_some_and(|value| range.after(value).is_none()),
         }

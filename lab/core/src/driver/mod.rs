@@ -290,7 +290,7 @@ impl Device {
 
     fn take_addresses(&mut self, bytes: u64) -> Result<u64> {
         if self.addresses.is_none() {
-            let room = self.spec.total.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
+            let room = self.spec.capacity.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
             let start = backing::reserve(room, self.granularity(), true)?;
             backing::leave_out_of_core_files(start, room);
             self.addresses = Some(FreeRanges::new(start, room));

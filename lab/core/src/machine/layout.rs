@@ -51,6 +51,8 @@ pub(super) struct DeviceRecord {
     pub(super) total: AtomicU64,
     /// What NVML calls total.
     pub(super) nvml_total: AtomicU64,
+    /// What can be taken.
+    pub(super) capacity: AtomicU64,
 }
 
 /// What one process holds.

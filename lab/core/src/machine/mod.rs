@@ -54,20 +54,30 @@ pub struct DeviceSpec {
     pub total: u64,
     /// What NVML calls its total memory.
     pub nvml_total: u64,
+    /// What can be taken of it. More than the total where programs should see the device as it is, but
+    /// not run out.
+    pub capacity: u64,
 }
 
 impl DeviceSpec {
     /// A device as its model says.
     #[must_use]
     pub fn of(model: &'static GpuModel) -> Self {
-        Self { model, total: model.total.value, nvml_total: model.nvml_total.value }
+        let (total, nvml_total) = (model.total.value, model.nvml_total.value);
+        Self { model, total, nvml_total, capacity: total }
     }
 
     /// The same with another amount of memory; what the driver keeps for itself stays.
     #[must_use]
     pub fn with_total(self, total: u64) -> Self {
         let reserved = self.nvml_total - self.total;
-        Self { total, nvml_total: total + reserved, ..self }
+        Self { total, nvml_total: total + reserved, capacity: total, ..self }
+    }
+
+    /// The same, but so much of it can be taken, whatever it says it has.
+    #[must_use]
+    pub fn with_capacity(self, capacity: u64) -> Self {
+        Self { capacity, ..self }
     }
 }
 
@@ -108,6 +118,7 @@ impl Machine {
             record.model.store(model.unwrap_or_default() as u64, Relaxed);
             record.total.store(device.total, Relaxed);
             record.nvml_total.store(device.nvml_total, Relaxed);
+            record.capacity.store(device.capacity, Relaxed);
         }
         for (record, effect) in file.effects.iter().zip(&spec.effects) {
             record.write(effect);
@@ -150,7 +161,8 @@ impl Machine {
         let record = &self.file.devices[index];
         let model = MODELS.get(record.model.load(Relaxed) as usize).ok_or(Error::InvalidDevice)?;
         let (total, nvml_total) = (record.total.load(Relaxed), record.nvml_total.load(Relaxed));
-        Ok(DeviceSpec { model, total, nvml_total })
+        let capacity = record.capacity.load(Relaxed);
+        Ok(DeviceSpec { model, total, nvml_total, capacity })
     }
 
     /// Enters this process. What an earlier program of the same process held is forgotten.
@@ -188,9 +200,9 @@ impl Machine {
 
     /// Takes memory of a device, or none where it has too little left.
     pub fn charge(&self, member: Membership, device: usize, bytes: u64) -> Result<()> {
-        let total = self.device(device)?.total;
+        let capacity = self.device(device)?.capacity;
         let _guard = self.file.lock.lock();
-        let fits = || self.sum(device).checked_add(bytes).is_some_and(|sum| sum <= total);
+        let fits = || self.sum(device).checked_add(bytes).is_some_and(|sum| sum <= capacity);
         if !fits() {
             self.reap();
             if !fits() {

@@ -24,7 +24,7 @@ use self::{
     settings::SMALL_LIMIT,
 };
 pub use self::{
-    settings::{PyTorchSettings, TieBreak},
+    settings::{PyTorchSettings, TieBreak, with_option},
     written::SettingError,
 };
 use crate::{

@@ -96,7 +96,7 @@ impl Driver {
         mode: CaptureMode,
         into: Option<(GraphId, Vec<Edge>)>,
     ) -> Result<()> {
-        // Observed: the legacy stream refuses with this error. The per-thread one is the legacy one
+        // Assumed: the legacy stream refuses with this error. The per-thread one is the legacy one
         // here, and refuses too.
         if self.context(context)?.legacy_stream == stream {
             return Err(Error::StreamCaptureUnsupported);
