@@ -19,6 +19,7 @@ mod snapshots;
 mod tools;
 mod utilization;
 mod wheel;
+mod who;
 mod why_speed;
 
 use std::process::ExitCode;
@@ -67,6 +68,11 @@ const COMMANDS: &[Command] = &[
         name: "fit",
         about: "whyoom fit against real GPUs, sweeps and formulas ([PART…]: some of it)",
         run: fit::run,
+    },
+    Command {
+        name: "who",
+        about: "whyoom who and top in known situations, beside other monitors ([PART…]: some of it)",
+        run: who::run,
     },
     Command {
         name: "packing",

@@ -1,33 +1,100 @@
-//! `cargo xtask picture`: the README's picture, rendered from what the command really prints.
+//! `cargo xtask picture`: the README's pictures, rendered from what the commands really print.
 
-use std::process::Command;
+use std::{fs, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::tools::{root, whyoom};
+use crate::{
+    lab::Bench,
+    tools::root,
+    who::{Stage, is_root, of_picture, skipped},
+};
 
-const PICTURE: &str = "docs/verdict.svg";
+const VERDICT: &str = "docs/verdict.svg";
 const SHOWN: &str = "tests/fixtures/snapshots/fragmented-oom.pickle";
 
+/// What is run in a lab where an orphan and another user's process hold memory.
+const LIVE: &[(&str, &[&str])] = &[("docs/who.svg", &["who"]), ("docs/top.svg", &["top", "-1"])];
+
+/// Units of time, before which an age stands.
+const TIMES: &[&str] = &["ms", "s", "min", "h", "d"];
+
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let output = Command::new(whyoom()?)
-        .args(["why", SHOWN])
+    let bless = arguments.contains(&"--bless".to_owned());
+    let stage = Stage::with(Bench::prepare()?, bless)?;
+    let mut why = Command::new(stage.bench.binaries.join("whyoom"));
+    why.args(["why", SHOWN]).current_dir(root());
+    let verdict = rendered(&mut why, "whyoom why oom.pickle")?;
+    keep(VERDICT, &verdict, bless, |kept| kept == verdict)?;
+    if !is_root() {
+        skipped("the pictures of who and top");
+        return Ok(());
+    }
+    let scene = of_picture(&stage)?;
+    for (picture, words) in LIVE {
+        let mut command = scene.command(scene.whyoom());
+        let title = format!("whyoom {}", words.join(" "));
+        let now = rendered(command.args(*words), &title)?;
+        keep(picture, &now, bless, |kept| told(kept) == told(&now))?;
+    }
+    println!("picture: {VERDICT}, who.svg and top.svg are what whyoom prints");
+    Ok(())
+}
+
+fn rendered(command: &mut Command, title: &str) -> Result<String> {
+    let coloured = command
         .env("CLICOLOR_FORCE", "1")
         .env("COLUMNS", "100")
-        .env_remove("NO_COLOR")
-        .current_dir(root())
-        .output()?;
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("NO_COLOR");
+    let output = coloured.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8(output.stdout)?;
-    ensure!(printed.contains('\u{1b}'), "no colours were printed");
-    let terminal =
-        anstyle_svg::Term::new().render_svg(&format!("$ whyoom why oom.pickle\n{printed}"));
-    let path = root().join(PICTURE);
-    if arguments.contains(&"--bless".to_owned()) {
-        std::fs::write(&path, &terminal)?;
+    // A page for scripts has none.
+    let plain = title.ends_with("-1");
+    ensure!(plain || printed.contains('\u{1b}'), "{title}: no colours were printed");
+    let printed = printed.replace(&first_process(), "(init)");
+    Ok(anstyle_svg::Term::new().render_svg(&format!("$ {title}\n{printed}")))
+}
+
+/// What the first process is called here, as it is written beside its number: each machine has its own.
+fn first_process() -> String {
+    let name = fs::read_to_string("/proc/1/comm").unwrap_or_default();
+    format!("({})", name.trim())
+}
+
+/// Sees that a picture shows what is printed now, or writes it where it does not.
+fn keep(picture: &str, now: &str, bless: bool, shows: impl Fn(&str) -> bool) -> Result<()> {
+    let path = root().join(picture);
+    if bless && !fs::read_to_string(&path).is_ok_and(|kept| shows(&kept)) {
+        fs::write(&path, now)?;
     }
-    let committed = std::fs::read_to_string(&path).with_context(|| PICTURE)?;
-    ensure!(committed == terminal, "{PICTURE} is out of date: cargo xtask picture --bless");
-    println!("picture: {PICTURE} is what whyoom prints");
+    let kept = fs::read_to_string(&path).with_context(|| picture.to_owned())?;
+    ensure!(shows(&kept), "{picture} is out of date: cargo xtask picture --bless");
     Ok(())
+}
+
+/// The words of a picture without what differs from run to run: numbers of processes, and ages.
+fn told(picture: &str) -> Vec<String> {
+    let text = without_tags(picture);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_age = |place: usize| words.get(place + 1).is_some_and(|next| TIMES.contains(next));
+    let told = words.iter().enumerate().filter(|(place, _)| !is_age(*place));
+    told.map(|(_, word)| steady(word)).collect()
+}
+
+/// A whole number that stands alone is a process's; with colons it is the time of day.
+fn steady(word: &str) -> String {
+    let number = word.trim_matches(|edge: char| !edge.is_ascii_alphanumeric());
+    let of_number = |byte: u8| byte.is_ascii_digit() || byte == b':';
+    let is_number = !number.is_empty() && number.bytes().all(of_number);
+    if is_number { word.replace(number, "N") } else { word.to_owned() }
+}
+
+fn without_tags(picture: &str) -> String {
+    // What styles say stands between tags too, and is not shown.
+    let shown = picture.split_once("</style>").map_or(picture, |(_, shown)| shown);
+    let pieces =
+        shown.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+    pieces.collect()
 }

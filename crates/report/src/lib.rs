@@ -7,6 +7,7 @@ mod json;
 mod replay;
 mod style;
 mod text;
+mod who;
 
 pub use explain::{write_catalogue, write_cause};
 pub use fit::{
@@ -16,6 +17,10 @@ pub use fit::{
 pub use json::{write_catalogue_json, write_verdict_json};
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use text::write_verdict;
+pub use who::{
+    WhoAlert, WhoWidth, holder_age, holder_command, who_changes, write_orphan_reasons, write_who,
+    write_who_json, write_who_json_line,
+};
 
 use whyoom_causes::Verdict;
 use whyoom_memory::Model;

@@ -193,13 +193,13 @@ fn write_processes(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Text from a file as it may go to a terminal: without the characters that steer one.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// Wraps words, with `first` before the first line and as many blanks before the others. An amount
 /// stays in one line with its unit.
-fn wrap(text: &str, width: usize, first: &str) -> String {
+pub(crate) fn wrap(text: &str, width: usize, first: &str) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut text = printable(text);
     for unit in UNITS {

@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -12,6 +12,8 @@ use whyoom_lab_core::{
 use crate::{
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, kernel_effect, size},
+    top::interval,
+    who::Alert,
 };
 
 /// Why did CUDA run out of memory?
@@ -35,6 +37,10 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Say whether a program fits, on which GPU and at which batch, without a GPU
     Fit(FitArguments),
+    /// Say who holds GPU memory on this machine, and how to free it
+    Who(WhoArguments),
+    /// Watch GPU memory and its holders live
+    Top(TopArguments),
     /// Run programs on simulated GPUs, without a GPU
     Lab {
         #[command(subcommand)]
@@ -236,6 +242,66 @@ pub(crate) struct FitArguments {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  whyoom who                                   every GPU: the answer, then the table
+  sudo whyoom who                              other users' processes in full, too
+  whyoom who --device 1 --json                 for a program
+  whyoom who --kill-orphans                    shows what it would end, and asks
+  whyoom who --watch                           a line for each change
+  whyoom who --watch --alert 'free<2GiB'       waits until less than 2 GiB are free
+  whyoom who --alert 'used<1GiB' ; [ $? = 3 ]  asks once, for a script
+
+Exit status:
+  0  answered, whichever the answer is
+  1  no driver, or it cannot be asked; or an orphan that was to be ended is still there
+  2  the arguments are wrong, or --kill-orphans has nobody to ask
+  3  an alert holds")]
+pub(crate) struct WhoArguments {
+    /// Only this GPU, by the driver's number
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<u32>,
+    /// Print JSON (schema: docs/json.md); with --watch a document a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Look every second, and print what changes
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// End with status 3 where this holds on a GPU: free<2GiB; also used, residual
+    #[arg(long, value_name = "FIGURE<SIZE")]
+    pub(crate) alert: Vec<Alert>,
+    /// End your own processes whose parent has gone and that hold memory; asks first
+    #[arg(long, conflicts_with_all = ["json", "watch", "alert"])]
+    pub(crate) kill_orphans: bool,
+    /// Do not ask
+    #[arg(long, requires = "kill_orphans")]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  whyoom top                every GPU; h or ? shows the keys, q quits
+  whyoom top --device 1
+  whyoom top -1             once, for a script
+
+Exit status:
+  0  it was shown
+  1  no driver, or it cannot be asked
+  2  the arguments are wrong")]
+pub(crate) struct TopArguments {
+    /// Print once and end
+    #[arg(short = '1', long)]
+    pub(crate) once: bool,
+    /// Between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    pub(crate) interval: Duration,
+    /// Only this GPU, by the driver's number
+    #[arg(long, value_name = "N")]
+    pub(crate) device: Option<u32>,
 }
 
 #[derive(Debug, Args)]

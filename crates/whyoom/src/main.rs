@@ -2,6 +2,7 @@
 
 mod arguments;
 mod causes;
+mod comparison;
 mod fit;
 mod input;
 mod lab;
@@ -9,6 +10,8 @@ mod manual;
 mod progress;
 mod replay;
 mod terminal;
+mod top;
+mod who;
 mod why;
 
 use std::{io, path::Path, process::ExitCode};
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
         // What runs in the lab decides how the command ends.
         Command::Lab { command } => lab::run(command),
         Command::Fit(arguments) => fit::run(&arguments),
+        Command::Who(arguments) => who::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Why(arguments) => why::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
         Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),

@@ -8,11 +8,23 @@ const MAX_WIDTH: usize = 100;
 /// As wide as COLUMNS or the terminal says. What goes elsewhere is not wrapped, so that a line stays
 /// a line.
 pub(crate) fn width() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || {
-        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let unknown = if io::stdout().is_terminal() { MAX_WIDTH } else { usize::MAX };
-        Some(width.filter(|width| *width > 0).map_or(unknown, |width| width.min(MAX_WIDTH)))
-    };
-    told.or_else(terminal).unwrap_or(MAX_WIDTH)
+    told().or_else(|| terminal().map(|width| width.min(MAX_WIDTH))).unwrap_or_else(unknown)
+}
+
+/// The same without a bound: tables may be as wide as the terminal.
+pub(crate) fn full_width() -> usize {
+    told().or_else(terminal).unwrap_or_else(unknown)
+}
+
+fn told() -> Option<usize> {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok())
+}
+
+fn terminal() -> Option<usize> {
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    width.filter(|width| *width > 0)
+}
+
+fn unknown() -> usize {
+    if io::stdout().is_terminal() { MAX_WIDTH } else { usize::MAX }
 }

@@ -4,6 +4,8 @@
 //! contract of every C API: a pointer argument is null, or points to what its type says, for as
 //! long as the call lasts.
 
+pub mod driver;
+
 use std::{
     ffi::{CStr, c_char, c_void},
     panic::{AssertUnwindSafe, catch_unwind},

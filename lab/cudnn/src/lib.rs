@@ -2,7 +2,7 @@
 //!
 //! cuDNN works in memory that its caller brings: workspaces, and reserve spaces that live from a
 //! forward pass to its backward pass. So what matters of it is how much it asks for, and that is
-//! [`workspace`], in one place. Descriptors are kept honestly: what was set is what is read back.
+//! `workspace`, in one place. Descriptors are kept honestly: what was set is what is read back.
 
 mod algorithms;
 mod backend;

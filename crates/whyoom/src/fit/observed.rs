@@ -142,8 +142,10 @@ impl Observed {
     ) -> Result<Self> {
         let facts = read_facts(folder)?;
         let observations = machine.observations();
-        let unknown = facts.is_empty() || facts.iter().any(|one| one.ended == Ended::End);
-        if unknown && !status.success() {
+        // A signal at the very end, after all was told, is no failure of what was seen.
+        let broke_off = status.code() != Some(0) && facts.is_empty();
+        let failed = status.code().is_some_and(|code| code != 0);
+        if broke_off || (failed && facts.iter().any(|one| one.ended == Ended::End)) {
             let output = last_lines(&folder.join("output"));
             return Err(ProgramFailed { program: program.to_owned(), status, output }.into());
         }

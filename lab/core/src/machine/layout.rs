@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use super::lock::RobustLock;
 
 /// Tells a state file from another file; the last byte is the layout's version.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x02");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x03");
 /// As many devices as the largest single machines have.
 pub const MAX_DEVICES: usize = 16;
 /// So many processes can use one lab at a time.
@@ -64,6 +64,8 @@ pub(super) struct ProcessRecord {
     pub(super) ghost: AtomicU32,
     /// When the process started, in the kernel's clock ticks: a number can be given twice.
     pub(super) started: AtomicU64,
+    /// The namespace that its number is of.
+    pub(super) namespace: AtomicU64,
     /// A bit for each device that it has a context on.
     pub(super) contexts: AtomicU64,
     /// Bytes held on each device, contexts included.

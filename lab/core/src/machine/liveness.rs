@@ -1,6 +1,6 @@
 //! Who is alive.
 
-use std::{fs, io};
+use std::{fs, io, os::unix::fs::MetadataExt};
 
 /// A process by its number and the moment it started: numbers are given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,15 @@ impl Identity {
     }
 }
 
+/// The namespace that numbers of processes are of here; 0 where that cannot be told.
+pub(super) fn own_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
+}
+
 /// When the process started, or nothing where it has ended.
 fn start_time(pid: u32) -> io::Result<Option<u64>> {
     let Some(stat) = unless_gone(fs::read_to_string(format!("/proc/{pid}/stat")))? else {
-        return Ok(None);
+        return if is_hidden(pid) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(None) };
     };
     // The name stands in brackets and may hold anything, so fields count from its last bracket.
     let fields: Vec<&str> =
@@ -44,6 +49,13 @@ fn start_time(pid: u32) -> io::Result<Option<u64>> {
         }
     }
     Ok(fields.get(19).and_then(|started| started.parse().ok()))
+}
+
+/// Whether a process exists although /proc does not show it: another user's may be hidden.
+fn is_hidden(pid: u32) -> bool {
+    // SAFETY: a plain system call; signal 0 only asks whether one could be sent.
+    let answer = unsafe { libc::kill(pid as libc::pid_t, 0) };
+    answer == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
 /// What was read of a process, or nothing where the process is gone.

@@ -1,9 +1,9 @@
 //! The state file in memory.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, Permissions},
     io,
-    os::fd::AsRawFd,
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
     path::Path,
 };
 
@@ -14,6 +14,8 @@ const SIZE: usize = size_of::<StateFile>();
 /// Makes the file with its whole length on disk: a hole in it would be a crash when the disk is full.
 pub(super) fn create(path: &Path) -> io::Result<&'static StateFile> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+    // As device files are: every user of the machine may use the devices.
+    file.set_permissions(Permissions::from_mode(0o666))?;
     // SAFETY: a plain system call on a file that we own.
     let error = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, SIZE as libc::off_t) };
     if error != 0 {

@@ -182,7 +182,7 @@ impl Machine {
 
     fn enter(&self, identity: Identity, ghost: bool) -> Result<Membership> {
         let _guard = self.file.lock.lock();
-        self.reap();
+        self.reap(|_| true);
         let records = &self.file.processes;
         let same = |record: &&ProcessRecord| record.identity() == Some(identity);
         let free = |record: &&ProcessRecord| record.identity().is_none();
@@ -192,6 +192,7 @@ impl Machine {
         self.vacate(slot);
         records[slot].started.store(identity.started, Relaxed);
         records[slot].ghost.store(ghost.into(), Relaxed);
+        records[slot].namespace.store(liveness::own_namespace(), Relaxed);
         // Before the record is taken: one beyond the mark would be seen by nobody.
         self.file.high_water.fetch_max(slot as u64 + 1, Relaxed);
         records[slot].pid.store(identity.pid, Release);
@@ -204,7 +205,7 @@ impl Machine {
         let _guard = self.file.lock.lock();
         let fits = || self.sum(device).checked_add(bytes).is_some_and(|sum| sum <= capacity);
         if !fits() {
-            self.reap();
+            self.reap(|_| true);
             if !fits() {
                 return Err(Error::OutOfMemory);
             }
@@ -233,7 +234,7 @@ impl Machine {
     #[must_use]
     pub fn used(&self, device: usize) -> u64 {
         let _guard = self.file.lock.lock();
-        self.reap();
+        self.reap(|record| record.is_on(device));
         self.sum(device)
     }
 
@@ -241,16 +242,16 @@ impl Machine {
     #[must_use]
     pub fn holders(&self, device: usize) -> Vec<Holder> {
         let _guard = self.file.lock.lock();
-        self.reap();
-        let holds = |record: &&ProcessRecord| {
-            record.contexts.load(Relaxed) >> device & 1 == 1
-                || record.used[device].load(Relaxed) > 0
-        };
+        self.reap(|record| record.is_on(device));
+        // As the real driver does: whoever has no number in the caller's namespace is left out.
+        let own_namespace = liveness::own_namespace();
+        let visible = |record: &&ProcessRecord| record.is_of(own_namespace);
+        let holds = |record: &&ProcessRecord| record.is_on(device);
         let holder = |record: &ProcessRecord| {
             let bytes = record.used[device].load(Relaxed);
             record.identity().map(|identity| Holder { pid: identity.pid, bytes })
         };
-        self.entered().iter().filter(holds).filter_map(holder).collect()
+        self.entered().iter().filter(visible).filter(holds).filter_map(holder).collect()
     }
 
     /// Counts an allocation; true where it is the one that must fail.
@@ -287,11 +288,17 @@ impl Machine {
         own + self.shared_sum(device)
     }
 
-    /// Gives back what dead processes held. The lock must be held.
-    fn reap(&self) {
+    /// Gives back what dead processes held, of those that are looked at: /proc must be read for each. The
+    /// lock must be held. Of processes in another namespace
+    /// nobody here can tell whether they live.
+    fn reap(&self, looked_at: impl Fn(&ProcessRecord) -> bool) {
+        let own_namespace = liveness::own_namespace();
         for (slot, record) in self.entered().iter().enumerate() {
-            let ghost = record.ghost.load(Relaxed) == 1;
-            if record.identity().is_some_and(|identity| !ghost && !identity.is_alive()) {
+            let known = record.ghost.load(Relaxed) == 0 && record.is_of(own_namespace);
+            if known
+                && looked_at(record)
+                && record.identity().is_some_and(|identity| !identity.is_alive())
+            {
                 self.vacate(slot);
             }
         }
@@ -310,6 +317,16 @@ impl Machine {
 }
 
 impl ProcessRecord {
+    /// Whether it has a context or memory on a device.
+    fn is_on(&self, device: usize) -> bool {
+        let context = self.contexts.load(Relaxed) >> device & 1 == 1;
+        context || self.used[device].load(Relaxed) > 0
+    }
+
+    fn is_of(&self, namespace: u64) -> bool {
+        self.namespace.load(Relaxed) == namespace
+    }
+
     fn identity(&self) -> Option<Identity> {
         let pid = self.pid.load(Acquire);
         (pid != 0).then(|| Identity { pid, started: self.started.load(Relaxed) })

@@ -1,0 +1,17 @@
+//! The vendor boundary of live code: what NVML answers, as plain data.
+//!
+//! The library is loaded at run time: a machine without a driver gets a clear message, and what a
+//! driver does not tell is `None`. Everything here can be saved and read back, so that whoever judges
+//! it can be tested on captured answers.
+
+mod device;
+mod error;
+mod gpus;
+mod instances;
+mod memory;
+mod processes;
+mod raw;
+
+pub use device::{Device, Ecc, Memory, ProcessKind, ProcessUse, Utilization};
+pub use error::GpuError;
+pub use gpus::Gpus;

@@ -1,0 +1,186 @@
+//! The table of holders, and the words for each of its columns.
+
+use std::io::{self, Write};
+
+use whyoom_node::{DeviceReport, Holder, NodeReport, Origin, State, Workload};
+use whyoom_trace::Bytes;
+
+use crate::{
+    style::{self, styled},
+    text::printable,
+};
+
+/// Holders beyond these are summed up; `--json` has all.
+const LISTED: usize = 20;
+/// A command shorter than this tells nothing: other columns go first.
+const SHORTEST_COMMAND: usize = 24;
+/// Ids are told apart by their first characters, as container tools print them.
+const ID: usize = 12;
+
+/// A column: its heading, whether numbers stand in it, and what it says.
+struct Column {
+    heading: &'static str,
+    to_the_right: bool,
+    cells: Vec<String>,
+}
+
+impl Column {
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+        cells.max(self.heading.len())
+    }
+
+    fn cell(&self, text: &str) -> String {
+        let width = self.width();
+        if self.to_the_right { format!("{text:>width$}  ") } else { format!("{text:<width$}  ") }
+    }
+}
+
+/// Writes the holders of a device, the most first.
+pub(crate) fn write_table(
+    report: &NodeReport,
+    device: &DeviceReport,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let name = printable(&device.device.name);
+    if device.holders.is_empty() {
+        return writeln!(out, "{}", styled(style::FAINT, format!("  {name}: no process to list.")));
+    }
+    writeln!(out, "{}", styled(style::HEADING, format!("Holders on {name}")))?;
+    let shown = &device.holders[..device.holders.len().min(LISTED)];
+    let columns = columns(report, shown, width);
+    let heading: String = columns.iter().map(|column| column.cell(column.heading)).collect();
+    writeln!(out, "  {}", styled(style::FAINT, format!("{heading}COMMAND")))?;
+    let room = width.saturating_sub(2 + taken(&columns)).max(SHORTEST_COMMAND);
+    for (row, holder) in shown.iter().enumerate() {
+        let cells: String = columns.iter().map(|column| column.cell(&column.cells[row])).collect();
+        let command = without_folder(&holder_command(holder));
+        let line = format!("  {cells}{}", shortened(&command, room));
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let rest = &device.holders[shown.len()..];
+    if !rest.is_empty() {
+        let bytes: Bytes = rest.iter().filter_map(|holder| holder.bytes).map(Bytes).sum();
+        writeln!(out, "  … and {} more with {bytes} (all of them: --json)", rest.len())?;
+    }
+    Ok(())
+}
+
+/// The columns before the command, without those that say nothing or that leave no room for it.
+fn columns(report: &NodeReport, holders: &[Holder], width: usize) -> Vec<Column> {
+    let column = |heading, to_the_right, cell: &dyn Fn(&Holder) -> String| Column {
+        heading,
+        to_the_right,
+        cells: holders.iter().map(cell).collect(),
+    };
+    let mut columns = vec![
+        column("PID", true, &|holder| holder.pid.to_string()),
+        column("USER", false, &|holder| printable(holder.user.as_deref().unwrap_or("-"))),
+        column("MEMORY", true, &|holder| memory(holder.bytes)),
+        column("AGE", true, &|holder| holder_age(holder, report.time)),
+        column("STATE", false, &holder_state),
+        column("WHERE", false, &holder_workload),
+    ];
+    columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty() && cell != "-"));
+    for expendable in ["WHERE", "AGE", "USER"] {
+        if 2 + taken(&columns) + SHORTEST_COMMAND > width {
+            columns.retain(|column| column.heading != expendable);
+        }
+    }
+    columns
+}
+
+fn taken(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width() + 2).sum()
+}
+
+fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string())
+}
+
+/// Whose it is, in a sentence.
+pub(crate) fn user(holder: &Holder) -> &str {
+    let unknown = match holder.origin {
+        Origin::Ghost => "a process that cannot be seen",
+        Origin::Listed | Origin::HasDeviceOpen => "an unknown user",
+    };
+    holder.user.as_deref().unwrap_or(unknown)
+}
+
+/// How long it has run at a time in nanoseconds since 1970: `3.2 s`, `5.0 min`, `2.1 h`, `3.0 d`.
+#[must_use]
+pub fn holder_age(holder: &Holder, now: u64) -> String {
+    let Some(started) = holder.started else { return "-".to_owned() };
+    let seconds = now.saturating_sub(started) as f64 / 1e9;
+    // 59.96 would print as 60.0: it belongs to the next unit.
+    match seconds {
+        s if s < 59.95 => format!("{s:.1} s"),
+        s if s < 3597.0 => format!("{:.1} min", s / 60.0),
+        s if s < 86220.0 => format!("{:.1} h", s / 3600.0),
+        s => format!("{:.1} d", s / 86400.0),
+    }
+}
+
+/// What is odd about it, or that it runs.
+pub(crate) fn holder_state(holder: &Holder) -> String {
+    let mut words = Vec::new();
+    match holder.origin {
+        Origin::Listed => {}
+        Origin::Ghost => words.push("not seen here"),
+        Origin::HasDeviceOpen => words.push("unlisted"),
+    }
+    if holder.orphan.is_some() {
+        words.push("orphan");
+    }
+    match holder.state {
+        Some(State::Stopped) => words.push("stopped"),
+        Some(State::Stuck) => words.push("stuck"),
+        Some(State::ZombieLeader) => words.push("zombie leader"),
+        Some(State::Zombie) => words.push("zombie"),
+        Some(State::Ordinary) if words.is_empty() => words.push("runs"),
+        Some(State::Ordinary) | None => {}
+    }
+    if words.is_empty() { "-".to_owned() } else { words.join(", ") }
+}
+
+/// The container, pod or job; nothing where it runs in none.
+pub(crate) fn holder_workload(holder: &Holder) -> String {
+    let short = |id: &str| printable(id).chars().take(ID).collect::<String>();
+    match &holder.workload {
+        Some(Workload::Container { id }) => format!("container {}", short(id)),
+        Some(Workload::Pod { uid, .. }) => format!("pod {}", printable(uid)),
+        Some(Workload::Slurm { job }) => format!("slurm job {}", printable(job)),
+        None => String::new(),
+    }
+}
+
+/// Its command; and its own name for itself first where that is another one, because that is what
+/// `ps` and `pkill` know it by.
+#[must_use]
+pub fn holder_command(holder: &Holder) -> String {
+    match (&holder.name, &holder.command) {
+        (Some(name), Some(command)) if !command.contains(name.as_str()) => {
+            printable(&format!("{name} ({command})"))
+        }
+        (_, Some(command)) => printable(command),
+        (Some(name), None) => printable(name),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// The folder of an interpreter takes the room of what it runs.
+pub(crate) fn without_folder(command: &str) -> String {
+    let (program, arguments) = command.split_at(command.find(' ').unwrap_or(command.len()));
+    let file =
+        program.rsplit('/').next().filter(|file| !file.is_empty() && program.starts_with('/'));
+    format!("{}{arguments}", file.unwrap_or(program))
+}
+
+/// At most `room` characters, the last of them a sign that there were more.
+fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    text.chars().take(room - 1).chain(['…']).collect()
+}

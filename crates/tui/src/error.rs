@@ -1,0 +1,30 @@
+//! What can go wrong.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why the live view ended by itself.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TopError {
+    /// The terminal cannot be read or written.
+    #[error("the terminal cannot be used ({0}); `whyoom top --once` prints one page instead")]
+    Terminal(#[from] io::Error),
+    /// The thread that looks at the devices has ended.
+    #[error("the look at the devices broke off; `whyoom who` may say more")]
+    SamplerEnded,
+}
+
+/// Why a signal was not sent.
+#[derive(Debug, Error)]
+pub(crate) enum SendError {
+    #[error("process {pid} has ended: nothing was sent")]
+    Gone { pid: u32 },
+    #[error("number {pid} belongs to another process now: nothing was sent")]
+    Another { pid: u32 },
+    #[error("process {pid} is not yours: sudo kill -{signal} {pid} would send it")]
+    NotAllowed { pid: u32, signal: &'static str },
+    #[error("cannot signal process {pid}: {source}")]
+    Other { pid: u32, source: io::Error },
+}

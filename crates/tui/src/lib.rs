@@ -1,0 +1,25 @@
+//! `whyoom top`: a live view of devices and the processes on them.
+//!
+//! [`run`] takes whatever makes reports; [`once`] turns one report into a page of text. The state knows
+//! nothing of terminals, the views only turn it into lines, and both are tested without one.
+
+mod error;
+mod events;
+mod fitting;
+mod keys;
+mod look;
+mod once;
+mod run;
+mod sampler;
+mod screen;
+mod send;
+mod state;
+#[cfg(test)]
+mod tests;
+mod views;
+mod wording;
+
+pub use error::TopError;
+pub use look::Look;
+pub use once::once;
+pub use run::{Ended, Options, run};

@@ -1,0 +1,95 @@
+//! `whyoom top`.
+
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use whyoom_gpu::Gpus;
+use whyoom_node::{Looker, judge};
+use whyoom_tui::{Ended, Look, Options};
+
+use crate::{arguments::TopArguments, who::with_advice};
+
+/// Where neither COLUMNS nor a terminal says how wide a page is.
+const WIDTH: usize = 100;
+/// Anything narrower would show no process.
+const MIN_WIDTH: usize = 40;
+const MAX_WIDTH: usize = 1000;
+/// A shell adds this to the number of the signal that ended a program.
+const BY_SIGNAL: i32 = 128;
+
+pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
+    let gpus = Gpus::open().map_err(with_advice)?;
+    let mut looker = Looker::new();
+    let mut source = move || looker.look(&gpus).map(|capture| judge(&capture));
+    let look = Look { colour: has_colour(), unicode: has_unicode() };
+    let options = Options { interval: arguments.interval, device: arguments.device, look };
+    if arguments.once || !can_be_drawn_on() {
+        let report = source().context("cannot look at the devices")?;
+        if let Some(device) = arguments.device
+            && report.devices.iter().all(|one| one.device.index != device)
+        {
+            bail!("there is no device {device}: this machine has {}", report.devices.len());
+        }
+        let page = whyoom_tui::once(report, page_width(), options);
+        let mut out = io::stdout().lock();
+        out.write_all(page.as_bytes())?;
+        out.flush()?;
+        return Ok(crate::ANSWERED);
+    }
+    match whyoom_tui::run(source, options)? {
+        Ended::ByKey => Ok(crate::ANSWERED),
+        Ended::BySignal(signal) => Ok(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX)),
+    }
+}
+
+/// Seconds, as `--interval` takes them.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>();
+    match seconds {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("give seconds between 0.1 and 3600".to_owned()),
+    }
+}
+
+/// A program that reads us, or a terminal that cannot move its cursor, gets one page.
+fn can_be_drawn_on() -> bool {
+    let dumb = env::var("TERM").is_ok_and(|name| name == "dumb" || name.is_empty());
+    !dumb && io::stdout().is_terminal()
+}
+
+/// <https://no-color.org>: whatever it says, if it says something.
+fn has_colour() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Whether the locale's letters are Unicode; the first of these variables that says something counts.
+fn has_unicode() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale = names.into_iter().find_map(|name| env::var(name).ok().filter(|it| !it.is_empty()));
+    let locale = locale.unwrap_or_default().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+fn page_width() -> usize {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    told.or_else(terminal).unwrap_or(WIDTH).clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals() {
+        assert_eq!(interval("1"), Ok(Duration::from_secs(1)));
+        assert_eq!(interval("0.5s"), Ok(Duration::from_millis(500)));
+        for wrong in ["", "0", "-1", "nan", "inf", "1e9", "soon"] {
+            assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
+}

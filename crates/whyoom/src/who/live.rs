@@ -1,0 +1,44 @@
+//! The devices of this machine, looked at now.
+
+use anyhow::Result;
+use whyoom_gpu::Gpus;
+use whyoom_node::{Looker, NodeReport, judge};
+
+use super::unavailable::with_advice;
+
+/// The driver, opened.
+pub(crate) struct Live {
+    gpus: Gpus,
+    /// Remembers what need not be read again. It also dates all processes by one clock, so that equal
+    /// starts are equal.
+    looker: Looker,
+}
+
+impl Live {
+    /// Opens the driver, or says why it cannot be and what to do.
+    pub(crate) fn open() -> Result<Self> {
+        Ok(Self { gpus: Gpus::open().map_err(with_advice)?, looker: Looker::new() })
+    }
+
+    /// What to tell who asked for a device that is not here; nothing where it is.
+    pub(crate) fn lacks(&self, wanted: u32) -> Result<Option<String>> {
+        let devices = self.gpus.read().map_err(with_advice)?;
+        let indices: Vec<u32> = devices.iter().map(|device| device.index).collect();
+        let there = match &indices[..] {
+            _ if indices.contains(&wanted) => return Ok(None),
+            [] => "the driver shows none here".to_owned(),
+            [only] => format!("the only one here is GPU {only}"),
+            [first, .., last] => format!("here are GPU {first} to {last}"),
+        };
+        Ok(Some(format!("there is no GPU {wanted}: {there}")))
+    }
+
+    /// Who holds memory now, of one device or of all. Processes are judged by all devices, whichever
+    /// is shown.
+    pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
+        let capture = self.looker.look(&self.gpus).map_err(with_advice)?;
+        let mut report = judge(&capture);
+        report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));
+        Ok(report)
+    }
+}

@@ -1,0 +1,114 @@
+use std::process::{Child, Command};
+
+use whyoom_node::{Holder, Orphan};
+
+use super::*;
+use crate::who::built::{device, node, orphan};
+
+fn child() -> Child {
+    Command::new("sleep").arg("60").spawn().expect("sleep is everywhere")
+}
+
+/// Runs it, with what each look shows; the last one again and again.
+fn run_with(reports: &[NodeReport]) -> (u8, String) {
+    let mut looks = 0;
+    let look = || {
+        looks += 1;
+        Ok(reports[(looks - 1).min(reports.len() - 1)].clone())
+    };
+    let mut out = Vec::new();
+    let code = run(look, None, true, &mut out).expect("every look succeeds");
+    (code, String::from_utf8(out).expect("text"))
+}
+
+fn report(holders: Vec<Holder>) -> NodeReport {
+    node(vec![device(0, 0, holders)])
+}
+
+#[test]
+fn it_ends_an_orphan_and_shows_what_came_back() {
+    let mut child = child();
+    let pid = child.id();
+    let held = report(vec![orphan(pid, 2)]);
+    let (code, text) = run_with(&[held.clone(), held, report(vec![])]);
+    assert_eq!(
+        text,
+        format!(
+            "\
+This process would be asked to end (SIGTERM), and nothing else:
+
+  {pid}  alice  2.00 GiB  started 3.0 s ago
+      python train.py
+
+    It was given to process 1.
+
+Process {pid} has ended.
+GPU 0: 2.00 GiB came back; 24.00 GiB free, 22.00 GiB before.
+"
+        )
+    );
+    assert_eq!(code, ANSWERED);
+    child.wait().expect("it is ours");
+}
+
+#[test]
+fn a_number_that_is_used_again_is_not_hit() {
+    let mut child = child();
+    let shown = orphan(child.id(), 2);
+    let mut later = shown.clone();
+    later.started = later.started.map(|started| started + 1);
+    let (code, text) = run_with(&[report(vec![shown]), report(vec![later])]);
+    assert!(text.contains("no longer the orphan that was shown"), "{text}");
+    assert_eq!(code, FAILED);
+    assert_eq!(child.try_wait().expect("it is ours"), None, "it lives");
+    child.kill().expect("it lives");
+    child.wait().expect("it is ours");
+}
+
+#[test]
+fn what_has_ended_by_itself_is_said() {
+    let mut child = child();
+    child.kill().expect("it lives");
+    child.wait().expect("it is ours");
+    let (code, text) = run_with(&[report(vec![orphan(child.id(), 2)]), report(vec![])]);
+    assert!(text.contains("had ended by itself"), "{text}");
+    assert_eq!(code, ANSWERED);
+}
+
+#[test]
+fn what_does_not_end_is_left_with_the_line_to_paste() {
+    let deaf = "trap '' TERM; echo ready; while :; do sleep 1; done";
+    let mut command = Command::new("sh");
+    command.args(["-c", deaf]).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("a shell is everywhere");
+    let mut ready = [0; 6];
+    let mut output = child.stdout.take().expect("it is piped");
+    io::Read::read_exact(&mut output, &mut ready).expect("it says so");
+    let (code, text) = run_with(&[report(vec![orphan(child.id(), 2)])]);
+    assert!(text.contains(&format!("\n  kill -9 {}\n", child.id())), "{text}");
+    assert_eq!(code, FAILED);
+    child.kill().expect("it lives");
+    child.wait().expect("it is ours");
+}
+
+#[test]
+fn others_and_strangers_are_never_targets() {
+    let others = Holder { orphan: Some(Orphan { own: false }), ..orphan(42, 1) };
+    let child_of_someone = Holder { orphan: None, ..orphan(43, 1) };
+    let of_unknown_age = Holder { started: None, ..orphan(44, 1) };
+    let mut report = report(vec![others, child_of_someone, of_unknown_age]);
+    // A server that is meant to outlive its parent: the checks do not call it suspicious.
+    report.devices.push(device(1, 0, vec![orphan(45, 1)]));
+    report.devices[1].suspicions.clear();
+    let (code, text) = run_with(&[report]);
+    assert_eq!(text, "No orphan of yours holds memory: there is nothing to end.\n");
+    assert_eq!(code, ANSWERED);
+}
+
+#[test]
+fn memory_on_several_devices_is_one_process() {
+    let report = node(vec![device(0, 0, vec![orphan(42, 1)]), device(1, 0, vec![orphan(42, 2)])]);
+    let targets = targets(&report);
+    assert_eq!((targets.len(), targets[0].bytes), (1, 3 << 30));
+    assert!(holds(&report, 1, 42) && !holds(&report, 2, 42));
+}

@@ -1,0 +1,82 @@
+//! Why the driver cannot be asked here, and what to do about it here.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use whyoom_gpu::GpuError;
+
+/// What is true of this place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surroundings {
+    /// Linux inside Windows.
+    wsl: bool,
+    /// A container.
+    container: bool,
+    /// The kernel has the driver loaded.
+    driver_loaded: bool,
+}
+
+impl Surroundings {
+    fn look() -> Self {
+        let exists = |path: &str| Path::new(path).exists();
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            wsl: kernel.to_ascii_lowercase().contains("microsoft"),
+            container: ["/.dockerenv", "/run/.containerenv"].into_iter().any(exists)
+                || ["container", "KUBERNETES_SERVICE_HOST"]
+                    .iter()
+                    .any(|name| std::env::var_os(name).is_some()),
+            driver_loaded: exists("/proc/driver/nvidia/version"),
+        }
+    }
+}
+
+/// The error with what is to be done in this place.
+pub(crate) fn with_advice(error: GpuError) -> anyhow::Error {
+    match advice(&error, Surroundings::look()) {
+        Some(advice) => anyhow!("{error}. {advice}"),
+        None => error.into(),
+    }
+}
+
+fn advice(error: &GpuError, here: Surroundings) -> Option<&'static str> {
+    match error {
+        GpuError::NoLibrary(_) if here.wsl => Some(
+            "This is WSL: the driver belongs into Windows, not here, and brings /usr/lib/wsl/lib; \
+             after installing it there: wsl --shutdown",
+        ),
+        GpuError::NoLibrary(_) if here.driver_loaded && here.container => Some(
+            "This is a container on a machine whose driver is loaded: it was started without its GPUs",
+        ),
+        GpuError::NoLibrary(_) if here.driver_loaded => Some(
+            "The kernel has the driver loaded: only its library is missing here, or is not where the \
+             loader looks (LD_LIBRARY_PATH)",
+        ),
+        GpuError::NoLibrary(_) if !here.container => {
+            Some("To see this command work without a GPU: whyoom lab run -- whyoom who")
+        }
+        GpuError::VersionMismatch if here.container => Some(
+            "This is a container: starting it anew brings in the library that the machine has now",
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_suits_the_place() {
+        let missing = GpuError::NoLibrary("not found".to_owned());
+        let here = Surroundings::default();
+        let said = |error, here| advice(error, here).unwrap_or_default();
+        assert!(said(&missing, here).contains("whyoom lab run"));
+        assert!(said(&missing, Surroundings { wsl: true, ..here }).contains("Windows"));
+        assert!(said(&missing, Surroundings { driver_loaded: true, ..here }).contains("library"));
+        let container = Surroundings { container: true, driver_loaded: true, wsl: false };
+        assert!(said(&missing, container).contains("without its GPUs"));
+        assert!(said(&GpuError::VersionMismatch, container).contains("starting it anew"));
+        assert_eq!(advice(&GpuError::NoPermission, container), None);
+    }
+}
