@@ -21,7 +21,7 @@ const TIMES: &[&str] = &["ms", "s", "min", "h", "d"];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let bless = arguments.contains(&"--bless".to_owned());
-    let stage = Stage::with(Bench::prepare()?, bless)?;
+    let stage = Stage::with(&Bench::prepare()?, bless)?;
     let mut why = Command::new(stage.bench.binaries.join("whyoom"));
     why.args(["why", SHOWN]).current_dir(root());
     let verdict = rendered(&mut why, "whyoom why oom.pickle")?;

@@ -14,9 +14,15 @@ mod situations;
 mod speed;
 mod top;
 
-use std::{os::unix::fs::MetadataExt, path::PathBuf, process::Command};
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use whyoom_lab_core::session::built_libraries;
 
 pub(crate) use self::{scene::Scene, situations::of_picture};
 use crate::{
@@ -51,11 +57,12 @@ pub(crate) fn run(wanted: &[String]) -> Result<()> {
 
 impl Stage {
     fn prepare(bless: bool) -> Result<Self> {
-        Self::with(Bench::prepare()?, bless)
+        Self::with(&Bench::prepare()?, bless)
     }
 
-    /// With a lab that has been built.
-    pub(crate) fn with(bench: Bench, bless: bool) -> Result<Self> {
+    /// With a lab that has been built. Other users run it too, who may not enter the build folder.
+    pub(crate) fn with(bench: &Bench, bless: bool) -> Result<Self> {
+        let bench = Bench { binaries: readable_copy(&bench.binaries)? };
         let holder = scratch("who")?.join("holder");
         let source = root().join("tests/scenarios/who/holder.c");
         let mut compiler = Command::new("cc");
@@ -63,6 +70,23 @@ impl Stage {
         must_succeed(compiler.arg(&holder).arg(source).arg("-ldl"))?;
         Ok(Self { bench, holder, bless })
     }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.bench.binaries);
+    }
+}
+
+/// A copy of the command and its libraries that every user can read.
+fn readable_copy(binaries: &Path) -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("whyoom-xtask-who-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
+    for name in built_libraries().chain(["whyoom"]) {
+        fs::copy(binaries.join(name), folder.join(name)).with_context(|| name.to_owned())?;
+    }
+    Ok(folder)
 }
 
 /// Whether this process may become another user and make namespaces.
