@@ -1,6 +1,6 @@
 //! `whyoom top`: a live view of devices and the processes on them.
 //!
-//! [`run`] takes whatever makes reports; [`once`] turns one report into a page of text. The state knows
+//! [`run()`] takes whatever makes reports; [`once()`] turns one report into a page of text. The state knows
 //! nothing of terminals, the views only turn it into lines, and both are tested without one.
 
 mod error;
