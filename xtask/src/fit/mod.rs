@@ -6,6 +6,7 @@ mod behaviour;
 mod question;
 mod real;
 mod sharded;
+mod side_by_side;
 mod vary;
 mod zoo;
 

@@ -1,26 +1,16 @@
 //! Programs whose allocations people recorded on real GPUs, run anew on the simulated one and
 //! compared one by one: `tests/scenarios/real/runs.json` says what is run and what is known.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use super::side_by_side::side_by_side;
 use crate::{
     lab::Bench,
     tools::{environment, root, shared_data, skipped},
 };
-
-/// So many run at a time: each takes one core, and up to 2.3 GiB of the host's memory.
-const AT_A_TIME: usize = 2;
 
 /// A recording, and the program behind it.
 #[derive(Deserialize)]
@@ -100,28 +90,6 @@ fn compare(bench: &Bench, data: &Path, recording: &Recording, under: &Under) -> 
     let settings: Vec<_> = under.settings.clone().into_iter().collect();
     let figures = bench.run_with(&recording.gpu, &command, &settings)?.figures()?;
     serde_json::from_value(figures).context("compare.py and this file differ")
-}
-
-/// Does the work of all items, a few at a time; the results in the order of the items.
-fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
-    let worker = || {
-        while let Some((index, item)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
-            let result = work(item);
-            if let Ok(mut done) = done.lock() {
-                done.insert(index, result);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 0..AT_A_TIME {
-            scope.spawn(worker);
-        }
-    });
-    done.into_inner().map(|done| done.into_values().collect()).unwrap_or_default()
 }
 
 fn report(runs: &[(&Recording, &Under)], outcomes: Vec<Result<Figures>>) -> Result<String> {

@@ -1,11 +1,9 @@
 //! `--vary` against a sweep over every value of the range.
 
-use std::{num::NonZero, sync::Mutex, thread};
-
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::question::Script;
+use super::{question::Script, side_by_side::side_by_side};
 use crate::lab::Bench;
 
 const GPU: &str = "l4";
@@ -65,26 +63,12 @@ fn edge(bench: &Bench, script: &Script, found: Option<u64>) -> Result<&'static s
 /// The largest value of the range that fits, from a run at each.
 fn sweep(bench: &Bench, script: &Script) -> Result<Option<u64>> {
     let values = values(script.batches)?;
-    let next = Mutex::new(values.into_iter());
-    let largest = Mutex::new(None);
-    let workers = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        let work = || -> Result<()> {
-            while let Some(value) = next.lock().ok().and_then(|mut values| values.next()) {
-                let answer = script.ask(bench, &["--gpu", GPU], &value.to_string())?;
-                let mut largest = largest.lock().ok().context("another value failed")?;
-                if fits(&answer) && largest.is_none_or(|known| known < value) {
-                    *largest = Some(value);
-                }
-            }
-            Ok(())
-        };
-        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        running.into_iter().try_for_each(|worker| {
-            worker.join().map_err(|_| anyhow::anyhow!("a value broke off"))?
-        })
-    })?;
-    Ok(largest.into_inner().unwrap_or_default())
+    let answers =
+        side_by_side(&values, |value| script.ask(bench, &["--gpu", GPU], &value.to_string()));
+    ensure!(answers.len() == values.len(), "{} of {} runs ended", answers.len(), values.len());
+    let answers = answers.into_iter().collect::<Result<Vec<Value>>>()?;
+    let fitting = values.into_iter().zip(&answers).filter(|(_, answer)| fits(answer));
+    Ok(fitting.map(|(value, _)| value).max())
 }
 
 fn fits(answer: &Value) -> bool {
