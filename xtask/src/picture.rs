@@ -25,20 +25,30 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut why = Command::new(stage.bench.binaries.join("whyoom"));
     why.args(["why", SHOWN]).current_dir(root());
     let verdict = rendered(&mut why, "whyoom why oom.pickle")?;
-    keep(VERDICT, &verdict, bless, |kept| kept == verdict)?;
+    keep(VERDICT, &verdict, bless, |picture| vec![picture.to_owned()])?;
     if !is_root() {
         skipped("the pictures of who and top");
         return Ok(());
     }
+    lead_a_session()?;
     let scene = of_picture(&stage)?;
     for (picture, words) in LIVE {
         let mut command = scene.command(scene.whyoom());
         let title = format!("whyoom {}", words.join(" "));
         let now = rendered(command.args(*words), &title)?;
-        keep(picture, &now, bless, |kept| told(kept) == told(&now))?;
+        keep(picture, &now, bless, told)?;
     }
     println!("picture: {VERDICT}, who.svg and top.svg are what whyoom prints");
     Ok(())
+}
+
+/// The orphan's session has a first process that lives, whoever started this command, and how.
+fn lead_a_session() -> Result<()> {
+    match rustix::process::setsid() {
+        // It leads one already.
+        Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn rendered(command: &mut Command, title: &str) -> Result<String> {
@@ -53,24 +63,39 @@ fn rendered(command: &mut Command, title: &str) -> Result<String> {
     // A page for scripts has none.
     let plain = title.ends_with("-1");
     ensure!(plain || printed.contains('\u{1b}'), "{title}: no colours were printed");
-    let printed = printed.replace(&first_process(), "(init)");
+    let printed = with_usual_reaper(&printed);
     Ok(anstyle_svg::Term::new().render_svg(&format!("$ {title}\n{printed}")))
 }
 
-/// What the first process is called here, as it is written beside its number: each machine has its own.
-fn first_process() -> String {
-    let name = fs::read_to_string("/proc/1/comm").unwrap_or_default();
-    format!("({})", name.trim())
+/// With the usual name for the process that orphans are given to: each machine has its own.
+fn with_usual_reaper(printed: &str) -> String {
+    let Some((before, after)) = printed.split_once("which it was given") else {
+        return printed.to_owned();
+    };
+    match before.rsplit_once('(') {
+        Some((start, name)) => {
+            let rest = name.split_once(')').map_or(name, |(_, rest)| rest);
+            format!("{start}(init){rest}which it was given{after}")
+        }
+        None => printed.to_owned(),
+    }
 }
 
-/// Sees that a picture shows what is printed now, or writes it where it does not.
-fn keep(picture: &str, now: &str, bless: bool, shows: impl Fn(&str) -> bool) -> Result<()> {
+/// Sees that a picture shows what is printed now, as far as `told` keeps it, or writes it where it
+/// does not.
+fn keep(picture: &str, now: &str, bless: bool, told: fn(&str) -> Vec<String>) -> Result<()> {
     let path = root().join(picture);
-    if bless && !fs::read_to_string(&path).is_ok_and(|kept| shows(&kept)) {
+    if bless && !fs::read_to_string(&path).is_ok_and(|kept| told(&kept) == told(now)) {
         fs::write(&path, now)?;
     }
     let kept = fs::read_to_string(&path).with_context(|| picture.to_owned())?;
-    ensure!(shows(&kept), "{picture} is out of date: cargo xtask picture --bless");
+    let (kept, now) = (told(&kept), told(now));
+    ensure!(
+        kept == now,
+        "{picture} is out of date: cargo xtask picture --bless\nkept: {}\nnow:  {}",
+        kept.join(" "),
+        now.join(" ")
+    );
     Ok(())
 }
 

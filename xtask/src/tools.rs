@@ -10,8 +10,10 @@ use serde_json::Value;
 
 /// The checkout.
 pub(crate) fn root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    manifest.parent().unwrap_or(manifest).to_path_buf()
+    // Cargo says it at run time too: a build folder that checkouts share may hold another's.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.parent().map_or_else(|| manifest.clone(), Path::to_path_buf)
 }
 
 /// The folder with data from real GPUs, which lies beside the checkout where there is one.
