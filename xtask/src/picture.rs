@@ -30,7 +30,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         skipped("the pictures of who and top");
         return Ok(());
     }
-    lead_a_session()?;
     let scene = of_picture(&stage)?;
     for (picture, words) in LIVE {
         let mut command = scene.command(scene.whyoom());
@@ -40,15 +39,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     println!("picture: {VERDICT}, who.svg and top.svg are what whyoom prints");
     Ok(())
-}
-
-/// The orphan's session has a first process that lives, whoever started this command, and how.
-fn lead_a_session() -> Result<()> {
-    match rustix::process::setsid() {
-        // It leads one already.
-        Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn rendered(command: &mut Command, title: &str) -> Result<String> {
@@ -63,22 +53,7 @@ fn rendered(command: &mut Command, title: &str) -> Result<String> {
     // A page for scripts has none.
     let plain = title.ends_with("-1");
     ensure!(plain || printed.contains('\u{1b}'), "{title}: no colours were printed");
-    let printed = with_usual_reaper(&printed);
     Ok(anstyle_svg::Term::new().render_svg(&format!("$ {title}\n{printed}")))
-}
-
-/// With the usual name for the process that orphans are given to: each machine has its own.
-fn with_usual_reaper(printed: &str) -> String {
-    let Some((before, after)) = printed.split_once("which it was given") else {
-        return printed.to_owned();
-    };
-    match before.rsplit_once('(') {
-        Some((start, name)) => {
-            let rest = name.split_once(')').map_or(name, |(_, rest)| rest);
-            format!("{start}(init){rest}which it was given{after}")
-        }
-        None => printed.to_owned(),
-    }
 }
 
 /// Sees that a picture shows what is printed now, as far as `told` keeps it, or writes it where it
@@ -99,9 +74,12 @@ fn keep(picture: &str, now: &str, bless: bool, told: fn(&str) -> Vec<String>) ->
     Ok(())
 }
 
-/// The words of a picture without what differs from run to run: numbers of processes, and ages.
+/// The words of a picture without what differs from run to run: numbers of processes, ages, and the
+/// notes at the end on what cannot be seen on this machine.
 fn told(picture: &str) -> Vec<String> {
     let text = without_tags(picture);
+    let end = ["Note: ", "note: "].iter().filter_map(|note| text.find(note)).min();
+    let text = &text[..end.unwrap_or(text.len())];
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_age = |place: usize| words.get(place + 1).is_some_and(|next| TIMES.contains(next));
     let told = words.iter().enumerate().filter(|(place, _)| !is_age(*place));

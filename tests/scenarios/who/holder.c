@@ -114,12 +114,18 @@ static void leave_leader_behind(void) {
     syscall(SYS_exit, 0);
 }
 
-/* Goes on in a child whose parent has ended. */
-static void lose_parent(void) {
-    pid_t parent = getpid();
+static pid_t fork_or_stop(void) {
     pid_t child = fork();
     if (child < 0) stop("no child");
-    if (child > 0) _exit(0);
+    return child;
+}
+
+/* Goes on in a child whose parent, the first process of its session, has ended. */
+static void lose_parent(void) {
+    if (fork_or_stop() > 0) _exit(0);
+    if (setsid() < 0) stop("no session");
+    pid_t parent = getpid();
+    if (fork_or_stop() > 0) _exit(0);
     while (getppid() == parent) usleep(1000);
 }
 
@@ -130,9 +136,7 @@ static void become(long user) {
 
 static void start_crowd(int size, int devices) {
     for (int number = 0; number < size; number++) {
-        pid_t child = fork();
-        if (child < 0) stop("no child");
-        if (child == 0) {
+        if (fork_or_stop() == 0) {
             take(number % devices, 0);
             report_and_wait();
         }
