@@ -138,7 +138,7 @@ impl EventSink for Model {
             Action::Sample { counter, bytes } => {
                 self.pending_counters.insert(counter, bytes);
             }
-            Action::Holder { pid, bytes } => {
+            Action::Holder { pid, bytes, .. } => {
                 if self.pending_holders.len() < MAX_INCIDENTS {
                     self.pending_holders.push((pid, bytes));
                 }

@@ -1,17 +1,22 @@
 //! What was found, as events: the node's samples in a recording.
 
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Tables, Time,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Standing, Tables, Time,
 };
 
-use crate::report::{DeviceReport, NodeReport};
+use crate::report::{self, DeviceReport, Holder, NodeReport, State};
 
 /// Emits what the report says of each device: capacity, what is free, and each holder's bytes.
 ///
 /// `process` is the observer's entry in the tables; holders are named by their number in the event.
-pub fn emit(report: &NodeReport, process: ProcessId, tables: &Tables, sink: &mut dyn EventSink) {
+pub fn emit(
+    report: &NodeReport,
+    process: ProcessId,
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) {
     for device in &report.devices {
-        for action in actions(device) {
+        for action in actions(device, tables) {
             let origin = Origin { process, device: device_id(device), ..Origin::default() };
             let event = Event { time: Time(report.time), origin, action, ..Event::default() };
             sink.event(&event, tables);
@@ -23,21 +28,37 @@ fn device_id(device: &DeviceReport) -> DeviceId {
     u16::try_from(device.device.index).map_or(DeviceId::UNKNOWN, DeviceId)
 }
 
-fn actions(device: &DeviceReport) -> impl Iterator<Item = Action> + '_ {
+fn actions(device: &DeviceReport, tables: &mut Tables) -> Vec<Action> {
     let memory = device.device.memory;
     let samples = [(Counter::DeviceTotal, memory.total), (Counter::DeviceFree, memory.free)];
     let samples =
         samples.into_iter().map(|(counter, bytes)| Action::Sample { counter, bytes: Bytes(bytes) });
-    let holders = device
-        .holders
-        .iter()
-        .filter_map(|holder| Some(Action::Holder { pid: holder.pid, bytes: Bytes(holder.bytes?) }));
-    samples.chain(holders)
+    let holders = device.holders.iter().filter_map(|holder| {
+        let command = tables.string(holder.command.as_deref().unwrap_or_default());
+        let (pid, bytes) = (holder.pid, Bytes(holder.bytes?));
+        Some(Action::Holder { pid, bytes, command, standing: standing(holder) })
+    });
+    samples.chain(holders).collect()
+}
+
+/// How a holder stands, the worst first.
+#[must_use]
+pub fn standing(holder: &Holder) -> Standing {
+    match (holder.origin, holder.state) {
+        (report::Origin::Ghost, _) => Standing::Ghost,
+        (_, Some(State::Stuck)) => Standing::Stuck,
+        (_, Some(State::ZombieLeader)) => Standing::ZombieLeader,
+        _ if holder.orphan.is_some() => Standing::Orphan,
+        (_, Some(_)) => Standing::Runs,
+        (_, None) => Standing::Untold,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse};
+
+    use whyoom_trace::StringId;
 
     use super::*;
     use crate::{Capture, judge};
@@ -54,13 +75,18 @@ mod tests {
         let report = judge(&Capture { time: 5, devices: vec![device], ..Capture::default() });
         let (mut tables, mut events) = (Tables::default(), Vec::new());
         let process = tables.process("node");
-        emit(&report, process, &tables, &mut events);
+        emit(&report, process, &mut tables, &mut events);
         let actions: Vec<Action> = events.iter().map(|event: &Event| event.action).collect();
         let sample = |counter, bytes| Action::Sample { counter, bytes: Bytes(bytes) };
         let expected = [
             sample(Counter::DeviceTotal, 100),
             sample(Counter::DeviceFree, 60),
-            Action::Holder { pid: 7, bytes: Bytes(40) },
+            Action::Holder {
+                pid: 7,
+                bytes: Bytes(40),
+                command: StringId(0),
+                standing: Standing::Ghost,
+            },
         ];
         assert_eq!(actions, expected);
         assert!(

@@ -26,7 +26,7 @@ fn read_bytes(text: &[u8]) -> Vec<String> {
     for event in events {
         match event.action {
             Action::Sample { counter, bytes } => write!(line, " {counter:?}={bytes}").unwrap(),
-            Action::Holder { pid, bytes } => write!(line, " {pid}={bytes}").unwrap(),
+            Action::Holder { pid, bytes, .. } => write!(line, " {pid}={bytes}").unwrap(),
             Action::Symptom { symptom, software, .. } => {
                 let process = tables.process_name(event.origin.process);
                 let rank =

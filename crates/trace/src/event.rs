@@ -135,6 +135,16 @@ pub enum Action {
         /// The dynamic shared memory that it asked for.
         shared_memory: Bytes,
     },
+    /// Code was loaded onto the device: a module or a library.
+    CodeLoad {
+        /// The module or library.
+        handle: HandleId,
+    },
+    /// Code was unloaded.
+    CodeUnload {
+        /// The module or library.
+        handle: HandleId,
+    },
     /// The host waited for the device.
     Synchronize {
         /// For how much of it.
@@ -234,7 +244,35 @@ pub enum Action {
         pid: u32,
         /// What it held.
         bytes: Bytes,
+        /// What it is called, as people know it; empty where nobody can tell.
+        command: StringId,
+        /// How it stands.
+        standing: Standing,
     },
+    /// The process ended in order. What it still held then, the driver took back.
+    Exit,
+}
+
+/// How a process that holds memory stands.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Standing {
+    /// The source does not tell.
+    #[default]
+    Untold,
+    /// It lives, and its parent too.
+    Runs,
+    /// Its parent has ended.
+    Orphan,
+    /// Its first thread has ended, others live on.
+    ZombieLeader,
+    /// It is in uninterruptible sleep.
+    Stuck,
+    /// The driver lists it, and there is no such process.
+    Ghost,
 }
 
 /// The interface of the driver that memory came through.
@@ -350,6 +388,14 @@ pub enum Counter {
     HostLimit,
     /// Host memory that the process held.
     HostResident,
+    /// What a stream-ordered pool has given to the program.
+    PoolUsed,
+    /// What a stream-ordered pool holds.
+    PoolReserved,
+    /// What a stream-ordered pool keeps when nothing uses it.
+    PoolThreshold,
+    /// The limit of the heap of in-kernel allocation.
+    DeviceHeap,
 }
 
 /// What a message tells.

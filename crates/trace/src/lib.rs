@@ -12,7 +12,7 @@ mod tables;
 
 pub use event::{
     Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, SegmentGrowth, SizeClass,
-    Software, Symptom, SyncScope,
+    Software, Standing, Symptom, SyncScope,
 };
 pub use ids::{
     Address, Bytes, ContextId, DeviceId, FrameId, HandleId, PoolId, ProcessId, ResultCode, StackId,

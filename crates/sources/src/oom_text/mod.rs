@@ -21,7 +21,9 @@ use foldhash::fast::RandomState;
 use formats::FORMATS;
 use message::Message;
 use regex::Regex;
-use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Symptom, Tables};
+use whyoom_trace::{
+    Action, DeviceId, Event, EventSink, Origin, ProcessId, Standing, StringId, Symptom, Tables,
+};
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
 const CHUNK: u64 = 1 << 20;
@@ -177,7 +179,10 @@ impl Scanner<'_> {
         let (symptom, software) = (message.symptom, message.software);
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
-        let holders = message.holders.into_iter().map(|(pid, bytes)| Action::Holder { pid, bytes });
+        let holders = message.holders.into_iter().map(|(pid, bytes)| {
+            let (command, standing) = (StringId::default(), Standing::default());
+            Action::Holder { pid, bytes, command, standing }
+        });
         let symptom = Action::Symptom { symptom, software, text };
         for action in samples.chain(holders).chain([symptom]) {
             self.emit(process, Event { origin, stack, action, ..Event::default() });

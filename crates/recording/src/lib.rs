@@ -1,0 +1,1 @@
+//! The recording on disk: written by the recorder, read by everything else.

@@ -1,0 +1,1 @@
+//! Names for native addresses, after the run.
