@@ -3,7 +3,8 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::{
         fs::symlink,
         process::{CommandExt, ExitStatusExt},
@@ -37,9 +38,14 @@ const LIBRARIES: &[(&str, &[&str], bool)] = &[
 /// it is.
 const FOLDER_PREFIX: &str = "whyoom-lab-";
 
+/// A lab holds a lock on this file of its folder. Whoever can take it has found a lab that is dead,
+/// which a process's number does not tell where PID namespaces share the folder for temporary files.
+const ALIVE: &str = "alive";
+
 /// A lab that lives as long as this value.
 pub struct Session {
     folder: PathBuf,
+    _alive: File,
     machine: Machine,
     log: Option<PathBuf>,
 }
@@ -53,10 +59,10 @@ impl Session {
         static LABS: AtomicU64 = AtomicU64::new(0);
         let number = LABS.fetch_add(1, Relaxed);
         let name = format!("{FOLDER_PREFIX}{pid}-{started}-{number}");
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir(&folder)?;
+        let folder = std::env::temp_dir().join(&name);
+        let alive = create_alive(&folder, &name)?;
         let machine = Machine::create(&folder.join("state"), spec);
-        let session = Self { folder, machine: machine?, log };
+        let session = Self { folder, _alive: alive, machine: machine?, log };
         for (built, names, _) in LIBRARIES {
             for name in *names {
                 symlink(libraries.join(built), session.folder.join(name))?;
@@ -148,15 +154,22 @@ fn prepended(variable: &str, first: impl IntoIterator<Item = OsString>) -> OsStr
     all.join(OsStr::new(":"))
 }
 
+/// Makes the folder of a lab, which has its lock from the moment that it has its name.
+fn create_alive(folder: &Path, name: &str) -> io::Result<File> {
+    let unnamed = folder.with_file_name(format!(".{name}"));
+    fs::create_dir(&unnamed)?;
+    let alive = File::create(unnamed.join(ALIVE))?;
+    alive.lock()?;
+    fs::rename(unnamed, folder)?;
+    Ok(alive)
+}
+
 /// Removes folders of labs whose process has died without doing so.
 fn remove_abandoned() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX));
-        let mut numbers = owner.unwrap_or_default().split('-');
-        let (pid, started) = (numbers.next().map(str::parse), numbers.next().map(str::parse));
-        let (Some(Ok(pid)), Some(Ok(started))) = (pid, started) else { continue };
-        if !(Identity { pid, started }).is_alive() {
+        let is_lab = entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX);
+        let alive = is_lab.then(|| File::open(entry.path().join(ALIVE)));
+        if alive.is_some_and(|alive| alive.is_ok_and(|alive| alive.try_lock().is_ok())) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
