@@ -12,6 +12,8 @@ mod packing;
 mod parts;
 mod picture;
 mod readme;
+mod recorder;
+mod recording;
 mod recordings;
 mod replay_speed;
 mod rescue;
@@ -96,6 +98,11 @@ const COMMANDS: &[Command] = &[
         run: rescue::run,
     },
     Command {
+        name: "recording",
+        about: "the recording on disk: scale, memory, killed writers ([PART…]: some of it)",
+        run: recording::run,
+    },
+    Command {
         name: "utilization",
         about: "every allocation policy on every recorded run, with the lower bound",
         run: utilization::run,
@@ -104,6 +111,16 @@ const COMMANDS: &[Command] = &[
         name: "replay-speed",
         about: "what an allocation costs in a replay, against ordered sets",
         run: replay_speed::run,
+    },
+    Command {
+        name: "recorder",
+        about: "whyoom run on programs whose truth is known ([PART…]: some of it)",
+        run: recorder::run,
+    },
+    Command {
+        name: "recorder-cost",
+        about: "what recording costs a driver call, PyTorch's loops and the heap",
+        run: recorder::cost,
     },
     Command { name: "readme", about: "README's commands, run as written", run: readme::run },
 ];

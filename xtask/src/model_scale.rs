@@ -100,7 +100,7 @@ impl Source<'_> {
 }
 
 /// The most memory that this process has had resident.
-fn peak_resident() -> Result<Bytes> {
+pub(crate) fn peak_resident() -> Result<Bytes> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).context("no VmHWM")?;
     let kib: u64 = line.split_whitespace().nth(1).context("no figure")?.parse()?;

@@ -7,8 +7,19 @@ use anyhow::{Context, Result, ensure};
 /// A part: its name, and what prints what it saw and returns its figure.
 pub(crate) type Part<T> = (&'static str, fn(&T) -> Result<String>);
 
-/// Runs the parts that are wanted, or all; the last line is the figure of the whole.
+/// Runs parts whose figures are of a simulated GPU.
 pub(crate) fn run<T>(
+    command: &str,
+    parts: &[Part<T>],
+    wanted: &[String],
+    bench: impl FnOnce() -> Result<T>,
+) -> Result<()> {
+    run_on("a simulated GPU", command, parts, wanted, bench)
+}
+
+/// Runs the parts that are wanted, or all; the last line is the figure of the whole.
+pub(crate) fn run_on<T>(
+    place: &str,
     command: &str,
     parts: &[Part<T>],
     wanted: &[String],
@@ -28,6 +39,6 @@ pub(crate) fn run<T>(
         }
     }
     println!("\n{}", figures.join("\n"));
-    println!("{command}: {} of {} parts hold, on a simulated GPU", figures.len(), parts.len());
+    println!("{command}: {} of {} parts hold, on {place}", figures.len(), parts.len());
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask wheel`: the wheel with the lab's libraries in `dist/`, installed into a fresh
-//! environment and used there.
+//! `cargo xtask wheel`: the wheel with the recorder and the lab's libraries in `dist/`, installed into
+//! a fresh environment and used there.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,10 +11,13 @@ use whyoom_lab_core::session::built_libraries;
 
 use crate::tools::{environment, must_succeed, release_build, root, scratch};
 
+/// What `whyoom run` preloads.
+const RECORDER: &str = "libwhyoom_recorder.so";
+
 pub(crate) fn run(_: &[String]) -> Result<()> {
     let staged = root().join("python/whyoom.data/data/lib/whyoom");
     let binaries = release_build()?;
-    for library in built_libraries() {
+    for library in built_libraries().chain([RECORDER]) {
         std::fs::copy(binaries.join(library), staged.join(library))
             .with_context(|| format!("cannot copy {library}"))?;
     }
@@ -22,9 +25,10 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     let fresh = install(&wheel)?;
     check_verdict(&fresh)?;
     check_lab(&fresh)?;
+    check_recorder(&fresh)?;
     let bytes = std::fs::metadata(&wheel)?.len();
     let size = whyoom_trace::Bytes(bytes);
-    println!("wheel: {size}, installed alone and used: a verdict, and a simulated GPU");
+    println!("wheel: {size}, installed alone and used: a verdict, a simulated GPU, a recording");
     Ok(())
 }
 
@@ -70,6 +74,21 @@ fn check_lab(whyoom: &Path) -> Result<()> {
     command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["lab", "calibrate"]);
     let answer = output(command.env_clear())?;
     ensure!(answer.contains("Tesla T4 (simulated)"), "no simulated GPU: {answer}");
+    Ok(())
+}
+
+/// The installed recorder, in a client of the installed lab.
+fn check_recorder(whyoom: &Path) -> Result<()> {
+    let folder = scratch("wheel")?.join("recording");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder)?;
+    }
+    let mut command = Command::new(whyoom);
+    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["run", "-o"]).arg(&folder);
+    command.arg("--").arg(whyoom).args(["lab", "calibrate"]);
+    output(command.env_clear())?;
+    let answer = output(Command::new(whyoom).arg("why").arg(&folder).args(["--json"]).env_clear())?;
+    ensure!(answer.contains("\"kind\": \"recording\""), "no recording: {answer}");
     Ok(())
 }
 

@@ -1,12 +1,15 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
 use whyoom_allocators::policies::pytorch::with_option;
-use whyoom_memory::{Category, Growth, Incident, Model, Space, Usage, place, sums_by_place};
+use whyoom_memory::{
+    Category, DriverState, Growth, Holder, Incident, Model, Process, Space, Usage, library, place,
+    sums_by_place,
+};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
 
 use crate::{
     finding::{Basis, Evidence, Finding, Strength},
-    situation::Situation,
+    situation::{Situation, name_of},
 };
 
 /// Stacks beyond these tell nothing new.
@@ -41,7 +44,7 @@ impl<'a> Scene<'a> {
         headline: impl Into<String>,
         because: impl Into<String>,
     ) -> Finding {
-        let mut evidence = self.situation.evidence();
+        let mut evidence = self.situation.evidence(self.tables);
         if let Some(incident) = self.incident.filter(|incident| incident.stack != StackId(0)) {
             let basis = self.situation.basis.unwrap_or(Basis::Message);
             evidence.push(Evidence::text("asked for at", self.place(incident.stack), basis));
@@ -86,6 +89,51 @@ impl<'a> Scene<'a> {
     /// Whether it failed for want of memory: had more been free, it would have been served.
     pub(crate) fn device_ran_out(&self) -> bool {
         self.device_refused() && !self.situation.enough_was_free()
+    }
+
+    /// What was recorded of the process beside its memory.
+    pub(crate) fn facts(&self) -> Option<&'a Process> {
+        self.model.process(self.process)
+    }
+
+    /// Whether the process ended in order, and nothing of it is missing.
+    pub(crate) fn exited(&self) -> bool {
+        self.facts().is_some_and(|process| process.exited().is_some())
+    }
+
+    /// What the process had taken from the driver when the request failed, where that was recorded.
+    pub(crate) fn driver(&self) -> Option<&'a DriverState> {
+        self.incident?.driver.as_ref()
+    }
+
+    /// Whether the figures were recorded, and not read off a message.
+    pub(crate) fn was_recorded(&self) -> bool {
+        self.situation.basis == Some(Basis::Recorded)
+    }
+
+    /// Whether PyTorch's own allocator made the request that the driver refused.
+    pub(crate) fn asked_by_pytorch(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        self.tables.frames(stack).any(|frame| {
+            frame.file.contains("libc10_cuda")
+                || frame.function.contains("CUDACachingAllocator")
+                || frame.function.contains("CachingHostAllocator")
+        })
+    }
+
+    /// Whether whoever made a stack is compiled code: advice on Python would miss it.
+    pub(crate) fn is_compiled(&self, stack: StackId) -> bool {
+        stack != StackId(0) && !self.tables.frames(stack).any(|frame| frame.is_python())
+    }
+
+    /// The compiled file that a stack leads to, past CUDA's own.
+    pub(crate) fn library(&self, stack: StackId) -> Option<&'a str> {
+        library(self.tables, stack)
+    }
+
+    /// A process that holds memory, as people know it.
+    pub(crate) fn name_of(&self, holder: &Holder) -> String {
+        name_of(holder, self.tables)
     }
 
     /// A setting of this process's allocator, from its snapshot or from the log.

@@ -1,7 +1,7 @@
 //! The figures of a moment at which memory ran out, brought together from whatever told them.
 
-use whyoom_memory::Incident;
-use whyoom_trace::{Bytes, Counter};
+use whyoom_memory::{Holder, Incident};
+use whyoom_trace::{Bytes, Counter, ProcessId, Tables};
 
 use crate::finding::{Basis, Evidence};
 
@@ -36,9 +36,14 @@ pub struct Situation {
     /// What this process used, with what its allocator does not know of.
     pub process_used: Option<Bytes>,
     /// Other processes that were seen to hold memory.
-    pub others: Vec<(u32, Bytes)>,
+    pub others: Vec<Holder>,
+    /// Other recorded processes and what they had taken, where nobody saw who held memory.
+    pub recorded_others: Vec<(ProcessId, Bytes)>,
     /// Whether anything told which processes hold memory.
     pub processes_listed: bool,
+    /// Whether the driver itself refused, and not an allocator: then what is in use and held are the
+    /// process's own figures.
+    pub by_driver: bool,
     /// Where the figures came from.
     pub basis: Option<Basis>,
 }
@@ -63,14 +68,42 @@ impl Situation {
             others: incident.holders.clone(),
             processes_listed: !incident.holders.is_empty()
                 || counter(Counter::ProcessUsed).is_some(),
+            recorded_others: Vec::new(),
+            by_driver: incident.of_driver,
             basis: Some(Basis::Message),
         };
         match incident.totals {
+            _ if incident.of_driver => situation.take_driver(incident),
             Some(_) => situation.take_recorded(incident),
             None => situation.complete_message(),
         }
-        situation.take_self_out_of_others();
+        if incident.symptom.is_none() {
+            situation.basis = Some(Basis::Recorded);
+            situation.take_recorded_others(incident);
+        } else {
+            situation.take_self_out_of_others();
+        }
         situation
+    }
+
+    /// Where nobody looked who held memory, the recording of other processes tells, as far as it can be
+    /// true: one that was killed told no end.
+    fn take_recorded_others(&mut self, incident: &Incident) {
+        let Some((capacity, free)) = self.capacity.zip(self.free) else { return };
+        let own = self.reserved.unwrap_or_default();
+        let held: Bytes = incident.recorded_others.iter().map(|(_, bytes)| *bytes).sum();
+        if !self.processes_listed && held <= capacity.minus(free).minus(own) {
+            self.recorded_others.clone_from(&incident.recorded_others);
+        }
+    }
+
+    /// The figures of a request that the driver itself refused: nothing that a cache has free could have
+    /// served it.
+    fn take_driver(&mut self, incident: &Incident) {
+        let driver = incident.driver.as_ref();
+        self.allocated = Some(driver.map_or(Bytes::ZERO, |driver| driver.in_use));
+        self.reserved = Some(driver.map_or(Bytes::ZERO, |driver| driver.held));
+        self.cached = None;
     }
 
     /// The figures of a recording: its blocks are known.
@@ -105,11 +138,13 @@ impl Situation {
             .others
             .iter()
             .enumerate()
-            .filter(|(_, (_, bytes))| bytes.plus(Bytes(64 << 20)) >= reserved && *bytes <= at_most)
-            .min_by_key(|(_, (_, bytes))| *bytes)
+            .filter(|(_, holder)| {
+                holder.bytes.plus(Bytes(64 << 20)) >= reserved && holder.bytes <= at_most
+            })
+            .min_by_key(|(_, holder)| holder.bytes)
             .map(|(index, _)| index);
         if let Some(index) = own {
-            self.process_used = Some(self.others.remove(index).1);
+            self.process_used = Some(self.others.remove(index).bytes);
         }
     }
 
@@ -143,7 +178,8 @@ impl Situation {
     /// What other processes were seen to hold.
     #[must_use]
     pub fn others_hold(&self) -> Bytes {
-        self.others.iter().map(|(_, bytes)| *bytes).sum()
+        let recorded = self.recorded_others.iter().map(|(_, bytes)| *bytes);
+        self.others.iter().map(|holder| holder.bytes).chain(recorded).sum()
     }
 
     /// What is in use on the device and belongs to nothing that was told of.
@@ -179,19 +215,23 @@ impl Situation {
 
     /// The figures as evidence.
     #[must_use]
-    pub fn evidence(&self) -> Vec<Evidence> {
+    pub fn evidence(&self, tables: &Tables) -> Vec<Evidence> {
         let told = self.basis.unwrap_or(Basis::Message);
         // The message prints another figure of what is in use: this one is corrected for private pools.
         let corrected = told == Basis::Message && some(self.private_free).is_some();
         let in_use = if corrected { Basis::Computed } else { told };
+        let (in_use_by, held_by) = match self.by_driver {
+            true => ("allocated by this process", "held by this process, with its pools"),
+            false => ("in use in its allocator", "held by its allocator"),
+        };
         let rows = [
             ("asked for", self.requested, told),
             ("device capacity", self.capacity, told),
             ("free on the device", self.free, told),
             ("cap on this process", self.allowed, told),
             ("in use by this process", self.process_used, told),
-            ("in use in its allocator", self.allocated, in_use),
-            ("held by its allocator", self.reserved, told),
+            (in_use_by, self.allocated, in_use),
+            (held_by, self.reserved, told),
             ("free in its allocator", self.cached, told),
             ("free in private pools", some(self.private_free), told),
             ("free on other streams", some(self.other_streams), told),
@@ -199,11 +239,29 @@ impl Situation {
         let figures = rows
             .into_iter()
             .filter_map(|(label, bytes, basis)| Some(Evidence::bytes(label, bytes?, basis)));
-        let others = self
-            .others
-            .iter()
-            .map(|(pid, bytes)| Evidence::bytes(format!("in use by process {pid}"), *bytes, told));
-        figures.chain(others).collect()
+        let others = self.others.iter().map(|holder| {
+            let label = format!("in use by {}", name_of(holder, tables));
+            Evidence::bytes(label, holder.bytes, told)
+        });
+        let recorded = self.recorded_others.iter().map(|(process, bytes)| {
+            let label = format!("taken by {}", tables.process_name(*process));
+            Evidence::bytes(label, *bytes, Basis::Recorded)
+        });
+        figures.chain(others).chain(recorded).collect()
+    }
+}
+
+/// A process that holds memory, as people know it: `python train.py (process 4711)`.
+pub(crate) fn name_of(holder: &Holder, tables: &Tables) -> String {
+    const LONGEST: usize = 60;
+    let mut words = tables.text(holder.command).split_whitespace();
+    let Some(program) = words.next() else { return format!("process {}", holder.pid) };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let command: Vec<&str> = std::iter::once(program).chain(words).collect();
+    let command = command.join(" ");
+    match command.char_indices().nth(LONGEST) {
+        Some((cut, _)) => format!("{}… (process {})", &command[..cut], holder.pid),
+        None => format!("{command} (process {})", holder.pid),
     }
 }
 

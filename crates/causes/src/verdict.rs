@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_memory::{Growth, Model};
+use whyoom_memory::{Growth, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
@@ -55,34 +55,71 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
 }
 
 /// What holds for each process on each device, in order of first sight: of several failures the last,
-/// which ended the run, unless only an earlier one could be explained.
+/// which ended the run, unless only an earlier one could be explained. Where the run went on after all of
+/// them, none did: then what most of them have.
 fn judge_processes(scenes: &[Scene<'_>]) -> Vec<Vec<Finding>> {
-    let mut judged: Vec<Vec<Finding>> = Vec::new();
-    for found in scenes.iter().map(findings).filter(|found| !found.is_empty()) {
-        let same = |other: &Vec<Finding>| {
-            (other[0].process, other[0].device) == (found[0].process, found[0].device)
-        };
-        match judged.iter_mut().find(|other| same(other)) {
-            Some(earlier) if found[0].strength > Strength::Fallback => *earlier = found,
-            Some(_) => {}
-            None => judged.push(found),
+    let mut judged: Vec<Judged> = Vec::new();
+    for scene in scenes {
+        let found = findings(scene);
+        let Some(first) = found.first() else { continue };
+        let place = (first.process, first.device);
+        let went_on = scene.incident.is_some_and(|one| scene.model.went_on_after(one));
+        match judged.iter_mut().find(|other| other.place == place) {
+            Some(earlier) => {
+                earlier.failures.push(found);
+                earlier.went_on = went_on;
+            }
+            None => judged.push(Judged { place, failures: vec![found], went_on }),
         }
     }
-    judged
+    judged.into_iter().map(Judged::chosen).collect()
+}
+
+/// The failures of one process on one device.
+struct Judged {
+    place: (ProcessId, DeviceId),
+    /// What holds in each, in order; none is empty.
+    failures: Vec<Vec<Finding>>,
+    /// Whether the run went on after the last.
+    went_on: bool,
+}
+
+impl Judged {
+    fn chosen(mut self) -> Vec<Finding> {
+        let explained = |found: &Vec<Finding>| found[0].strength > Strength::Fallback;
+        let last = self.failures.iter().rposition(explained).unwrap_or(0);
+        let index = if self.went_on { self.most_common().unwrap_or(last) } else { last };
+        self.failures.swap_remove(index)
+    }
+
+    /// The last of those whose cause most of them have; of equals the one whose cause came first.
+    fn most_common(&self) -> Option<usize> {
+        let explained =
+            || self.failures.iter().filter(|found| found[0].strength > Strength::Fallback);
+        let count = |cause: &str| explained().filter(|found| found[0].cause == cause).count();
+        let most = explained().map(|found| count(found[0].cause)).max()?;
+        let cause = explained().map(|found| found[0].cause).find(|cause| count(cause) == most)?;
+        self.failures.iter().rposition(|found| found[0].cause == cause)
+    }
 }
 
 /// Every moment at which memory ran out, or, where there was none, every space.
 fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
-        .filter_map(|(process, device, space)| Some(((process, device), model.growth(space)?)))
+        .filter_map(|(process, device, _)| {
+            Some(((process, device), model.growth(process, device)?))
+        })
         .collect();
     let scene = |process, device| Scene {
         growth: growths.get(&(process, device)).cloned(),
         ..Scene::empty(model, tables, process, device)
     };
     if model.incidents().is_empty() {
-        return model.spaces().map(|(process, device, _)| scene(process, device)).collect();
+        return uneventful(model)
+            .into_iter()
+            .map(|(process, device)| scene(process, device))
+            .collect();
     }
     let mut incidents = BTreeMap::<(ProcessId, DeviceId), Vec<usize>>::new();
     for (index, incident) in model.incidents().iter().enumerate() {
@@ -96,15 +133,36 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
             let incident = &model.incidents()[index];
             let (process, device) = (incident.process, incident.device);
             let home = home_of(model, process, device);
+            let at_home = scene(home.0, home.1);
             Scene {
                 process,
                 device,
                 situation: Situation::of(incident),
                 incident: Some(incident),
-                ..scene(home.0, home.1)
+                // What grew may have been given back when the failure was handled.
+                growth: incident.growth.clone().or(at_home.growth.clone()),
+                ..at_home
             }
         })
         .collect()
+}
+
+/// Where no memory ran out: every space that something was taken in, and every process that took
+/// nothing anywhere.
+fn uneventful(model: &Model) -> Vec<(ProcessId, DeviceId)> {
+    let is_used = |space: &Space| space.has_allocator() || space.history() != (0, 0);
+    let used_elsewhere = |process: ProcessId| {
+        model.spaces().any(|(other, _, space)| other == process && is_used(space))
+    };
+    let spaces = model.spaces().filter(|(process, _, space)| {
+        is_used(space) || model.process(*process).is_none() || !used_elsewhere(*process)
+    });
+    let mut places: Vec<_> = spaces.map(|(process, device, _)| (process, device)).collect();
+    let took_nothing = |process: &ProcessId| places.iter().all(|(other, _)| other != process);
+    let others: Vec<ProcessId> =
+        model.processes().map(|(process, _)| process).filter(took_nothing).collect();
+    places.extend(others.into_iter().map(|process| (process, DeviceId::UNKNOWN)));
+    places
 }
 
 /// The first and the last of very many.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Address, Bytes, PoolId, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, ContextId, PoolId, StackId, StreamId};
 
-use crate::category::Category;
+use crate::{category::Category, interface::Interface};
 
 /// A map keyed by address. Addresses come from files, so the hash is seeded.
 pub(crate) type ByAddress<T> = HashMap<Address, T, RandomState>;
@@ -25,8 +25,12 @@ pub struct LiveBlock {
     pub stack: StackId,
     /// The pool it came from.
     pub pool: PoolId,
+    /// The context it was made in, of memory taken from the driver; 0 where that is not told.
+    pub context: ContextId,
     /// What it probably is.
     pub category: Category,
+    /// Where it came from.
+    pub interface: Interface,
     /// The program has given it back, but a stream still holds it.
     pub pending: bool,
 }

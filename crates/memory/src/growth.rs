@@ -7,6 +7,7 @@ use whyoom_trace::{Bytes, StackId};
 use crate::{
     block::{LiveBlock, Usage},
     iterations::{Boundaries, Boundary, IterationSource, Iterations},
+    layer::Layer,
     profile::Phase,
 };
 
@@ -45,22 +46,63 @@ pub struct GrowingStack {
     pub usage: Usage,
 }
 
+/// The stretch of the stream that something took, and what was made and ended in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Course {
+    /// The number of the event before the first.
+    pub(crate) first: u64,
+    /// The number of the last event.
+    pub(crate) last: u64,
+    /// Blocks that were made.
+    pub(crate) made: u64,
+    /// Blocks that ended.
+    pub(crate) ended: u64,
+    /// Whether the driver's calls were recorded too, and so the run from its start.
+    pub(crate) whole: bool,
+}
+
+impl Course {
+    /// Both together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            made: self.made + other.made,
+            ended: self.ended + other.ended,
+            whole: self.whole || other.whole,
+        }
+    }
+}
+
 /// What growth is judged by.
 pub(crate) struct Evidence<'a> {
-    pub(crate) iterations: &'a Iterations,
-    pub(crate) blocks: Vec<&'a LiveBlock>,
-    pub(crate) peak: Bytes,
-    /// The numbers of the first and last event of the history.
-    pub(crate) history: (u64, u64),
-    /// Blocks that history made, and blocks that it ended.
-    pub(crate) made: u64,
-    pub(crate) ended: u64,
+    iterations: &'a Iterations,
+    blocks: Vec<&'a LiveBlock>,
+    peak: Bytes,
+    course: Course,
+    /// Into how many stretches the run is cut at least.
+    stretches: u64,
+}
+
+impl<'a> Evidence<'a> {
+    /// The evidence of a layer, of which `blocks` count.
+    pub(crate) fn of(layer: &'a Layer, course: Course, blocks: Vec<&'a LiveBlock>) -> Self {
+        let (peak, _) = layer.peak();
+        let (iterations, peak) = (layer.iterations(), peak.allocated);
+        Self { iterations, blocks, peak, course, stretches: STRETCHES }
+    }
+
+    /// The same where allocations are few: a program asks the driver seldom, and few leaks leave gaps
+    /// that mean nothing.
+    pub(crate) fn of_few(self) -> Self {
+        Self { stretches: STRETCHES / 2, ..self }
+    }
 }
 
 impl Evidence<'_> {
     /// Growth, if there is any.
     pub(crate) fn growth(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
-        match self.iterations.best(MIN_BOUNDARIES) {
+        match self.iterations.best(MIN_BOUNDARIES, self.course.whole) {
             Some((source, boundaries)) => self.trend(source, boundaries),
             None => self.repeated_line(phase_of),
         }
@@ -96,22 +138,23 @@ impl Evidence<'_> {
     fn repeated_line(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
         // While a model is loaded everything stays, and nothing is wrong: a loop that works also
         // ends most of what it makes.
-        if self.ended * 2 < self.made {
+        if self.course.ended * 2 < self.course.made {
             return None;
         }
-        let (first, last) = self.history;
-        let stretch = (last.saturating_sub(first) / STRETCHES).max(1);
+        let Course { first, last, .. } = self.course;
         let stacks = self.survivors(|block| {
             block.born > first && block.stack != StackId(0) && phase_of(block.stack) == Phase::Other
         });
         let worst = stacks.first().copied()?;
-        let mut by_stretch = [Bytes::ZERO; STRETCHES as usize];
+        let stretches = self.stretches_for(worst.usage.blocks)?;
+        let length = (last.saturating_sub(first) / stretches).max(1);
+        let mut by_stretch = vec![Bytes::ZERO; stretches as usize];
         let kept = |b: &&&LiveBlock| b.stack == worst.stack && b.born > first && !b.pending;
         for block in self.blocks.iter().filter(kept) {
-            let index = ((block.born - first) / stretch).min(STRETCHES - 1);
+            let index = ((block.born - first) / length).min(stretches - 1);
             by_stretch[index as usize] = by_stretch[index as usize].plus(block.size);
         }
-        let mean = worst.usage.bytes.0 / STRETCHES;
+        let mean = worst.usage.bytes.0 / stretches;
         let even = by_stretch.iter().all(|bytes| bytes.0 >= mean / 4);
         let (_, r_squared) = line_through(&running_sums(&by_stretch))?;
         let share = worst.usage.bytes.share_of(self.peak);
@@ -126,6 +169,13 @@ impl Evidence<'_> {
             total: worst.usage.bytes,
             stacks: vec![worst],
         })
+    }
+
+    /// Into how many stretches the run is cut to see whether so many blocks are spread over all of it.
+    /// Too few of them show no trend.
+    fn stretches_for(&self, blocks: u64) -> Option<u64> {
+        let stretches = if blocks < 2 * STRETCHES { self.stretches } else { STRETCHES };
+        (blocks >= STRETCHES).then_some(stretches)
     }
 
     fn survivors(&self, counts: impl Fn(&LiveBlock) -> bool) -> Vec<GrowingStack> {

@@ -6,7 +6,10 @@ use whyoom_trace::{
     Bytes, Counter, DeviceId, ProcessId, Software, StackId, StringId, Symptom, Time,
 };
 
-use crate::{category::Category, free_space::FreeSpace, space::Totals};
+use crate::{
+    block::Usage, category::Category, free_space::FreeSpace, growth::Growth, holder::Holder,
+    interface::Interface, layer::Totals, pools::PoolState,
+};
 
 /// A moment at which memory ran out, and everything that was known then.
 #[derive(Debug, Clone)]
@@ -21,16 +24,51 @@ pub struct Incident {
     pub stack: StackId,
     /// What was asked for, as far as the stack tells.
     pub category: Category,
+    /// Whether the driver itself refused a call of the program, and not its allocator a block.
+    pub of_driver: bool,
+    /// The interface of the driver that refused last, where its calls were recorded.
+    pub interface: Option<Interface>,
     /// What the message says, whose it is, and its text; nothing for an event of an allocator.
     pub symptom: Option<(Symptom, Software, StringId)>,
     /// Counters read on the occasion.
     pub counters: BTreeMap<Counter, Bytes>,
     /// Processes seen to hold memory on the occasion.
-    pub holders: Vec<(u32, Bytes)>,
+    pub holders: Vec<Holder>,
     /// The allocator's totals, where its blocks are known.
     pub totals: Option<Totals>,
     /// Its free space as the request saw it, where its blocks are known.
     pub free_space: Option<FreeSpace>,
+    /// What the process had taken from the driver, where that was recorded.
+    pub driver: Option<DriverState>,
+    /// Growth up to then.
+    pub growth: Option<Growth>,
+    /// What other recorded processes held on the device then, the most first.
+    pub recorded_others: Vec<(ProcessId, Bytes)>,
+    /// Allocations that the process had made until then.
+    pub(crate) made: u64,
+}
+
+/// What a process had taken from the driver at one instant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriverState {
+    /// In use: what the allocator had given out, and what was taken beside it.
+    pub in_use: Bytes,
+    /// Held: the allocator's segments, what was taken beside them, what pools keep.
+    pub held: Bytes,
+    /// Taken beside the allocator's segments, by stack, the most first.
+    pub outside: Vec<(StackId, Usage)>,
+    /// The stream-ordered pools.
+    pub pools: Vec<PoolState>,
+    /// Pinned and registered host memory of the process.
+    pub pinned: Bytes,
+}
+
+impl DriverState {
+    /// What was taken beside the allocator's segments, altogether.
+    #[must_use]
+    pub fn outside_bytes(&self) -> Bytes {
+        self.outside.iter().map(|(_, usage)| usage.bytes).sum()
+    }
 }
 
 impl Incident {

@@ -10,7 +10,10 @@
 
 use whyoom_trace::Bytes;
 
-use crate::profile::{Phase, StackProfile};
+use crate::{
+    category::Category,
+    profile::{Phase, StackProfile},
+};
 
 /// How the iterations were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +104,9 @@ pub(crate) struct Iterations {
     last_phase: Option<Phase>,
     first_root: Option<(u64, u32)>,
     last_root: Option<(u64, u32)>,
+    /// Entries of a module after work outside any: the calls of one that has a single line.
+    module_entries: Boundaries,
+    worked_outside: bool,
 }
 
 impl Iterations {
@@ -128,17 +134,29 @@ impl Iterations {
                 self.module_calls.note(boundary);
             }
             self.last_root = profile.root;
+            if std::mem::take(&mut self.worked_outside) {
+                self.module_entries.note(boundary);
+            }
+        } else if profile.category == Category::Inputs {
+            self.worked_outside = true;
         }
     }
 
-    /// The most trustworthy boundaries of which there are at least that many.
-    pub(crate) fn best(&self, at_least: usize) -> Option<(IterationSource, &Boundaries)> {
+    /// The most trustworthy boundaries of which there are at least that many. Entries count only where the
+    /// whole run was recorded: in a part of one they may be anything.
+    pub(crate) fn best(
+        &self,
+        at_least: usize,
+        whole: bool,
+    ) -> Option<(IterationSource, &Boundaries)> {
         let by_trust = [
             (IterationSource::Marks, &self.marks),
             (IterationSource::OptimizerSteps, &self.optimizer_steps),
             (IterationSource::TrainingPhases, &self.phases),
             (IterationSource::ModuleCalls, &self.module_calls),
         ];
-        by_trust.into_iter().find(|(_, boundaries)| boundaries.kept.len() >= at_least)
+        let entries = whole.then_some((IterationSource::ModuleCalls, &self.module_entries));
+        let enough = |found: &(_, &Boundaries)| found.1.kept.len() >= at_least;
+        by_trust.into_iter().chain(entries).find(enough)
     }
 }

@@ -8,10 +8,15 @@ use whyoom_trace::{
 
 use crate::{
     free_space::Request,
-    growth::Growth,
-    incident::Incident,
+    growth::{Course, Growth},
+    holder::Holder,
+    incident::{DriverState, Incident},
+    layer::Totals,
+    occasion::Occasion,
+    pools::PoolFigures,
+    process::Process,
     profile::Profiles,
-    space::{Space, Totals},
+    space::Space,
 };
 
 /// Incidents beyond these are counted, not kept: a loop that retries can make millions.
@@ -21,16 +26,18 @@ const MAX_INCIDENTS: usize = 4096;
 const MEASURED_INCIDENTS: u64 = 16;
 /// The largest request that PyTorch serves from small segments.
 const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
+/// The driver's code for want of memory. Others say that a context is unusable, or that a call was wrong.
+const OUT_OF_MEMORY: i32 = 2;
 
 /// Memory over time, rebuilt from events.
 #[derive(Debug, Default)]
 pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
+    processes: BTreeMap<ProcessId, Process>,
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
     incidents: Vec<Incident>,
     incidents_seen: u64,
-    pending_counters: BTreeMap<Counter, Bytes>,
-    pending_holders: Vec<(u32, Bytes)>,
+    occasions: BTreeMap<ProcessId, Occasion>,
     profiles: Profiles,
     events: u64,
 }
@@ -47,10 +54,26 @@ impl Model {
         self.spaces.get(&(process, device))
     }
 
-    /// Growth of a space from iteration to iteration, if there is any.
+    /// Every process whose driver calls were recorded.
+    pub fn processes(&self) -> impl Iterator<Item = (ProcessId, &Process)> {
+        self.processes.iter().map(|(&id, process)| (id, process))
+    }
+
+    /// What is known of a process beside its memory, where its driver calls were recorded.
     #[must_use]
-    pub fn growth(&self, space: &Space) -> Option<Growth> {
-        space.growth(&self.profiles)
+    pub fn process(&self, process: ProcessId) -> Option<&Process> {
+        self.processes.get(&process)
+    }
+
+    /// Growth of one process's memory on one device, if there is any.
+    #[must_use]
+    pub fn growth(&self, process: ProcessId, device: DeviceId) -> Option<Growth> {
+        let space = self.space(process, device)?;
+        let exited = self.process(process).is_some_and(|process| process.exited().is_some());
+        let course = self.course(process);
+        space
+            .growth(course, &self.profiles)
+            .or_else(|| exited.then(|| space.growth_up_to_peak(course, &self.profiles)).flatten())
     }
 
     /// A setting of a process, as its allocator or its log told it. What only another process told
@@ -79,9 +102,45 @@ impl Model {
         self.events
     }
 
+    /// Whether the process of an incident went on: it ended in order, and allocated more after it.
+    #[must_use]
+    pub fn went_on_after(&self, incident: &Incident) -> bool {
+        let exited = self.process(incident.process).is_some_and(|one| one.exited().is_some());
+        exited && self.made(incident.process) > incident.made
+    }
+
+    /// How many allocations a process made, through an allocator or of the driver.
+    fn made(&self, process: ProcessId) -> u64 {
+        self.spaces_of(process).map(Space::made).sum()
+    }
+
+    /// What other processes that were recorded and have not ended hold on a device, the most first.
+    fn others_on(&self, process: ProcessId, device: DeviceId) -> Vec<(ProcessId, Bytes)> {
+        let ended = |one: ProcessId| self.process(one).is_none_or(|one| one.exited().is_some());
+        let mut others: Vec<_> = self
+            .spaces()
+            .filter(|&(other, on, _)| other != process && on == device && !ended(other))
+            .map(|(other, _, space)| (other, space.held()))
+            .filter(|(_, held)| *held > Bytes::ZERO)
+            .collect();
+        others.sort_by_key(|(_, held)| std::cmp::Reverse(*held));
+        others
+    }
+
+    /// The spaces of one process.
+    fn spaces_of(&self, process: ProcessId) -> impl Iterator<Item = &Space> {
+        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
+        self.spaces.range(first..=last).map(|(_, space)| space)
+    }
+
+    fn course(&self, process: ProcessId) -> Course {
+        let spaces = self.spaces_of(process).map(Space::course);
+        let course = spaces.reduce(Course::with).unwrap_or_default();
+        Course { whole: course.whole || self.processes.contains_key(&process), ..course }
+    }
+
     fn incident(&mut self, event: &Event, tables: &Tables) {
-        let counters = std::mem::take(&mut self.pending_counters);
-        let holders = std::mem::take(&mut self.pending_holders);
+        let occasion = self.occasions.remove(&event.origin.process).unwrap_or_default();
         self.incidents_seen += 1;
         if self.incidents.len() >= MAX_INCIDENTS {
             return;
@@ -96,32 +155,103 @@ impl Model {
             time: event.time,
             stack: event.stack,
             category: self.profiles.of(event.stack, tables).category,
+            of_driver: event.result.0 != 0,
+            interface: self.processes.get(&event.origin.process).and_then(Process::refused),
             symptom,
-            counters,
-            holders,
+            counters: occasion.counters,
+            holders: occasion.holders,
             totals: None,
             free_space: None,
+            driver: None,
+            growth: None,
+            recorded_others: Vec::new(),
+            made: self.made(event.origin.process),
         };
         if let Action::OutOfMemory { requested } = event.action {
             incident.counters.insert(Counter::Requested, requested);
-            self.measure(event, requested, &mut incident);
+            self.measure(event, requested, &mut incident, &occasion.pools);
         }
         self.incidents.push(incident);
     }
 
-    fn measure(&mut self, event: &Event, requested: Bytes, incident: &mut Incident) {
-        let key = (event.origin.process, event.origin.device);
-        let Some(space) = self.spaces.get_mut(&key) else { return };
+    fn measure(
+        &mut self,
+        event: &Event,
+        requested: Bytes,
+        incident: &mut Incident,
+        pools: &BTreeMap<whyoom_trace::PoolId, PoolFigures>,
+    ) {
+        let (process, device) = (event.origin.process, event.origin.device);
+        let Some(space) = self.spaces.get_mut(&(process, device)) else { return };
         let seen = space.count_refusal();
-        incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
-        if seen <= MEASURED_INCIDENTS || seen.is_power_of_two() {
-            let small = requested <= LARGEST_SMALL_REQUEST;
-            let request = Request {
-                stream: event.origin.stream,
-                pool: event.origin.pool,
-                class: if small { SizeClass::Small } else { SizeClass::Large },
-            };
-            incident.free_space = Some(space.free_space_for(request));
+        if space.has_allocator() {
+            incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
+        }
+        if seen > MEASURED_INCIDENTS && !seen.is_power_of_two() {
+            return;
+        }
+        let space = &self.spaces[&(process, device)];
+        let small = requested <= LARGEST_SMALL_REQUEST;
+        let request = Request {
+            stream: event.origin.stream,
+            pool: event.origin.pool,
+            class: if small { SizeClass::Small } else { SizeClass::Large },
+        };
+        incident.free_space = Some(space.free_space_for(request));
+        incident.driver = self.driver_state(process, space, pools);
+        incident.recorded_others = self.others_on(process, device);
+        incident.growth = space.growth(self.course(process), &self.profiles);
+    }
+
+    fn driver_state(
+        &self,
+        process: ProcessId,
+        space: &Space,
+        pools: &BTreeMap<whyoom_trace::PoolId, PoolFigures>,
+    ) -> Option<DriverState> {
+        let driver = space.driver()?;
+        let host = self.space(process, DeviceId::HOST);
+        Some(DriverState {
+            in_use: space.in_use(),
+            held: space.held(),
+            outside: space.outside_by_stack(),
+            pools: driver.pools(pools),
+            pinned: host
+                .and_then(Space::driver)
+                .map_or(Bytes::ZERO, |host| host.layer().totals().active),
+        })
+    }
+
+    /// Takes an event of the driver: it may concern a process as a whole.
+    fn driver_event(&mut self, event: &Event, tables: &Tables) {
+        let process = event.origin.process;
+        self.processes.entry(process).or_default().event(event);
+        match event.action {
+            Action::ContextDestroy if event.result.0 == 0 => {
+                for device in [event.origin.device, DeviceId::HOST] {
+                    if let Some(space) = self.spaces.get_mut(&(process, device)) {
+                        space.end_context(event);
+                    }
+                }
+            }
+            Action::Exit | Action::Reserve { .. } | Action::Unreserve { .. } => {}
+            _ => self.space_event(event, tables),
+        }
+    }
+
+    fn space_event(&mut self, event: &Event, tables: &Tables) {
+        let (process, device) = (event.origin.process, event.origin.device);
+        let space = self.spaces.entry((process, device)).or_default();
+        if space.event(event, self.events, tables, &mut self.profiles) {
+            return;
+        }
+        // What frees memory need not say where it lay.
+        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
+        let others = self.spaces.range_mut(first..=last).filter(|((_, other), _)| *other != device);
+        for (_, space) in others.filter(|(_, space)| space.driver().is_some()) {
+            if space.event(event, self.events, tables, &mut self.profiles) {
+                return;
+            }
         }
     }
 }
@@ -131,23 +261,35 @@ impl EventSink for Model {
         self.events += 1;
         let process = event.origin.process;
         match event.action {
+            Action::BlockAlloc { .. }
+            | Action::BlockFreeRequested { .. }
+            | Action::BlockFree { .. }
+            | Action::SegmentAlloc { .. }
+            | Action::SegmentFree { .. }
+            | Action::SegmentMap { .. }
+            | Action::SegmentUnmap { .. }
+            | Action::Mark { .. }
+            | Action::HistoryStart => {
+                let space = self.spaces.entry((process, event.origin.device)).or_default();
+                space.event(event, self.events, tables, &mut self.profiles);
+            }
             Action::Setting { name, value } => {
                 let values = self.settings.entry(tables.text(name).to_owned()).or_default();
                 values.insert(process, tables.text(value).to_owned());
             }
             Action::Sample { counter, bytes } => {
-                self.pending_counters.insert(counter, bytes);
+                let occasion = self.occasions.entry(process).or_default();
+                occasion.counter(event.origin.pool, counter, bytes);
             }
-            Action::Holder { pid, bytes, .. } => {
-                if self.pending_holders.len() < MAX_INCIDENTS {
-                    self.pending_holders.push((pid, bytes));
-                }
+            Action::Holder { pid, bytes, command, standing } => {
+                let holder = Holder { pid, bytes, command, standing };
+                self.occasions.entry(process).or_default().holder(holder);
+            }
+            Action::OutOfMemory { .. } if ![0, OUT_OF_MEMORY].contains(&event.result.0) => {
+                self.occasions.remove(&process);
             }
             Action::OutOfMemory { .. } | Action::Symptom { .. } => self.incident(event, tables),
-            _ => {
-                let space = self.spaces.entry((process, event.origin.device)).or_default();
-                space.event(event, self.events, tables, &mut self.profiles);
-            }
+            _ => self.driver_event(event, tables),
         }
     }
 }

@@ -8,7 +8,7 @@ use whyoom_trace::{Address, Bytes, Time};
 
 use crate::{
     block::{ByAddress, LiveBlock},
-    space::Totals,
+    layer::Totals,
 };
 
 /// Rises come after a few events or after many; a journal of this length is always kept.
@@ -41,15 +41,15 @@ impl Peak {
         }
     }
 
-    /// Takes the present as the new peak if it is one.
-    pub(crate) fn rise(&mut self, totals: Totals, time: Time, live: &ByAddress<LiveBlock>) {
+    /// Takes the present as the new peak if it is one, and says whether it is.
+    pub(crate) fn rise(&mut self, totals: Totals, time: Time, live: &ByAddress<LiveBlock>) -> bool {
         if totals.allocated <= self.totals.allocated && self.totals.allocated > Bytes::ZERO {
-            return;
+            return false;
         }
         (self.totals, self.time) = (totals, time);
         if std::mem::take(&mut self.journal_dropped) {
             self.live.clone_from(live);
-            return;
+            return true;
         }
         for (address, block) in self.journal.drain(..) {
             match block {
@@ -57,6 +57,7 @@ impl Peak {
                 None => self.live.remove(&address),
             };
         }
+        true
     }
 
     /// Forgets the peak: history starts now.
@@ -68,10 +69,10 @@ impl Peak {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use whyoom_trace::{PoolId, StackId, StreamId};
+    use whyoom_trace::{ContextId, PoolId, StackId, StreamId};
 
     use super::*;
-    use crate::category::Category;
+    use crate::{category::Category, interface::Interface};
 
     fn block(size: u64) -> LiveBlock {
         LiveBlock {
@@ -81,7 +82,9 @@ mod tests {
             born: 0,
             stack: StackId(0),
             pool: PoolId(0),
+            context: ContextId(0),
             category: Category::Unattributed,
+            interface: Interface::Allocator,
             pending: false,
         }
     }

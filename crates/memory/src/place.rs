@@ -20,11 +20,73 @@ pub fn place(tables: &Tables, stack: StackId) -> String {
     if let Some(frame) = own.or_else(|| python().next()) {
         return format!("{}:{} {}", short(frame.file), frame.line, frame.function);
     }
-    let backward = tables.frames(stack).find_map(|frame| autograd_node(frame.function));
-    match backward {
-        Some(node) => format!("backward of {node}"),
+    if let Some(node) = tables.frames(stack).find_map(|frame| autograd_node(frame.function)) {
+        return format!("backward of {node}");
+    }
+    match native(tables, stack) {
+        Some(frame) if frame.line > 0 => {
+            format!("{}:{} {}", short(frame.file), frame.line, name(frame.function))
+        }
+        Some(frame) => format!("{} in {}", name(frame.function), file_name(frame.file)),
         None => "unknown places (no Python frame)".to_owned(),
     }
+}
+
+/// Whose code a stack leads to, of code that was compiled: the innermost file that is neither CUDA's nor
+/// the system's.
+#[must_use]
+pub fn library(tables: &Tables, stack: StackId) -> Option<&str> {
+    native(tables, stack).map(|frame| code_of(&frame))
+}
+
+/// The innermost frame of compiled code that is neither CUDA's nor the system's.
+fn native(tables: &Tables, stack: StackId) -> Option<FrameText<'_>> {
+    tables.frames(stack).find(|frame| {
+        let known = !matches!(frame.file, "" | "??" | "[unknown]");
+        let plumbing = is_plumbing(code_of(frame)) || is_plumbing(file_name(frame.file));
+        let header = ["/include/c++/", "/include/crt/", "/crt/", "cudafe"];
+        let generated = header.iter().any(|part| frame.file.contains(part))
+            || frame.function.starts_with("__device_stub_")
+            || frame.function.starts_with("__cuda");
+        known && !frame.is_python() && !plumbing && !generated
+    })
+}
+
+/// The library or program that a frame's code lies in, or else its source file.
+fn code_of<'a>(frame: &FrameText<'a>) -> &'a str {
+    file_name(if frame.library.is_empty() { frame.file } else { frame.library })
+}
+
+/// Files that only pass a call on: CUDA's own, the recorder, the system's.
+fn is_plumbing(file: &str) -> bool {
+    const PLUMBING: [&str; 14] = [
+        "libcuda.so",
+        "libcudart",
+        "libwhyoom",
+        "libnvidia",
+        "libc.so",
+        "libc-",
+        "libpthread",
+        "libstdc++",
+        "libgcc",
+        "libffi",
+        "ld-linux",
+        "libdl",
+        "linux-vdso",
+        "cuda_runtime",
+    ];
+    PLUMBING.iter().any(|prefix| file.starts_with(prefix))
+}
+
+/// A function's name without its arguments: they are long, and tell a person little.
+fn name(function: &str) -> &str {
+    // A name may begin with one: `(anonymous namespace)::take`.
+    let from = function.find("anonymous namespace)").map_or(0, |at| at + 20);
+    function[from..].find('(').map_or(function, |end| &function[..from + end])
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Sums by stack as sums by place, the most first: several stacks may lead to one line.
@@ -49,8 +111,68 @@ fn short(path: &str) -> &str {
 }
 
 /// The autograd node that a C++ frame belongs to: `MulBackward0`.
-fn autograd_node(function: &str) -> Option<&str> {
-    let node = function.strip_prefix("torch::autograd::generated::")?;
-    let node = &node[..node.find("::")?];
-    node.contains("Backward").then_some(node)
+pub(crate) fn autograd_node(function: &str) -> Option<&str> {
+    let path = function.split('(').next()?;
+    let node = match path.strip_prefix("torch::autograd::generated::") {
+        Some(generated) => generated.split("::").next()?.split("_apply_functional").next()?,
+        None => path.strip_suffix("::apply")?.rsplit("::").next()?,
+    };
+    (node.contains("Backward") || node == "AccumulateGrad").then_some(node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place of a stack given as (function, file, line), innermost first.
+    fn place_of(frames: &[(&str, &str, u32)]) -> (String, Option<String>) {
+        let mut tables = Tables::default();
+        let frames: Vec<_> =
+            frames.iter().map(|(name, file, line)| tables.frame_text(name, file, *line)).collect();
+        let stack = tables.stack(&frames);
+        (place(&tables, stack), library(&tables, stack).map(str::to_owned))
+    }
+
+    const CUDART: (&str, &str, u32) = ("cudaMalloc", "/usr/lib/libcudart.so.13", 0);
+
+    #[test]
+    fn compiled_code_is_named_by_its_innermost_own_frame() {
+        let (place, library) = place_of(&[
+            ("cuMemAlloc_v2", "/opt/libcuda.so.1", 0),
+            CUDART,
+            ("leaky_scale", "/opt/lib/libleaky.so", 0),
+            ("main", "/home/me/program12.cu", 20),
+        ]);
+        assert_eq!(
+            (place.as_str(), library.as_deref()),
+            ("leaky_scale in libleaky.so", Some("libleaky.so"))
+        );
+        let (place, _) =
+            place_of(&[CUDART, ("process_batch(int)", "/home/me/src/program10.cu", 22)]);
+        assert_eq!(place, "src/program10.cu:22 process_batch");
+        assert_eq!(place_of(&[("__clone", "??", 0)]).0, "unknown places (no Python frame)");
+    }
+
+    #[test]
+    fn python_behind_compiled_code_is_the_place() {
+        let (place, _) = place_of(&[
+            ("c10::cuda::malloc", "/lib/site-packages/torch/lib/libc10_cuda.so", 0),
+            ("at::native::mm", "/lib/site-packages/torch/lib/libtorch_cuda.so", 0),
+            ("forward", "/lib/site-packages/torch/nn/modules/linear.py", 125),
+            ("forward", "/home/me/model.py", 40),
+            ("main", "/home/me/train.py", 12),
+        ]);
+        assert_eq!(place, "me/model.py:40 forward");
+    }
+
+    #[test]
+    fn backward_is_named_by_its_node() {
+        for function in [
+            "torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)",
+            "MmBackward0::apply",
+        ] {
+            let frames = [("at::mm", "libtorch.so", 0), (function, "libtorch_cpu.so", 0)];
+            assert_eq!(place_of(&frames).0, "backward of MmBackward0");
+        }
+    }
 }

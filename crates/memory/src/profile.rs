@@ -2,7 +2,7 @@
 
 use whyoom_trace::{FrameText, StackId, Tables};
 
-use crate::category::Category;
+use crate::{category::Category, place::autograd_node};
 
 /// What the program was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Signs {
         if frame.is_python() {
             self.note_python(frame);
         } else {
-            self.note_native(frame.function);
+            self.note_native(frame);
         }
     }
 
@@ -121,8 +121,14 @@ impl Signs {
         }
     }
 
-    fn note_native(&mut self, function: &str) {
-        self.backward |= function.starts_with("torch::autograd::Engine::");
+    fn note_native(&mut self, frame: &FrameText<'_>) {
+        let function = frame.function;
+        // Names may come without their namespaces.
+        let name = function.strip_prefix("torch::autograd::").unwrap_or(function);
+        let in_torch = name.len() < function.len() || frame.file.contains("libtorch");
+        self.backward |= in_torch
+            && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
+            || autograd_node(function).is_some();
         let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
         self.workspace |= names_workspace.iter().any(|name| function.contains(name))
             && !function.contains("cudnn_batch_norm")
@@ -176,6 +182,18 @@ mod tests {
                     ("torch::autograd::Engine::thread_main(y)", "??"),
                 ],
                 Category::Gradients,
+            ),
+            (
+                &[("at::mm", "libtorch_cpu.so"), ("MmBackward0::apply", "libtorch_cpu.so")],
+                Category::Gradients,
+            ),
+            (
+                &[
+                    ("at::native::mm", "libtorch_cuda.so"),
+                    ("forward", "/home/me/model.py"),
+                    ("_call_impl", MODULE),
+                ],
+                Category::Activations,
             ),
             (&[("_init_group", "/lib/torch/optim/adamw.py")], Category::OptimizerState),
             (&[("step", "/home/me/optimizer.py")], Category::OptimizerState),

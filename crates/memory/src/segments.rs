@@ -49,6 +49,12 @@ impl Segments {
         self.by_address.iter().map(|(&address, segment)| (address, segment))
     }
 
+    /// Whether an address lies in one of them.
+    pub(crate) fn covers(&self, address: Address) -> bool {
+        let before = self.by_address.range(..=address).next_back();
+        before.is_some_and(|(start, segment)| address < start.offset(segment.size))
+    }
+
     /// Adds a segment; a part that continues an expandable segment becomes one with it.
     pub(crate) fn add(&mut self, address: Address, segment: Segment) {
         self.remove_range(address, segment.size);

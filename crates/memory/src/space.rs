@@ -1,84 +1,112 @@
 //! One process's memory on one device.
 
+use std::collections::BTreeMap;
+
 use whyoom_trace::{
-    Action, Address, Bytes, Event, MarkKind, PoolId, SegmentGrowth, SizeClass, StackId, StreamId,
-    Tables, Time,
+    Action, Address, Bytes, Event, MarkKind, MemoryKind, PoolId, SegmentGrowth, SizeClass, StackId,
+    StreamId, Tables, Time,
 };
 
 use crate::{
     address_map::{MappedSegment, address_map},
-    block::{ByAddress, LiveBlock, Usage, usage_by},
+    block::{LiveBlock, Usage, usage_by},
     category::Category,
-    driver::DriverMemory,
+    driver::{DriverEvent, DriverMemory},
     free_space::{FreeSpace, Request},
-    growth::{Evidence, Growth},
-    iterations::{Boundary, Iterations},
-    peak::Peak,
+    growth::{Course, Evidence, Growth},
+    interface::Interface,
+    layer::{Layer, Totals},
     profile::Profiles,
     segments::{Segment, Segments},
-    sums::LiveSums,
-    timeline::{Moment, Timeline},
+    timeline::Timeline,
 };
 
-/// Sums over one space at one instant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// What the allocator holds.
-    pub reserved: Bytes,
-    /// What it has given to the program.
-    pub allocated: Bytes,
-    /// That, and what waits for a stream before it is free.
-    pub active: Bytes,
-    /// What the program asked for.
-    pub requested: Bytes,
-    /// Blocks that are active.
-    pub blocks: u64,
-    /// Segments.
-    pub segments: u64,
-}
+/// What may be made after the peak of a run that grew to its end: one in so many.
+const LATER: u64 = 20;
 
-/// One process's memory on one device.
+/// One process's memory on one device. Where a caching allocator gave out blocks, the figures are
+/// theirs; where none did, they are those of the memory that was taken from the driver.
 #[derive(Debug, Default)]
 pub struct Space {
     segments: Segments,
-    live: ByAddress<LiveBlock>,
-    driver: DriverMemory,
-    totals: Totals,
-    peak: Peak,
-    peak_reserved: Bytes,
-    sums: LiveSums,
-    timeline: Timeline,
-    iterations: Iterations,
+    blocks: Layer,
+    driver: Option<Box<DriverMemory>>,
     history_started_at: u64,
     last_event: u64,
-    made: u64,
-    ended: u64,
     refusals: u64,
     expandable: bool,
 }
 
 impl Space {
+    /// The layer that tells most: the allocator's where it gave out blocks, else the driver's.
+    #[must_use]
+    pub fn layer(&self) -> &Layer {
+        match &self.driver {
+            Some(driver) if !self.has_allocator() => driver.layer(),
+            _ => &self.blocks,
+        }
+    }
+
+    /// Whether a caching allocator's blocks or segments were seen.
+    #[must_use]
+    pub fn has_allocator(&self) -> bool {
+        self.blocks.is_used()
+    }
+
+    /// What was taken from the driver, where its calls were recorded.
+    #[must_use]
+    pub fn driver(&self) -> Option<&DriverMemory> {
+        self.driver.as_deref()
+    }
+
+    /// What was taken from the driver beside the allocator's segments and is still held, by stack, the
+    /// most first.
+    #[must_use]
+    pub fn outside_by_stack(&self) -> Vec<(StackId, Usage)> {
+        let outside = self.driver.iter().flat_map(|driver| driver.outside(&self.segments));
+        usage_by(outside, |block| block.stack)
+    }
+
+    /// What the process has in use: what the allocator gave out, and what was taken beside it.
+    #[must_use]
+    pub fn in_use(&self) -> Bytes {
+        self.blocks.totals().active.plus(self.outside())
+    }
+
+    /// What the process holds: the allocator's segments, what was taken beside them, what pools keep.
+    #[must_use]
+    pub fn held(&self) -> Bytes {
+        let idle = self.driver.as_ref().map(|driver| driver.layer().totals());
+        let idle = idle.map_or(Bytes::ZERO, |totals| totals.reserved.minus(totals.active));
+        self.segments.total().plus(self.outside()).plus(idle)
+    }
+
+    fn outside(&self) -> Bytes {
+        let driver = self.driver.iter().flat_map(|driver| driver.outside(&self.segments));
+        driver.map(|block| block.size).sum()
+    }
+
     /// The sums at the end of what was seen.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        self.totals
+        self.layer().totals()
     }
 
     /// The sums at the moment when most was allocated, and when that was.
     #[must_use]
     pub fn peak(&self) -> (Totals, Time) {
-        (self.peak.totals, self.peak.time)
+        self.layer().peak()
     }
 
-    /// The most that the allocator ever held.
+    /// The most that was ever held.
     #[must_use]
     pub fn peak_reserved(&self) -> Bytes {
-        self.peak_reserved
+        self.layer().peak_reserved()
     }
 
     /// The blocks in use at the end, in no order.
     pub fn blocks(&self) -> impl Iterator<Item = (Address, &LiveBlock)> {
-        self.live.iter().map(|(&address, block)| (address, block))
+        self.layer().blocks()
     }
 
     /// The segments at the end, in order of address.
@@ -89,25 +117,25 @@ impl Space {
     /// What was live at the peak by category, the most first.
     #[must_use]
     pub fn peak_by_category(&self) -> Vec<(Category, Usage)> {
-        usage_by(self.peak.blocks().values(), |block| block.category)
+        self.layer().peak_by_category()
     }
 
     /// The block that made the peak: the youngest of those that were live then.
     #[must_use]
     pub fn peak_maker(&self) -> Option<&LiveBlock> {
-        self.peak.blocks().values().max_by_key(|block| block.born)
+        self.layer().peak_maker()
     }
 
     /// What was live at the peak by stack, the most first.
     #[must_use]
     pub fn peak_by_stack(&self) -> Vec<(StackId, Usage)> {
-        usage_by(self.peak.blocks().values(), |block| block.stack)
+        self.layer().peak_by_stack()
     }
 
     /// What is live now by stack, the most first.
     #[must_use]
     pub fn live_by_stack(&self) -> Vec<(StackId, Usage)> {
-        usage_by(self.live.values(), |block| block.stack)
+        self.layer().live_by_stack()
     }
 
     /// What segments each pool holds at the end, the most first: the pool and its bytes.
@@ -125,20 +153,20 @@ impl Space {
 
     /// What was taken from the driver and is still held, by the interface it came through.
     #[must_use]
-    pub fn driver_memory(&self) -> &std::collections::BTreeMap<whyoom_trace::MemoryKind, Bytes> {
-        self.driver.by_kind()
+    pub fn driver_memory(&self) -> BTreeMap<MemoryKind, Bytes> {
+        self.driver.as_ref().map(|driver| driver.by_kind().clone()).unwrap_or_default()
     }
 
     /// Memory over time.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
-        &self.timeline
+        self.layer().timeline()
     }
 
     /// How many blocks history made, and how many it ended. None of either means: no history.
     #[must_use]
     pub fn history(&self) -> (u64, u64) {
-        (self.made, self.ended)
+        self.layer().history()
     }
 
     /// Whether expandable segments were seen.
@@ -160,7 +188,7 @@ impl Space {
 
     /// Where everything lies now: segments in order of address, with the blocks that pin each.
     pub fn address_map(&self) -> impl Iterator<Item = MappedSegment> {
-        address_map(&self.segments, &self.live)
+        address_map(&self.segments, self.blocks.live())
     }
 
     /// Counts a request that failed; the count with it comes back.
@@ -169,34 +197,67 @@ impl Space {
         self.refusals
     }
 
-    /// Growth from iteration to iteration, if there is any.
-    pub(crate) fn growth(&self, profiles: &Profiles) -> Option<Growth> {
-        let evidence = Evidence {
-            iterations: &self.iterations,
-            blocks: self.live.values().collect(),
-            peak: self.peak.totals.allocated,
-            history: (self.history_started_at, self.last_event),
-            made: self.made,
-            ended: self.ended,
-        };
+    /// The numbers of the first and the last event, and how many driver allocations there were and ended.
+    pub(crate) fn course(&self) -> Course {
+        let (made, ended) = self.driver.as_ref().map_or((0, 0), |driver| driver.layer().history());
+        let whole = self.driver.is_some();
+        Course { first: self.history_started_at, last: self.last_event, made, ended, whole }
+    }
+
+    /// How many allocations were made, through an allocator or of the driver.
+    pub(crate) fn made(&self) -> u64 {
+        self.blocks.history().0 + self.course().made
+    }
+
+    /// Growth from iteration to iteration, if there is any. Whether a driver allocation is part of a loop
+    /// that works is told by all that the process did: `process`.
+    pub(crate) fn growth(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
+        let (made, ended) = self.blocks.history();
+        let own = Course { made, ended, whole: process.whole, ..self.course() };
+        let of_blocks = Evidence::of(&self.blocks, own, self.blocks.live().values().collect());
+        let phase_of = |stack| profiles.known(stack).phase;
+        of_blocks.growth(phase_of).or_else(|| {
+            let driver = self.driver.as_ref()?;
+            let outside = driver.outside(&self.segments).collect();
+            Evidence::of(driver.layer(), process, outside).of_few().growth(phase_of)
+        })
+    }
+
+    /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it
+    /// gives back what it had kept. Growth ends at the peak; where more was made later, it was none.
+    pub(crate) fn growth_up_to_peak(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
+        let (blocks, (made, ended)) = self.blocks.at_peak();
+        let (made_in_all, _) = self.blocks.history();
+        if made_in_all.saturating_sub(made) * LATER > made_in_all {
+            return None;
+        }
+        let last = self.blocks.peak_maker()?.born;
+        let course = Course { made, ended, last, whole: process.whole, ..self.course() };
+        let evidence = Evidence::of(&self.blocks, course, blocks.values().collect());
         evidence.growth(|stack| profiles.known(stack).phase)
     }
 
-    /// Takes an event of this process and device, the `number`th of the stream.
+    /// Takes an event of this process and device, the `number`th of the stream. Whether it concerned
+    /// anything known here comes back.
     pub(crate) fn event(
         &mut self,
         event: &Event,
         number: u64,
         tables: &Tables,
         profiles: &mut Profiles,
-    ) {
+    ) -> bool {
+        if self.last_event == 0 {
+            self.history_started_at = number.saturating_sub(1);
+        }
         self.last_event = number;
         match event.action {
             Action::BlockAlloc { address, requested, size } => {
                 self.block_alloc(event, number, (address, requested, size), tables, profiles);
             }
-            Action::BlockFreeRequested { address } => self.block_free_requested(address),
-            Action::BlockFree { address } => self.block_free(address),
+            Action::BlockFreeRequested { address } => self.blocks.free_requested(address),
+            Action::BlockFree { address } => {
+                self.blocks.free(address);
+            }
             Action::SegmentAlloc { address, size, class, growth } => {
                 self.segment_add(event, address, size, (class, growth));
             }
@@ -211,15 +272,23 @@ impl Space {
                 self.segments.remove_range(address, size);
                 self.count_segments();
             }
-            Action::Alloc { kind, address, size } if event.result.0 == 0 => {
-                self.driver.alloc(kind, address, size);
-            }
-            Action::Free { address, .. } if event.result.0 == 0 => self.driver.free(address),
             Action::Mark { kind, name } => self.mark(kind, tables.text(name), number),
             Action::HistoryStart => self.history_start(event.time, number),
-            _ => return,
+            _ if event.result.0 == 0 => {
+                let event = DriverEvent { event, number, tables };
+                return self.driver.get_or_insert_default().event(&event, profiles);
+            }
+            _ => return true,
         }
-        self.note_time(event.time);
+        self.blocks.note_time(event.time);
+        true
+    }
+
+    /// Ends a context, if driver memory was made in it.
+    pub(crate) fn end_context(&mut self, event: &Event) {
+        if let Some(driver) = &mut self.driver {
+            driver.end_context(event.origin.context, event);
+        }
     }
 
     fn block_alloc(
@@ -231,9 +300,8 @@ impl Space {
         profiles: &mut Profiles,
     ) {
         // An address that comes again without having been freed was freed unseen.
-        self.block_free(address);
+        self.blocks.free(address);
         let profile = profiles.of(event.stack, tables);
-        self.iterations.allocation(profile, self.boundary(number));
         let block = LiveBlock {
             size,
             requested,
@@ -241,45 +309,12 @@ impl Space {
             born: number,
             stack: event.stack,
             pool: event.origin.pool,
+            context: event.origin.context,
             category: profile.category,
+            interface: Interface::Allocator,
             pending: false,
         };
-        self.live.insert(address, block);
-        self.made += 1;
-        self.totals.blocks += 1;
-        self.totals.active = self.totals.active.plus(size);
-        self.totals.allocated = self.totals.allocated.plus(size);
-        self.totals.requested = self.totals.requested.plus(requested);
-        self.sums.add(&block);
-        self.peak.note(address, Some(block));
-        self.peak.rise(self.totals, event.time, &self.live);
-    }
-
-    fn block_free_requested(&mut self, address: Address) {
-        let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
-            return;
-        };
-        block.pending = true;
-        let block = *block;
-        self.peak.note(address, Some(block));
-        self.unallocate(&block);
-    }
-
-    fn block_free(&mut self, address: Address) {
-        let Some(block) = self.live.remove(&address) else { return };
-        self.ended += 1;
-        self.totals.blocks -= 1;
-        self.totals.active = self.totals.active.minus(block.size);
-        if !block.pending {
-            self.unallocate(&block);
-        }
-        self.peak.note(address, None);
-    }
-
-    fn unallocate(&mut self, block: &LiveBlock) {
-        self.totals.allocated = self.totals.allocated.minus(block.size);
-        self.totals.requested = self.totals.requested.minus(block.requested);
-        self.sums.remove(block);
+        self.blocks.alloc(address, block, profile, event.time);
     }
 
     fn segment_add(
@@ -297,40 +332,21 @@ impl Space {
     }
 
     fn count_segments(&mut self) {
-        self.totals.reserved = self.segments.total();
-        self.totals.segments = self.segments.len() as u64;
-        self.peak_reserved = self.peak_reserved.max(self.totals.reserved);
+        self.blocks.set_reserved(self.segments.total(), self.segments.len() as u64);
     }
 
     fn mark(&mut self, kind: MarkKind, name: &str, number: u64) {
-        let boundary = self.boundary(number);
-        if kind == MarkKind::Iteration {
-            self.iterations.mark(boundary);
-        } else if name.starts_with("Optimizer.step") {
-            self.iterations.optimizer_step(boundary);
+        self.blocks.mark(kind, name, number);
+        if let Some(driver) = &mut self.driver {
+            driver.layer_mut().mark(kind, name, number);
         }
     }
 
-    fn boundary(&self, event: u64) -> Boundary {
-        Boundary { event, allocated: self.totals.allocated }
-    }
-
-    /// What was restored so far was there before: it is nobody's growth and no peak of this history.
     fn history_start(&mut self, time: Time, number: u64) {
         self.history_started_at = number;
-        (self.made, self.ended) = (0, 0);
-        self.iterations = Iterations::default();
-        self.timeline = Timeline::default();
-        for block in self.live.values_mut() {
-            block.born = 0;
+        self.blocks.history_start(time);
+        if let Some(driver) = &mut self.driver {
+            driver.layer_mut().history_start(time);
         }
-        self.peak.restart();
-        self.peak.rise(self.totals, time, &self.live);
-        self.peak_reserved = self.totals.reserved;
-    }
-
-    fn note_time(&mut self, time: Time) {
-        let (allocated, reserved) = (self.totals.allocated, self.totals.reserved);
-        self.timeline.note(Moment { time, allocated, reserved }, &self.sums);
     }
 }

@@ -68,6 +68,7 @@ fn ghost(pid: u32, bytes: Option<u64>) -> Holder {
         state: None,
         workload: None,
         orphan: None,
+        recorded: None,
     }
 }
 
@@ -87,6 +88,7 @@ fn holder(capture: &Capture, process: &Process, origin: Origin, bytes: Option<u6
         workload: process.cgroup.as_deref().and_then(cgroup::workload),
         // What ignores the end of its terminal was left running on purpose: nobody ends it for others.
         orphan: parentage::proof(process).map(|_| Orphan { own: own && !process.ignores_hangup }),
+        recorded: None,
     }
 }
 

@@ -32,5 +32,6 @@ pub use capture::{
 pub use judge::judge;
 pub use look::{Looker, look};
 pub use report::{
-    DeviceReport, Holder, NodeReport, Origin, Orphan, State, Suspicion, SuspicionKind, Workload,
+    DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
+    SuspicionKind, Workload,
 };

@@ -53,6 +53,35 @@ pub struct Holder {
     pub workload: Option<Workload>,
     /// Whether its parent has gone, and whose it is.
     pub orphan: Option<Orphan>,
+    /// What a recorder inside it says (`whyoom run`): nothing where there is none, or where nobody has
+    /// asked it. No check fills this in.
+    pub recorded: Option<Recorded>,
+}
+
+/// What the recorder inside a process says of its memory, on all its devices together.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// The recording's folder.
+    pub folder: String,
+    /// What its framework's allocator has given to tensors.
+    pub allocated: u64,
+    /// What that allocator has taken from the driver.
+    pub reserved: u64,
+    /// What it has taken from the driver by calls of any kind.
+    pub driver: u64,
+    /// How many events were recorded.
+    pub events: u64,
+    /// Where its live memory was asked for, the most first; empty where that was not read.
+    pub places: Vec<RecordedPlace>,
+}
+
+/// A place in a program and what is live of what it asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RecordedPlace {
+    /// The place, as a verdict would name it.
+    pub place: String,
+    /// What is live.
+    pub bytes: u64,
 }
 
 /// How a holder is known.

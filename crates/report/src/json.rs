@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Remedy, Situation};
-use whyoom_memory::{Incident, Space};
-use whyoom_trace::{Bytes, DeviceId, ProcessId, Tables};
+use whyoom_memory::{Holder, Incident, Space};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
 use crate::Answer;
 
@@ -94,6 +94,26 @@ struct TotalsJson<'a> {
     peak_reserved_bytes: u64,
     blocks_made: u64,
     blocks_freed: u64,
+    driver: Option<DriverJson>,
+}
+
+/// What was taken from the driver, where its calls were recorded.
+#[derive(Serialize)]
+struct DriverJson {
+    in_use_bytes: u64,
+    held_bytes: u64,
+    outside_bytes: u64,
+    peak_bytes: u64,
+    allocations_made: u64,
+    allocations_freed: u64,
+    interfaces: Vec<InterfaceJson>,
+}
+
+#[derive(Serialize)]
+struct InterfaceJson {
+    name: &'static str,
+    bytes: u64,
+    allocations: u64,
 }
 
 #[derive(Serialize)]
@@ -109,14 +129,17 @@ struct IncidentJson<'a> {
     private_free_bytes: Option<u64>,
     allowed_bytes: Option<u64>,
     process_used_bytes: Option<u64>,
-    others: Vec<HolderJson>,
+    by_driver: bool,
+    others: Vec<HolderJson<'a>>,
     message: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct HolderJson {
+struct HolderJson<'a> {
     pid: u32,
     bytes: u64,
+    command: Option<&'a str>,
+    standing: Option<Standing>,
 }
 
 #[derive(Serialize)]
@@ -250,7 +273,29 @@ fn totals<'a>(
         peak_reserved_bytes: space.peak_reserved().0,
         blocks_made: made,
         blocks_freed: freed,
+        driver: driver(space),
     }
+}
+
+fn driver(space: &Space) -> Option<DriverJson> {
+    let memory = space.driver()?;
+    let (end, (peak, _), (made, freed)) =
+        (memory.layer().totals(), memory.layer().peak(), memory.layer().history());
+    let interfaces = memory.by_interface().into_iter().map(|(interface, usage)| InterfaceJson {
+        name: interface.name(),
+        bytes: usage.bytes.0,
+        allocations: usage.blocks,
+    });
+    let outside: Bytes = space.outside_by_stack().iter().map(|(_, usage)| usage.bytes).sum();
+    Some(DriverJson {
+        in_use_bytes: end.active.0,
+        held_bytes: end.reserved.0,
+        outside_bytes: outside.0,
+        peak_bytes: peak.allocated.0,
+        allocations_made: made,
+        allocations_freed: freed,
+        interfaces: interfaces.collect(),
+    })
 }
 
 fn incident<'a>(incident: &Incident, tables: &'a Tables) -> IncidentJson<'a> {
@@ -267,8 +312,18 @@ fn incident<'a>(incident: &Incident, tables: &'a Tables) -> IncidentJson<'a> {
         private_free_bytes: raw(situation.private_free),
         allowed_bytes: raw(situation.allowed),
         process_used_bytes: raw(situation.process_used),
-        others: situation.others.iter().map(|&(pid, b)| HolderJson { pid, bytes: b.0 }).collect(),
+        by_driver: incident.of_driver,
+        others: situation.others.iter().map(|h| holder(h, tables)).collect(),
         message: incident.symptom.map(|(_, _, text)| tables.text(text)),
+    }
+}
+
+fn holder<'a>(holder: &Holder, tables: &'a Tables) -> HolderJson<'a> {
+    HolderJson {
+        pid: holder.pid,
+        bytes: holder.bytes.0,
+        command: Some(tables.text(holder.command)).filter(|command| !command.is_empty()),
+        standing: Some(holder.standing).filter(|standing| *standing != Standing::Untold),
     }
 }
 

@@ -56,6 +56,8 @@ pub enum InputKind {
     TorchSnapshot,
     /// A log or a message.
     Text,
+    /// A recording of `whyoom run`.
+    Recording,
 }
 
 impl InputKind {
@@ -65,6 +67,7 @@ impl InputKind {
         match self {
             Self::TorchSnapshot => "pytorch-snapshot",
             Self::Text => "text",
+            Self::Recording => "recording",
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Importers: what other tools wrote, turned into whyoom's events.
 //!
 //! Each importer is a folder with one function that reads from anything and pushes into an
-//! [`whyoom_trace::EventSink`]: [`torch_snapshot::import`], [`oom_text::scan`]. All input is hostile until parsed: nothing is executed, and time and
-//! memory stay in proportion to the input.
+//! [`whyoom_trace::EventSink`]: [`torch_snapshot::import`], [`oom_text::scan`], [`recording::import`].
+//! All input is hostile until parsed: nothing is executed, and time and memory stay in proportion to
+//! the input.
 
 pub mod oom_text;
 mod pickle;
+pub mod recording;
 pub mod torch_snapshot;
 
 pub use pickle::PickleError;

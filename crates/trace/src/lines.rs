@@ -62,8 +62,11 @@ impl Reader {
         let process = self.processes.entry(number);
         event.origin.process =
             *process.or_insert_with(|| tables.process(format!("process {number}")));
-        if let Action::LaunchFailed { kernel, .. } = &mut event.action {
-            *kernel = tables.string(&line.text);
+        match &mut event.action {
+            Action::LaunchFailed { kernel: named, .. } | Action::Holder { command: named, .. } => {
+                *named = tables.string(&line.text);
+            }
+            _ => {}
         }
         Ok(event)
     }

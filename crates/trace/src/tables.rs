@@ -1,5 +1,7 @@
 //! What events name by id: strings, frames, stacks, pools, processes.
 
+use std::collections::HashMap;
+
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
@@ -25,6 +27,8 @@ pub struct FrameText<'a> {
     pub file: &'a str,
     /// The line in that file.
     pub line: u32,
+    /// The library or program that the code lies in; empty where nobody told, or it is the file.
+    pub library: &'a str,
 }
 
 impl FrameText<'_> {
@@ -45,6 +49,7 @@ pub struct Tables {
     stacks: IndexSet<Box<[FrameId]>, RandomState>,
     pools: IndexSet<(u64, u64), RandomState>,
     processes: Vec<String>,
+    libraries: HashMap<FrameId, StringId, RandomState>,
 }
 
 impl Default for Tables {
@@ -55,6 +60,7 @@ impl Default for Tables {
             stacks: IndexSet::default(),
             pools: IndexSet::default(),
             processes: Vec::new(),
+            libraries: HashMap::default(),
         };
         tables.string("");
         tables.stack(&[]);
@@ -89,6 +95,12 @@ impl Tables {
         self.frame(frame)
     }
 
+    /// Tells the library or program that a frame's code lies in, where its file is a source file.
+    pub fn set_library(&mut self, frame: FrameId, library: &str) {
+        let library = self.string(library);
+        self.libraries.entry(frame).or_insert(library);
+    }
+
     /// The id of a stack, innermost frame first.
     pub fn stack(&mut self, frames: &[FrameId]) -> StackId {
         if let Some(index) = self.stacks.get_index_of(frames) {
@@ -117,12 +129,12 @@ impl Tables {
     /// The frames of a stack, innermost first.
     pub fn frames(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameText<'_>> {
         let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
-        frames.iter().filter_map(|&id| self.frames.get_index(id.0 as usize)).map(|frame| {
-            FrameText {
-                function: self.text(frame.function),
-                file: self.text(frame.file),
-                line: frame.line,
-            }
+        let known = |&id: &FrameId| Some((id, self.frames.get_index(id.0 as usize)?));
+        frames.iter().filter_map(known).map(|(id, frame)| FrameText {
+            function: self.text(frame.function),
+            file: self.text(frame.file),
+            line: frame.line,
+            library: self.libraries.get(&id).map_or("", |&library| self.text(library)),
         })
     }
 
@@ -174,6 +186,17 @@ mod tests {
         assert_eq!(tables.text(StringId(0)), "");
         assert_eq!(tables.frames(StackId(0)).count(), 0);
         assert_eq!(tables.pool_name(PoolId(0)), (0, 0));
+    }
+
+    #[test]
+    fn a_frame_of_a_source_file_knows_its_library() {
+        let mut tables = Tables::default();
+        let frame = tables.frame_text("leaky_scale", "leaky.cu", 11);
+        tables.set_library(frame, "libleaky.so");
+        let other = tables.frame_text("main", "program", 0);
+        let stack = tables.stack(&[frame, other]);
+        let libraries: Vec<_> = tables.frames(stack).map(|frame| frame.library).collect();
+        assert_eq!(libraries, ["libleaky.so", ""]);
     }
 
     #[test]

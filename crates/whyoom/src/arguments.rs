@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use whyoom_lab_core::{
     machine::{KernelEffect, MAX_DEVICES},
@@ -22,7 +22,7 @@ use crate::{
     name = "whyoom",
     version,
     about = "Why did CUDA run out of memory? Answered from your own run.",
-    after_help = "Start with:  whyoom why train.log"
+    after_help = "Start with:  whyoom why train.log\n      or:  whyoom run -- python train.py"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -31,7 +31,9 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say why memory ran out, from a PyTorch snapshot, a log or a pasted traceback
+    /// Run a program, record what it allocates, and say why if memory runs out
+    Run(RunArguments),
+    /// Say why memory ran out, from a recording, a snapshot, a log or a pasted traceback
     Why(WhyArguments),
     /// Replay a recorded run under other allocators and settings
     Replay(ReplayArguments),
@@ -68,7 +70,58 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
+The program is not changed and its output is left alone. What whyoom says goes to standard error,
+when the program has ended. If recording fails, the program runs on without it.
+
 Examples:
+  whyoom run -- python train.py
+  whyoom run -- torchrun --nproc-per-node 4 train.py
+  whyoom run -o last-run -- ./simulate     then: whyoom why last-run, whyoom replay last-run
+  whyoom run --apply -- python train.py    after an OOM, once more with the setting that fits
+  whyoom run --stacks off --limit 64MiB -- ./server
+
+Exit status: that of the program; 128 + N where signal N ended it; 127 where there is no such
+program, 126 where it cannot be started")]
+pub(crate) struct RunArguments {
+    /// The recording's folder, new or empty; by default whyoom-run-DATE-TIME here
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// What is kept of each call's stack: nothing, native frames, or Python's too
+    #[arg(long, value_name = "WHICH", default_value = "all")]
+    pub(crate) stacks: Stacks,
+    /// Keep only the latest events of each process, in about so much space: 64MiB
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) limit: Option<u64>,
+    /// After an OOM, run once more with the allocator setting that a replay has proved to fit
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// Have PyTorch keep its own history too, and judge its snapshot beside the recording
+    #[arg(long)]
+    pub(crate) torch_history: bool,
+    /// Write the verdict as JSON into this file (schema: docs/json.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Say nothing where nothing is wrong
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What is kept of stacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stacks {
+    Off,
+    Native,
+    // And Python's.
+    All,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  whyoom why whyoom-run-20270102-030405    the folder of a recording of whyoom run
   whyoom why oom.pickle                    a snapshot of torch.cuda.memory._dump_snapshot
   whyoom why train.log                     a log of any length, of one rank or many
   whyoom why < traceback.txt               a pasted traceback
@@ -80,7 +133,7 @@ Exit status:
   1  an input could not be read
   2  the arguments are wrong")]
 pub(crate) struct WhyArguments {
-    /// Snapshots (.pickle) and logs; - or nothing reads standard input
+    /// Recordings (folders), snapshots (.pickle) and logs; - or nothing reads standard input
     pub(crate) files: Vec<PathBuf>,
     /// Print JSON (schema: docs/json.md)
     #[arg(long)]
@@ -317,7 +370,7 @@ Exit status:
   1  the file could not be read, or holds no history
   2  the arguments are wrong")]
 pub(crate) struct ReplayArguments {
-    /// A snapshot with history, of torch.cuda.memory._dump_snapshot
+    /// A recording of whyoom run, or a snapshot with history, of torch.cuda.memory._dump_snapshot
     pub(crate) file: PathBuf,
     /// Only this allocator; may be given several times
     #[arg(long, value_name = "ID")]

@@ -1,4 +1,6 @@
-//! What a file is, told by its first bytes.
+//! What a file is, told by its first bytes; what a folder is, by the files in it.
+
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use whyoom_report::InputKind;
@@ -24,4 +26,10 @@ pub(crate) fn kind_of(first_bytes: &[u8]) -> Result<InputKind> {
         }
         _ => Ok(InputKind::Text),
     }
+}
+
+/// Whether a folder holds a recording of `whyoom run`.
+pub(crate) fn is_recording(path: &Path) -> bool {
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.any(|entry| Path::new(&entry.file_name()).extension().is_some_and(|it| it == "part"))
 }

@@ -8,7 +8,10 @@ mod input;
 mod lab;
 mod manual;
 mod progress;
+mod reading;
+mod recorded;
 mod replay;
+mod run;
 mod terminal;
 mod top;
 mod who;
@@ -32,8 +35,9 @@ fn main() -> ExitCode {
         return ExitCode::from(MISUSED);
     }
     let outcome = match Arguments::parse().command {
-        // What runs in the lab decides how the command ends.
+        // What runs in the lab, or under the recorder, decides how the command ends.
         Command::Lab { command } => lab::run(command),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Who(arguments) => who::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

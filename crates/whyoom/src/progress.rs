@@ -1,4 +1,4 @@
-//! A progress bar for reading that takes more than a second.
+//! Progress of reading that takes more than a second.
 
 use std::{
     io::Read,
@@ -6,6 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use whyoom_trace::{Event, EventSink, Tables};
 
 /// Whoever waits less needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -47,6 +48,47 @@ impl<R: Read> Read for ProgressReader<R> {
 }
 
 impl<R> Drop for ProgressReader<R> {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Between two looks at the clock.
+const STRIDE: u64 = 1 << 16;
+
+/// Passes events on, and after a second shows how many they are.
+pub(crate) struct ProgressSink<'a> {
+    sink: &'a mut dyn EventSink,
+    bar: ProgressBar,
+    started: Instant,
+    events: u64,
+}
+
+impl<'a> ProgressSink<'a> {
+    pub(crate) fn new(sink: &'a mut dyn EventSink, name: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {human_pos} events") {
+            bar.set_style(style);
+        }
+        bar.set_message(format!("reading {name}"));
+        Self { sink, bar, started: Instant::now(), events: 0 }
+    }
+}
+
+impl EventSink for ProgressSink<'_> {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.sink.event(event, tables);
+        self.events += 1;
+        if self.events.is_multiple_of(STRIDE) {
+            self.bar.set_position(self.events);
+            if self.bar.is_hidden() && self.started.elapsed() >= PATIENCE {
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+        }
+    }
+}
+
+impl Drop for ProgressSink<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -17,10 +17,10 @@ use whyoom_allocators::{
     workload::{Run, Workloads},
 };
 use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
-use whyoom_sources::torch_snapshot;
+use whyoom_sources::{recording, torch_snapshot};
 use whyoom_trace::{DeviceId, Tables};
 
-use crate::{arguments::ReplayArguments, progress::ProgressReader};
+use crate::{arguments::ReplayArguments, input::is_recording, progress::ProgressReader};
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
@@ -49,19 +49,24 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
 
 fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     let name = path.display().to_string();
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    let length = file.metadata().map(|metadata| metadata.len()).ok();
-    let process = tables.process(name.clone());
     let mut workloads = Workloads::default();
-    let reader = ProgressReader::new(file, length, &name);
-    torch_snapshot::import(reader, process, tables, &mut workloads)
-        .with_context(|| format!("cannot read {name}"))?;
+    if is_recording(path) {
+        recording::import(path, &mut recording::Unresolved, tables, &mut workloads)
+            .with_context(|| format!("cannot read {name}"))?;
+    } else {
+        let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+        let length = file.metadata().map(|metadata| metadata.len()).ok();
+        let process = tables.process(name.clone());
+        let reader = ProgressReader::new(file, length, &name);
+        torch_snapshot::import(reader, process, tables, &mut workloads)
+            .with_context(|| format!("cannot read {name}"))?;
+    }
     let on_device = |run: &Run| run.device != DeviceId::HOST && run.workload.allocations() > 0;
     let runs: Vec<Run> = workloads.into_runs().into_iter().filter(on_device).collect();
     ensure!(
         !runs.is_empty(),
-        "{name} holds no history of allocations: record it with \
-         torch.cuda.memory._record_memory_history(max_entries=1_000_000)"
+        "{name} holds no history of PyTorch's allocations: record it with whyoom run -- PROGRAM, or \
+         with torch.cuda.memory._record_memory_history(max_entries=1_000_000)"
     );
     Ok(runs)
 }

@@ -11,6 +11,13 @@ pub(crate) fn width() -> usize {
     told().or_else(|| terminal().map(|width| width.min(MAX_WIDTH))).unwrap_or_else(unknown)
 }
 
+/// The same for what goes to standard error, beside a program's own output.
+pub(crate) fn error_width() -> usize {
+    let terminal = terminal_size::terminal_size_of(io::stderr());
+    let terminal = terminal.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0);
+    told().or_else(|| terminal.map(|width| width.min(MAX_WIDTH))).unwrap_or(usize::MAX)
+}
+
 /// The same without a bound: tables may be as wide as the terminal.
 pub(crate) fn full_width() -> usize {
     told().or_else(terminal).unwrap_or_else(unknown)

@@ -11,7 +11,7 @@ use whyoom_gpu::Gpus;
 use whyoom_node::{Looker, judge};
 use whyoom_tui::{Ended, Look, Options};
 
-use crate::{arguments::TopArguments, who::with_advice};
+use crate::{arguments::TopArguments, recorded::Recorders, who::with_advice};
 
 /// Where neither COLUMNS nor a terminal says how wide a page is.
 const WIDTH: usize = 100;
@@ -24,7 +24,14 @@ const BY_SIGNAL: i32 = 128;
 pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
     let gpus = Gpus::open().map_err(with_advice)?;
     let mut looker = Looker::new();
-    let mut source = move || looker.look(&gpus).map(|capture| judge(&capture));
+    let mut recorders = Recorders::with_places();
+    let mut source = move || {
+        looker.look(&gpus).map(|capture| {
+            let mut report = judge(&capture);
+            recorders.fill(&mut report);
+            report
+        })
+    };
     let look = Look { colour: has_colour(), unicode: has_unicode() };
     let options = Options { interval: arguments.interval, device: arguments.device, look };
     if arguments.once || !can_be_drawn_on() {

@@ -8,7 +8,7 @@ mod cost;
 mod crash;
 mod log;
 mod models;
-mod programs;
+pub(crate) mod programs;
 mod torch;
 
 use anyhow::Result;

@@ -11,7 +11,7 @@ use crate::tools::{environment, must_succeed, root, scratch, site_packages};
 const EFFECTS: &[(&str, &str)] = &[("program07", "allocate_in_kernel=heap-exhausted")];
 
 /// The compiled programs of `tests/scenarios/cuda`.
-pub(super) fn build() -> Result<std::path::PathBuf> {
+pub(crate) fn build() -> Result<std::path::PathBuf> {
     let cuda = site_packages(&environment("cuda")?)?.join("nvidia/cu13");
     let programs = scratch("lab-programs")?;
     let script = root().join("tests/scenarios/cuda/build.sh");

@@ -25,6 +25,9 @@ one shared pool for both.",
 };
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.incident.is_some_and(|incident| incident.of_driver) {
+        return refused_by_driver(scene);
+    }
     let asked_outside = matches!(
         scene.symptom()?,
         Symptom::LibraryAllocFailed | Symptom::Disguised | Symptom::DeviceOutOfMemory
@@ -45,24 +48,62 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         format!("PyTorch has {reserved} reserved and {active} in use."),
     );
     finding.gives_back = Some(returnable);
+    add_cache(&mut finding, (reserved, active, returnable));
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = remedies(outsider.name(), returnable);
+    Some(finding)
+}
+
+/// The driver refused a call that was not PyTorch's, while PyTorch kept segments with nothing in them.
+fn refused_by_driver(scene: &Scene<'_>) -> Option<Finding> {
+    if !scene.device_ran_out() || scene.asked_by_pytorch() {
+        return None;
+    }
+    let incident = scene.incident?;
+    let (totals, free) = (incident.totals?, incident.free_space.as_ref()?);
+    let returnable = free.in_empty_segments;
+    let lacking = scene.situation.lacking()?;
+    if returnable < lacking || returnable == Bytes::ZERO {
+        return None;
+    }
+    let requested = scene.situation.requested?;
+    let place = scene.place(incident.stack);
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("PyTorch's cache holds {returnable} that it does not use, and {requested} asked beside it failed"),
+        format!(
+            "{lacking} was missing; PyTorch has {} reserved and {} in use. The request came from {place}, \
+             not from PyTorch's allocator, which would have given its cache up first.",
+            totals.reserved, totals.active
+        ),
+    );
+    finding.gives_back = Some(returnable);
+    add_cache(&mut finding, (totals.reserved, totals.active, returnable));
+    finding.remedies = remedies("the other one", returnable);
+    Some(finding)
+}
+
+fn add_cache(finding: &mut Finding, (reserved, active, returnable): (Bytes, Bytes, Bytes)) {
     finding.evidence.extend([
         Evidence::bytes("reserved by PyTorch", reserved, Basis::Recorded),
         Evidence::bytes("in use by PyTorch", active, Basis::Recorded),
         Evidence::bytes("in wholly free segments", returnable, Basis::Recorded),
-        Evidence::text("message", scene.message(), Basis::Message),
     ]);
-    finding.remedies = vec![
+}
+
+fn remedies(outsider: &str, returnable: Bytes) -> Vec<Remedy> {
+    vec![
         Remedy::line(
             "torch.cuda.empty_cache()",
-            format!("once, right before {} allocates", outsider.name()),
+            format!("once, right before {outsider} allocates"),
         )
         .freeing(returnable),
         Remedy::line(
             "torch.cuda.set_per_process_memory_fraction(0.8)",
             "cap PyTorch, so that there is always room for the other",
         ),
-    ];
-    Some(finding)
+    ]
 }
 
 /// What PyTorch holds, uses and could give back, from a snapshot that was given beside the message.

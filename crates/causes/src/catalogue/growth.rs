@@ -1,5 +1,7 @@
 //! Live bytes grow from iteration to iteration.
 
+use whyoom_trace::{Bytes, DeviceId};
+
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -19,7 +21,7 @@ rises in a straight line.
 Why it happens: `total += loss` keeps every step's whole graph (use loss.item() or loss.detach()); a
 list collects outputs on the GPU (move them to the host, or reduce them early); evaluation runs
 without torch.no_grad(); an exception's traceback keeps the frames, and so their tensors, alive while
-the except block retries.
+the except block retries. In C and C++: a return or an exception skips the free.
 
 What helps: find what keeps the tensors of the named line alive. The allocator cannot know: it only
 sees that nobody gives them back.",
@@ -30,10 +32,15 @@ sees that nobody gives them back.",
 const LISTED: usize = 3;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let growth = scene.growth.as_ref()?;
+    // Pinned memory that grows is a cause of its own.
+    let growth = scene.growth.as_ref().filter(|_| !is_pinned(scene))?;
     let lacking = scene.situation.lacking();
     let covers = lacking.is_none_or(|lacking| growth.total >= lacking);
-    let strength = if covers { Strength::Explains } else { Strength::Contributing };
+    let strength = match covers {
+        true if is_harmless(scene) => Strength::Likely,
+        true => Strength::Explains,
+        false => Strength::Contributing,
+    };
     let worst = growth.stacks.first()?;
     let place = scene.place(worst.stack);
     let mut finding = scene.finding(
@@ -61,17 +68,49 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         let label = format!("kept, from {}", scene.place(stack.stack));
         finding.evidence.push(Evidence::bytes(label, stack.usage.bytes, Basis::Recorded));
     }
-    finding.remedies = vec![
+    if scene.exited() {
+        let text =
+            "the driver took everything back: the next program finds the device as this one did";
+        finding.evidence.push(Evidence::text("after the program's end", text, Basis::Recorded));
+    }
+    finding.remedies = if scene.is_compiled(worst.stack) {
+        for_compiled(&place, growth.total)
+    } else {
+        for_python(&place, growth.total)
+    };
+    Some(finding)
+}
+
+fn is_pinned(scene: &Scene<'_>) -> bool {
+    scene.device == DeviceId::HOST && scene.space.is_some_and(|space| space.driver().is_some())
+}
+
+/// A program without a caching allocator that ended in order and never lacked memory: it grew, and
+/// nothing came of it.
+fn is_harmless(scene: &Scene<'_>) -> bool {
+    let own = scene.space.is_some_and(|space| !space.has_allocator());
+    own && scene.incident.is_none() && scene.exited()
+}
+
+fn for_python(place: &str, total: Bytes) -> Vec<Remedy> {
+    vec![
         Remedy::line(
             "total += loss.item()",
             format!("if a running sum keeps what {place} makes: add a number, not the tensor"),
         )
-        .freeing(growth.total),
+        .freeing(total),
         Remedy::line(
             "outputs.append(y.detach().cpu())",
             "if a list keeps it: collect on the host, without the graph",
         )
-        .freeing(growth.total),
-    ];
-    Some(finding)
+        .freeing(total),
+    ]
+}
+
+fn for_compiled(place: &str, total: Bytes) -> Vec<Remedy> {
+    let what = format!(
+        "let an owner free what {place} allocates: then no early return and no exception skips it"
+    );
+    let line = "std::unique_ptr<void, decltype(&cudaFree)> owner(pointer, cudaFree);";
+    vec![Remedy::line(line, what).freeing(total)]
 }

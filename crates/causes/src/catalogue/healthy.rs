@@ -1,5 +1,7 @@
 //! Nothing is wrong.
 
+use whyoom_trace::{Bytes, DeviceId};
+
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Strength},
@@ -23,9 +25,15 @@ libraries). Calling empty_cache() every step only costs time.",
 const ENOUGH_HISTORY: u64 = 8;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let space = scene.space.filter(|_| scene.incident.is_none() && scene.growth.is_none())?;
+    if scene.incident.is_some() || scene.growth.is_some() || failed(scene) {
+        return None;
+    }
+    let Some(space) = scene.space.filter(|space| space.has_allocator()) else {
+        return of_driver(scene);
+    };
     let (made, ended) = space.history();
-    if made + ended < ENOUGH_HISTORY {
+    // Of a program that was recorded to its end, everything is known.
+    if made + ended < ENOUGH_HISTORY && !scene.exited() {
         return None;
     }
     let (peak, _) = space.peak();
@@ -61,5 +69,55 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         let label = format!("{category} at the peak");
         finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
     }
+    add_pinned(scene, &mut finding);
     Some(finding)
+}
+
+/// Whether a launch or a synchronize failed: then something is wrong, if not with memory.
+fn failed(scene: &Scene<'_>) -> bool {
+    scene.facts().is_some_and(|process| process.failures_seen() > 0)
+}
+
+/// A program that took its memory from the driver itself, recorded to its end.
+fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
+    if !scene.exited() || scene.device == DeviceId::HOST {
+        return None;
+    }
+    let Some(space) = scene.space.filter(|space| space.history() != (0, 0)) else {
+        let headline = "Nothing is wrong here: the program took no GPU memory, and nothing failed";
+        let because = "It was recorded from its start to its end.";
+        let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
+        finding.evidence.clear();
+        return Some(finding);
+    };
+    let ((peak, _), end, (made, ended)) = (space.peak(), space.totals(), space.history());
+    let headline = format!(
+        "Nothing is wrong here: no request failed, nothing grew; the peak was {}",
+        peak.allocated
+    );
+    let because = match end.active {
+        Bytes::ZERO => format!("All {made} allocations were freed before the program ended."),
+        left => format!(
+            "{ended} of {made} allocations were freed; the driver took the remaining {left} back when \
+             the program ended."
+        ),
+    };
+    let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
+    finding.evidence = vec![
+        Evidence::bytes("most in use at a time", peak.allocated, Basis::Recorded),
+        Evidence::bytes("in use at the end", end.active, Basis::Recorded),
+        Evidence::count("allocations made", made, Basis::Recorded),
+        Evidence::count("allocations freed", ended, Basis::Recorded),
+    ];
+    add_pinned(scene, &mut finding);
+    Some(finding)
+}
+
+/// Pinned memory by place: people suspect it.
+fn add_pinned(scene: &Scene<'_>, finding: &mut Finding) {
+    let Some(host) = scene.model.space(scene.process, DeviceId::HOST) else { return };
+    for (place, bytes) in scene.by_place(host.peak_by_stack()).into_iter().take(3) {
+        let label = format!("pinned at {place}");
+        finding.evidence.push(Evidence::bytes(label, bytes, Basis::Recorded));
+    }
 }

@@ -2,19 +2,30 @@
 //! `tests/`.
 
 mod cache_held;
+mod context_overhead;
+mod device_heap;
 mod fragmented_cache;
 mod growth;
 mod healthy;
 mod host_oom;
 mod late_setting;
+mod leak_at_exit;
+mod library_workspace;
 mod limit;
 mod masked;
+mod mempool_held;
+mod orphan;
 mod other_process;
+mod pending_free;
+mod pinned_host;
 mod preallocated;
 mod private_pool;
 mod request_too_big;
 mod rounding;
+mod stray_context;
+mod unchecked_error;
 mod unknown;
+mod unseen_holder;
 mod working_set;
 
 use crate::{cause::Cause, finding::Finding, scene::Scene};
@@ -25,13 +36,24 @@ pub const CATALOGUE: &[Cause] = &[
     request_too_big::CAUSE,
     limit::CAUSE,
     host_oom::CAUSE,
+    pinned_host::CAUSE,
     preallocated::CAUSE,
     late_setting::CAUSE,
+    unchecked_error::CAUSE,
+    device_heap::CAUSE,
+    leak_at_exit::CAUSE,
     growth::CAUSE,
+    orphan::CAUSE,
+    stray_context::CAUSE,
+    context_overhead::CAUSE,
     other_process::CAUSE,
+    unseen_holder::CAUSE,
+    mempool_held::CAUSE,
+    pending_free::CAUSE,
     fragmented_cache::CAUSE,
     private_pool::CAUSE,
     cache_held::CAUSE,
+    library_workspace::CAUSE,
     rounding::CAUSE,
     working_set::CAUSE,
     masked::CAUSE,

@@ -1,7 +1,9 @@
 //! Other processes hold what this one lacks.
 
-use whyoom_trace::{Bytes, Symptom};
+use whyoom_memory::Holder;
+use whyoom_trace::{Bytes, StringId, Symptom};
 
+use super::orphan;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -46,27 +48,32 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let named = situation.others_hold();
     let unnamed = situation.unexplained()?.minus(CONTEXT_ALLOWANCE);
     // With a list of processes the rest is the driver's; without one, it is somebody's.
-    let held = if situation.processes_listed { named } else { unnamed };
+    let by_recording = !situation.recorded_others.is_empty();
+    let held = if situation.processes_listed || by_recording { named } else { unnamed };
     let capacity = situation.capacity?;
     if held < lacking || held.share_of(capacity) < 0.05 {
         return None;
     }
-    // The device would be too small for this process even if it had it alone.
+    // The device would be too small for this process even if it had it alone; or ending those that
+    // nobody waits for is enough.
     let alone = situation.too_much_alone().unwrap_or(false);
-    let strength = match (alone, situation.processes_listed) {
+    let known = situation.processes_listed || by_recording;
+    let strength = match (alone || orphan::enough(scene), known) {
         (true, _) => Strength::Contributing,
         (false, true) => Strength::Explains,
         (false, false) => Strength::Likely,
     };
-    let largest = situation.others.iter().max_by_key(|(_, bytes)| *bytes);
-    let headline = match largest {
-        Some((pid, bytes)) if situation.others.len() == 1 => {
-            format!("Process {pid} holds {bytes} of this GPU; alone on it, this request would fit")
+    let largest = situation.others.iter().max_by_key(|holder| holder.bytes);
+    let headline = match largest.map(|holder| (scene.name_of(holder), holder.bytes)) {
+        Some((name, bytes)) if situation.others.len() == 1 => {
+            let name = capitalized(&name);
+            format!("{name} holds {bytes} of this GPU; alone on it, this request would fit")
         }
-        Some((pid, bytes)) => format!(
-            "{} other processes hold {held} of this GPU; the largest is process {pid} with {bytes}",
+        Some((name, bytes)) => format!(
+            "{} other processes hold {held} of this GPU; the largest is {name} with {bytes}",
             situation.others.len()
         ),
+        None if by_recording => recorded(scene, held),
         None => format!(
             "About {held} of this GPU is held by something that is not this program's allocator"
         ),
@@ -76,19 +83,49 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         format!("{lacking} was missing for the request; this process uses {own} of {capacity}.");
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = Some(held);
-    if !situation.processes_listed {
+    if !known {
         let label = "held by nothing named, less 1 GiB for a context";
         finding.evidence.push(Evidence::bytes(label, held, Basis::Computed));
     }
-    finding.remedies = stop_or_move(largest.map(|(pid, _)| *pid), held);
+    finding.remedies = stop_or_move(scene, largest, held);
     Some(finding)
 }
 
-fn stop_or_move(pid: Option<u32>, held: Bytes) -> Vec<Remedy> {
-    let look = match pid {
-        Some(pid) => {
+/// What other recorded processes had taken.
+fn recorded(scene: &Scene<'_>, held: Bytes) -> String {
+    let others = &scene.situation.recorded_others;
+    let name = |process| scene.tables.process_name(process);
+    match others.as_slice() {
+        [(process, bytes)] => format!(
+            "{} had taken {bytes} of this GPU; alone on it, this request would fit",
+            name(*process)
+        ),
+        [(process, bytes), ..] => format!(
+            "{} other processes of this run had taken {held} of this GPU; the largest is {} with {bytes}",
+            others.len(),
+            name(*process)
+        ),
+        [] => String::new(),
+    }
+}
+
+/// A name at the start of a sentence; a command keeps its spelling.
+fn capitalized(name: &str) -> String {
+    match name.strip_prefix("process ") {
+        Some(rest) => format!("Process {rest}"),
+        None => name.to_owned(),
+    }
+}
+
+fn stop_or_move(scene: &Scene<'_>, holder: Option<&Holder>, held: Bytes) -> Vec<Remedy> {
+    let look = match holder {
+        Some(holder) if holder.command != StringId(0) => {
+            let what = format!("stop {}, if it is yours and not needed", scene.name_of(holder));
+            Remedy::line(format!("kill {}", holder.pid), what)
+        }
+        Some(holder) => {
             let what = "see who that is; then stop it (kill PID) if it is yours and not needed";
-            Remedy::line(format!("ps -o pid,user,etime,args -p {pid}"), what)
+            Remedy::line(format!("ps -o pid,user,etime,args -p {}", holder.pid), what)
         }
         None => Remedy::line(
             LIST_HOLDERS,
@@ -122,7 +159,7 @@ fn startup(scene: &Scene<'_>) -> Option<Finding> {
     );
     finding.gives_back = Some(held);
     finding.evidence.push(Evidence::bytes("wanted in advance", wanted, Basis::Message));
-    finding.remedies = stop_or_move(None, held);
+    finding.remedies = stop_or_move(scene, None, held);
     Some(finding)
 }
 

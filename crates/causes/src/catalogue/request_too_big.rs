@@ -47,9 +47,15 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     );
     finding.gives_back = Some(requested.minus(room));
     let chunks = requested.0.div_ceil((room.0 / 2).max(1));
+    let tensor = match scene.situation.by_driver {
+        true => "",
+        false => {
+            ", or do not materialize the tensor: fused attention, chunked loss, a smaller type"
+        }
+    };
     finding.remedies = vec![Remedy::advice(format!(
         "split this one computation into at least {chunks} chunks (each then takes at most half of \
-         the device), or do not materialize the tensor: fused attention, chunked loss, a smaller type"
+         the device){tensor}"
     ))];
     Some(finding)
 }

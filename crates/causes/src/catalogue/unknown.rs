@@ -1,7 +1,7 @@
 //! The evidence does not decide.
 
-use whyoom_memory::Space;
-use whyoom_trace::{Bytes, Software, Symptom};
+use whyoom_memory::{Process, Space};
+use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
 
 use crate::{
     cause::Cause,
@@ -32,13 +32,17 @@ except torch.cuda.OutOfMemoryError:
     raise";
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    let by_driver = scene.space.filter(|space| !space.has_allocator() && space.driver().is_some());
     let (headline, because) = match (scene.incident, scene.space) {
         (Some(_), _) => incident(scene),
+        // Pinned memory that neither failed nor grew is no riddle.
+        (None, Some(_)) if by_driver.is_some() && scene.device == DeviceId::HOST => return None,
+        (None, Some(_)) if by_driver.is_some() => recorded(scene),
         (None, Some(space)) => state(space),
         (None, None) => return None,
     };
     let mut finding = scene.finding(CAUSE.id, Strength::Fallback, headline, because);
-    if let Some(space) = scene.space {
+    if let Some(space) = scene.space.filter(|_| by_driver.is_none()) {
         let free = space.free_space();
         finding.evidence.extend([
             Evidence::bytes("free in the cache, all of it", free.total, Basis::Recorded),
@@ -49,6 +53,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             ),
             Evidence::bytes("largest free piece", free.largest, Basis::Recorded),
         ]);
+    }
+    if let Some(space) = scene.space {
         for (place, bytes) in scene.by_place(space.live_by_stack()).into_iter().take(3) {
             let label = format!("in use, from {place}");
             finding.evidence.push(Evidence::bytes(label, bytes, Basis::Recorded));
@@ -80,11 +86,32 @@ fn state(space: &Space) -> (String, String) {
     )
 }
 
+/// A recorded run in which no request failed, and which is not known to have ended in order.
+fn recorded(scene: &Scene<'_>) -> (String, String) {
+    let failed = scene.facts().map_or(0, Process::failures_seen);
+    if failed > 0 {
+        return (
+            "Cannot tell: a launch or a wait for the device failed, and no request for memory"
+                .to_owned(),
+            format!("{failed} of them failed; memory is not known to be the reason."),
+        );
+    }
+    (
+        "Cannot tell: the recording stops before the program ended, and no request had failed"
+            .to_owned(),
+        "Was it killed? The system's log (dmesg) says so if it was for want of host memory."
+            .to_owned(),
+    )
+}
+
 /// How to record what is missing, with what the software at hand has for it.
 fn learn_more(scene: &Scene<'_>) -> Remedy {
     // What a recording does not tell is who else held memory.
-    if scene.incident.is_some_and(|incident| incident.totals.is_some()) {
+    if scene.incident.is_some_and(|incident| incident.totals.is_some() || incident.of_driver) {
         return watch_device();
+    }
+    if scene.facts().is_some() {
+        return Remedy::line("sudo dmesg | tail", "whether the system ended the program");
     }
     match scene.software() {
         Some(Software::Xla) => Remedy::line(

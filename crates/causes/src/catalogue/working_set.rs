@@ -1,6 +1,6 @@
 //! What is live simply is too much.
 
-use whyoom_memory::Category;
+use whyoom_memory::{Category, Incident};
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -38,6 +38,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
     let (allocated, requested) = (situation.allocated?, situation.requested?);
     let capacity = situation.capacity;
+    if scene.was_recorded() && explained_better(scene) {
+        return None;
+    }
     let fills = match capacity {
         Some(capacity) => fills_device(situation, capacity)?,
         None => fills_allocator(situation)?,
@@ -58,6 +61,16 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     add_composition(scene, &mut finding);
     finding.remedies = remedies(scene, lacking);
     Some(finding)
+}
+
+/// Of a recorded driver call: one request that no device of the size holds, or growth that took what is
+/// missing, says all there is to say.
+fn explained_better(scene: &Scene<'_>) -> bool {
+    let situation = &scene.situation;
+    let too_big = situation.requested.zip(situation.capacity).is_some_and(|(one, all)| one > all);
+    let grown = scene.growth.as_ref().zip(situation.lacking());
+    situation.by_driver
+        && (too_big || grown.is_some_and(|(growth, lacking)| growth.total >= lacking))
 }
 
 /// Whether this process alone fills the device: what is in use, what was asked for, a cache too small
@@ -107,7 +120,8 @@ fn because(situation: &Situation, lacking: Bytes) -> String {
 
 fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
     let Some(space) = scene.space else { return };
-    for (category, usage) in space.peak_by_category() {
+    let categories = if space.has_allocator() { space.peak_by_category() } else { Vec::new() };
+    for (category, usage) in categories {
         let label = format!("{category} at the peak");
         finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
     }
@@ -118,12 +132,45 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
 
 /// What helps depends on what was being made when memory ran out.
 fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+    let by_driver = |incident: &Incident| incident.of_driver && incident.totals.is_none();
+    if scene.incident.is_some_and(by_driver) {
+        return for_buffers(scene, lacking);
+    }
     match scene.incident.map(|incident| incident.category) {
         Some(Category::Parameters) => for_loading(),
         Some(Category::OptimizerState) => for_optimizer(scene),
         _ if scene.is_generating() => for_inference(lacking),
+        Some(Category::Inputs) if scene.facts().is_some() => for_inputs(scene, lacking),
         _ => for_training(scene, lacking),
     }
+}
+
+/// The program takes its memory from the driver itself.
+fn for_buffers(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+    let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
+    let most = peak.first().map_or(String::new(), |(place, bytes)| {
+        format!("; most, {bytes}, is held by what {place} allocates")
+    });
+    vec![Remedy::advice(format!(
+        "free buffers before this request or work in smaller pieces: {lacking} must go{most}"
+    ))]
+}
+
+/// It ran out outside any module: in a computation of the program's own.
+fn for_inputs(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+    let situation = &scene.situation;
+    let room = situation.free.unwrap_or_default().plus(situation.cached.unwrap_or_default());
+    let allocated = situation.allocated.unwrap_or_default();
+    vec![
+        Remedy::advice(format!(
+            "work in pieces: beside the {allocated} that is in use, {room} is left for one; or keep less \
+             on the device: {lacking} must go for this request"
+        )),
+        Remedy::line(
+            "tensor.to(torch.float32)",
+            "a smaller type, where the numbers allow it: half the bytes of float64",
+        ),
+    ]
 }
 
 /// It ran out while the model was loaded or moved: the weights themselves do not fit.

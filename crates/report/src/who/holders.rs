@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use whyoom_node::{DeviceReport, Holder, NodeReport, Origin, State, Workload};
+use whyoom_node::{DeviceReport, Holder, NodeReport, Origin, Recorded, State, Workload};
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -58,6 +58,10 @@ pub(crate) fn write_table(
         let command = without_folder(&holder_command(holder));
         let line = format!("  {cells}{}", shortened(&command, room));
         writeln!(out, "{}", line.trim_end())?;
+        if let Some(recorded) = &holder.recorded {
+            let line = format!("    {}", recorded_line(recorded));
+            writeln!(out, "{}", styled(style::FAINT, shortened(&line, width)))?;
+        }
     }
     let rest = &device.holders[shown.len()..];
     if !rest.is_empty() {
@@ -153,6 +157,15 @@ pub(crate) fn holder_workload(holder: &Holder) -> String {
         Some(Workload::Slurm { job }) => format!("slurm job {}", printable(job)),
         None => String::new(),
     }
+}
+
+/// What the recorder inside a process says of it.
+pub(crate) fn recorded_line(recorded: &Recorded) -> String {
+    let held = match (Bytes(recorded.allocated), Bytes(recorded.reserved)) {
+        (_, Bytes::ZERO) => format!("{} taken from the driver", Bytes(recorded.driver)),
+        (allocated, reserved) => format!("{allocated} allocated of {reserved} reserved"),
+    };
+    printable(&format!("recorded: {held}; whyoom why {}", recorded.folder))
 }
 
 /// Its command; and its own name for itself first where that is another one, because that is what

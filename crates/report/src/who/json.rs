@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use whyoom_gpu::{Ecc, Utilization};
-use whyoom_node::{DeviceReport, Holder, NodeReport, Origin, State, Suspicion, Workload};
+use whyoom_node::{
+    DeviceReport, Holder, NodeReport, Origin, Recorded, RecordedPlace, State, Suspicion, Workload,
+};
 
 use super::kind_name;
 
@@ -79,6 +81,17 @@ struct HolderJson<'a> {
     workload: Option<&'a Workload>,
     orphan: bool,
     own_orphan: bool,
+    recorded: Option<RecordedJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct RecordedJson<'a> {
+    folder: &'a str,
+    allocated_bytes: u64,
+    reserved_bytes: u64,
+    driver_bytes: u64,
+    events: u64,
+    places: &'a [RecordedPlace],
 }
 
 /// Writes the report as a JSON document.
@@ -169,5 +182,17 @@ fn holder(holder: &Holder) -> HolderJson<'_> {
         workload: holder.workload.as_ref(),
         orphan: holder.orphan.is_some(),
         own_orphan: holder.orphan.is_some_and(|orphan| orphan.own),
+        recorded: holder.recorded.as_ref().map(recorded),
+    }
+}
+
+fn recorded(recorded: &Recorded) -> RecordedJson<'_> {
+    RecordedJson {
+        folder: &recorded.folder,
+        allocated_bytes: recorded.allocated,
+        reserved_bytes: recorded.reserved,
+        driver_bytes: recorded.driver,
+        events: recorded.events,
+        places: &recorded.places,
     }
 }

@@ -2,7 +2,8 @@
 
 use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse};
 use whyoom_node::{
-    DeviceReport, Holder, NodeReport, Origin, Orphan, State, Suspicion, SuspicionKind, Workload,
+    DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
+    SuspicionKind, Workload,
 };
 
 use super::{holders::holder_state, *};
@@ -24,6 +25,7 @@ fn holder(pid: u32, gibibytes: u64, command: &str) -> Holder {
         state: Some(State::Ordinary),
         workload: None,
         orphan: None,
+        recorded: None,
     }
 }
 
@@ -113,6 +115,26 @@ Holders on NVIDIA L4 (simulated)
   accounts for.
 "
     );
+}
+
+#[test]
+fn a_recorded_process_says_what_it_holds() {
+    let mut recorded = holder(42, 8, "python train.py");
+    let place = RecordedPlace { place: "train.py:7 (step)".to_owned(), bytes: GIB };
+    recorded.recorded = Some(Recorded {
+        folder: "/data/last-run".to_owned(),
+        allocated: 6 * GIB,
+        reserved: 7 * GIB,
+        driver: 7 * GIB,
+        events: 1234,
+        places: vec![place],
+    });
+    let report = node(vec![device(0, 0, vec![recorded])]);
+    let line = "    recorded: 6.00 GiB allocated of 7.00 GiB reserved; whyoom why /data/last-run\n";
+    assert!(text(&report).contains(line), "{}", text(&report));
+    let told = &json(&report)["devices"][0]["holders"][0]["recorded"];
+    assert_eq!(told["allocated_bytes"], 6 * GIB);
+    assert_eq!(told["places"][0]["bytes"], GIB);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse, Utilization};
 use whyoom_node::{
-    DeviceReport, Holder, NodeReport, Origin, Orphan, State, Suspicion, SuspicionKind, Workload,
+    DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
+    SuspicionKind, Workload,
 };
 
 pub(super) const GIB: u64 = 1 << 30;
@@ -23,6 +24,7 @@ pub(super) fn holder(pid: u32, gib: u64, user: &str, command: &str) -> Holder {
         state: Some(State::Ordinary),
         workload: None,
         orphan: None,
+        recorded: None,
     }
 }
 
@@ -97,6 +99,21 @@ pub(super) fn suspicion() -> Suspicion {
         command: Some("kill 4242".to_owned()),
         pids: vec![4242],
     }
+}
+
+/// A device whose only process is recorded.
+pub(super) fn recorded() -> NodeReport {
+    let mut process = holder(7001, 31, "bob", "python train.py --batch 64");
+    let place = |place: &str, gib| RecordedPlace { place: place.to_owned(), bytes: gib * GIB };
+    process.recorded = Some(Recorded {
+        folder: "/home/bob/whyoom-run-20270102-030405".to_owned(),
+        allocated: 24 * GIB,
+        reserved: 30 * GIB,
+        driver: 30 * GIB,
+        events: 81_234,
+        places: vec![place("train.py:41 (step)", 20), place("model.py:7 (forward)", 4)],
+    });
+    report(vec![device(0, vec![process])])
 }
 
 /// Eight devices with one process each.

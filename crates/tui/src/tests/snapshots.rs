@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use ratatui::{Terminal, backend::TestBackend};
 use whyoom_node::NodeReport;
 
-use super::made::{eight, many, report, usual};
+use super::made::{eight, many, recorded, report, usual};
 use crate::{
     look::Look,
     once::once,
@@ -120,6 +120,11 @@ fn long_commands() {
     long.devices[0].holders[0].user = Some("a.very.long.user.name@directory".to_owned());
     check("long-80x24", long.clone(), &[], USUAL);
     check("long-details-80x24", long, &[Action::Details], USUAL);
+}
+
+#[test]
+fn a_recorded_process() {
+    check("recorded-details-80x24", recorded(), &[Action::Details], USUAL);
 }
 
 #[test]

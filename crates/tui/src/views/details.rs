@@ -2,6 +2,7 @@
 
 mod memory;
 mod process;
+mod recorded;
 mod suspicions;
 
 use ratatui::{
@@ -32,7 +33,7 @@ struct Subject<'a> {
 type Section = fn(&Subject<'_>) -> Vec<OwnLine>;
 
 /// The sections, from top to bottom. What is known from elsewhere gets a file and a line here.
-const SECTIONS: [Section; 3] = [process::lines, memory::lines, suspicions::lines];
+const SECTIONS: [Section; 4] = [process::lines, memory::lines, recorded::lines, suspicions::lines];
 
 /// Before a value.
 const LABEL: usize = 10;

@@ -21,6 +21,7 @@ pub(crate) fn orphan(pid: u32, gibibytes: u64) -> Holder {
         state: Some(State::Ordinary),
         workload: None,
         orphan: Some(Orphan { own: true }),
+        recorded: None,
     }
 }
 

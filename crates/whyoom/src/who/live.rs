@@ -5,6 +5,7 @@ use whyoom_gpu::Gpus;
 use whyoom_node::{Looker, NodeReport, judge};
 
 use super::unavailable::with_advice;
+use crate::recorded::Recorders;
 
 /// The driver, opened.
 pub(crate) struct Live {
@@ -12,12 +13,16 @@ pub(crate) struct Live {
     /// Remembers what need not be read again. It also dates all processes by one clock, so that equal
     /// starts are equal.
     looker: Looker,
+    recorders: Recorders,
 }
 
 impl Live {
     /// Opens the driver, or says why it cannot be and what to do.
-    pub(crate) fn open() -> Result<Self> {
-        Ok(Self { gpus: Gpus::open().map_err(with_advice)?, looker: Looker::new() })
+    /// With `places` the recordings of recorded processes are read, too.
+    pub(crate) fn open(places: bool) -> Result<Self> {
+        let gpus = Gpus::open().map_err(with_advice)?;
+        let recorders = if places { Recorders::with_places() } else { Recorders::default() };
+        Ok(Self { gpus, looker: Looker::new(), recorders })
     }
 
     /// What to tell who asked for a device that is not here; nothing where it is.
@@ -39,6 +44,7 @@ impl Live {
         let capture = self.looker.look(&self.gpus).map_err(with_advice)?;
         let mut report = judge(&capture);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));
+        self.recorders.fill(&mut report);
         Ok(report)
     }
 }

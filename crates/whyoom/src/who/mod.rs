@@ -34,7 +34,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
-    let mut live = Live::open()?;
+    let mut live = Live::open(arguments.json)?;
     if let Some(wanted) = arguments.device
         && let Some(lack) = live.lacks(wanted)?
     {

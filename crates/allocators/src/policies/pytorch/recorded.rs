@@ -3,14 +3,29 @@
 use super::settings::{PyTorchSettings, TieBreak};
 
 impl PyTorchSettings {
-    /// The settings by the names that snapshots have for them; others are passed over.
+    /// The settings by the names that snapshots have for them, or, where there are none of these, as
+    /// the program's environment has them; others are passed over.
     #[must_use]
     pub fn from_recorded(settings: &[(String, String)]) -> Self {
         let mut found = Self { tie_break: TieBreak::Address, ..Self::default() };
+        if settings.iter().all(|(name, _)| name != "expandable_segments") {
+            found.set_written(settings);
+        }
         for (name, value) in settings {
             found.set_recorded(name, value);
         }
         found
+    }
+
+    /// What the environment says. What decides nothing about places is passed over.
+    fn set_written(&mut self, settings: &[(String, String)]) {
+        // The first overrides the second.
+        let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+        let written =
+            names.iter().find_map(|name| settings.iter().find(|(known, _)| known == name));
+        for option in written.map_or("", |(_, value)| value).split(',') {
+            let _ = self.apply(option);
+        }
     }
 
     fn set_recorded(&mut self, name: &str, value: &str) {
@@ -37,4 +52,21 @@ impl PyTorchSettings {
 
 fn is_true(value: &str) -> bool {
     matches!(value, "True" | "true" | "1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_counts_where_nothing_else_is_known() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let written = "backend:native,max_split_size_mb:64,expandable_segments:True";
+        let mut settings = vec![pair("PYTORCH_CUDA_ALLOC_CONF", written)];
+        let found = PyTorchSettings::from_recorded(&settings);
+        assert!(found.expandable_segments);
+        assert_eq!(found.max_split_size, Some(64 << 20));
+        settings.push(pair("expandable_segments", "false"));
+        assert!(!PyTorchSettings::from_recorded(&settings).expandable_segments);
+    }
 }

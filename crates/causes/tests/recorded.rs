@@ -1,0 +1,378 @@
+//! Causes that only a recorded run shows, on event streams that are built here.
+
+use whyoom_causes::{Verdict, judge};
+use whyoom_memory::Model;
+use whyoom_trace::{
+    Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, MemoryKind, Origin,
+    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StreamId, Tables,
+    Time,
+};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const GPU: DeviceId = DeviceId(0);
+
+/// A run that is told event by event.
+struct Run {
+    tables: Tables,
+    model: Model,
+    process: ProcessId,
+    clock: u64,
+}
+
+impl Run {
+    fn new() -> Self {
+        let mut tables = Tables::default();
+        let process = tables.process("python train.py, process 41");
+        Self { tables, model: Model::default(), process, clock: 0 }
+    }
+
+    /// A stack, innermost frame first: function, file, line.
+    fn stack(&mut self, frames: &[(&str, &str, u32)]) -> StackId {
+        let ids: Vec<_> =
+            frames.iter().map(|(f, file, line)| self.tables.frame_text(f, file, *line)).collect();
+        self.tables.stack(&ids)
+    }
+
+    fn on(&mut self, origin: Origin, stack: StackId, result: i32, action: Action) {
+        self.clock += 1000;
+        let (time, result) = (Time(self.clock), ResultCode(result));
+        self.model.event(&Event { time, origin, stack, result, action }, &self.tables);
+    }
+
+    fn origin(&self, device: DeviceId) -> Origin {
+        Origin { process: self.process, device, context: ContextId(1), ..Origin::default() }
+    }
+
+    fn push(&mut self, stack: StackId, action: Action) {
+        self.on(self.origin(GPU), stack, 0, action);
+    }
+
+    fn alloc(&mut self, stack: StackId, address: u64, size: u64) {
+        let (kind, address, size) = (MemoryKind::Device, Address(address), Bytes(size));
+        self.push(stack, Action::Alloc { kind, address, size });
+    }
+
+    fn segment(&mut self, address: u64, size: u64) {
+        let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
+        let (address, size) = (Address(address), Bytes(size));
+        self.push(StackId(0), Action::SegmentAlloc { address, size, class, growth });
+    }
+
+    fn block(&mut self, stack: StackId, address: u64, size: u64) {
+        let (address, size) = (Address(address), Bytes(size));
+        self.push(stack, Action::BlockAlloc { address, requested: size, size });
+    }
+
+    fn free_block(&mut self, address: u64) {
+        self.push(StackId(0), Action::BlockFree { address: Address(address) });
+    }
+
+    fn sample(&mut self, counter: Counter, bytes: u64) {
+        self.push(StackId(0), Action::Sample { counter, bytes: Bytes(bytes) });
+    }
+
+    fn holder(&mut self, pid: u32, bytes: u64, command: &str, standing: Standing) {
+        let command = self.tables.string(command);
+        self.push(StackId(0), Action::Holder { pid, bytes: Bytes(bytes), command, standing });
+    }
+
+    /// A request that the driver (2) or the allocator (0) refuses, on a device of 8 GiB.
+    fn refused(&mut self, stack: StackId, requested: u64, free: u64, result: i32) {
+        self.sample(Counter::DeviceTotal, 8 * GIB);
+        self.sample(Counter::DeviceFree, free);
+        let requested = Bytes(requested);
+        self.on(self.origin(GPU), stack, result, Action::OutOfMemory { requested });
+    }
+
+    fn exit(&mut self) {
+        self.push(StackId(0), Action::Exit);
+    }
+
+    fn judge(&self) -> Verdict {
+        judge(&self.model, &self.tables)
+    }
+}
+
+fn pasted(verdict: &Verdict) -> String {
+    let lines = verdict.primary.remedies.iter().filter_map(|remedy| remedy.paste.as_deref());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn assert_cause(verdict: &Verdict, cause: &str, words: &[&str]) {
+    let primary = &verdict.primary;
+    let told = format!("{}\n{}\n{}", primary.headline, primary.because, pasted(verdict));
+    assert_eq!(primary.cause, cause, "{told}\n{:#?}", verdict.contributing);
+    for word in words {
+        assert!(told.contains(word), "lacks {word:?}:\n{told}");
+    }
+}
+
+const TRAIN: (&str, &str, u32) = ("main", "/home/me/train.py", 12);
+const TORCH: (&str, &str, u32) = ("at::native::empty_cuda", "libtorch_cuda.so", 0);
+
+#[test]
+fn a_cache_beside_another_allocator_is_named() {
+    let mut run = Run::new();
+    let arena =
+        run.stack(&[("cuMemAlloc_v2", "libcuda.so.1", 0), ("take", "/home/me/arena.py", 24)]);
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.segment(4 * GIB, 5 * GIB);
+    run.block(torch, 4 * GIB, 5 * GIB);
+    run.free_block(4 * GIB);
+    run.sample(Counter::ProcessUsed, 5 * GIB + 400 * MIB);
+    run.refused(arena, 4 * GIB, 2 * GIB, 2);
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "cache-held", &["5.00 GiB", "arena.py:24 take", "empty_cache()"]);
+}
+
+#[test]
+fn what_a_library_takes_beside_pytorch_is_named() {
+    let mut run = Run::new();
+    let library =
+        run.stack(&[("cudaMalloc", "libcudart.so.13", 0), ("ncclInit", "libnccl.so.2", 0), TRAIN]);
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(library, 1 << 40, 3 * GIB);
+    run.segment(4 * GIB, 4 * GIB);
+    run.block(torch, 4 * GIB, 4 * GIB);
+    run.sample(Counter::ProcessUsed, 7 * GIB + 500 * MIB);
+    run.refused(torch, GIB, 500 * MIB, 0);
+    let verdict = run.judge();
+    assert_cause(&verdict, "library-workspace", &["3.00 GiB", "libnccl.so.2", "NCCL_BUFFSIZE"]);
+}
+
+#[test]
+fn orphans_come_before_living_holders() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.holder(77, 3 * GIB, "python old.py", Standing::Orphan);
+    run.holder(78, 4 * GIB, "python serve.py", Standing::Runs);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    let words = ["python old.py (process 77)", "parent has ended", "whyoom who --kill-orphans"];
+    assert_cause(&verdict, "orphan", &words);
+    assert!(verdict.contributing.iter().any(|finding| finding.cause == "other-process"));
+}
+
+#[test]
+fn a_living_holder_is_named_with_its_command() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.holder(78, 7 * GIB, "python serve.py", Standing::Runs);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    assert_cause(&run.judge(), "other-process", &["python serve.py (process 78)", "kill 78"]);
+}
+
+#[test]
+fn a_crowd_of_contexts_is_no_single_holder() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    for pid in 100..116 {
+        run.holder(pid, 450 * MIB, "python worker.py", Standing::Runs);
+    }
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    let words = ["16 other processes", "CUDA_VISIBLE_DEVICES="];
+    assert_cause(&run.judge(), "context-overhead", &words);
+}
+
+#[test]
+fn memory_that_nobody_in_sight_holds_is_said_to_be_that() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    assert_cause(&run.judge(), "unseen-holder", &["cannot be seen", "sudo whyoom who"]);
+}
+
+#[test]
+fn contexts_where_nothing_is_done_are_named() {
+    let mut run = Run::new();
+    let load =
+        run.stack(&[("load", "/lib/python3/site-packages/torch/serialization.py", 9), TRAIN]);
+    let work = run.stack(&[TORCH, TRAIN]);
+    let first = run.process;
+    run.push(work, Action::ContextCreate);
+    run.alloc(work, 1 << 40, 6 * GIB);
+    for rank in 1..4u16 {
+        run.process = run.tables.process(format!("rank {rank}"));
+        run.on(run.origin(GPU), load, 0, Action::ContextCreate);
+        run.on(run.origin(DeviceId(rank)), work, 0, Action::ContextCreate);
+        let (kind, size) = (MemoryKind::Device, Bytes(6 * GIB));
+        let action = Action::Alloc { kind, address: Address(1 << 40), size };
+        run.on(run.origin(DeviceId(rank)), work, 0, action);
+    }
+    run.process = first;
+    for pid in 101..104 {
+        run.holder(pid, 400 * MIB, "python train.py", Standing::Runs);
+    }
+    run.sample(Counter::ProcessUsed, 6 * GIB + 400 * MIB);
+    run.refused(work, 700 * MIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "stray-context", &["3 contexts", "set_device"]);
+    let opened = verdict.primary.evidence.iter().any(|e| format!("{e:?}").contains("train.py:12"));
+    assert!(opened, "{:#?}", verdict.primary.evidence);
+}
+
+#[test]
+fn frees_that_wait_for_their_stream_are_named() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("work", "work.cu", 7)]);
+    let (kind, address) = (MemoryKind::StreamOrdered, Address(1 << 40));
+    let origin = Origin { stream: StreamId(5), ..run.origin(GPU) };
+    run.on(origin, stack, 0, Action::Alloc { kind, address, size: Bytes(6 * GIB) });
+    run.on(origin, stack, 0, Action::Free { kind, address });
+    run.sample(Counter::PoolUsed, 6 * GIB);
+    run.sample(Counter::PoolReserved, 6 * GIB);
+    run.sample(Counter::ProcessUsed, 6 * GIB + 400 * MIB);
+    run.refused(stack, 3 * GIB, GIB, 2);
+    let words = ["6.00 GiB was freed already", "cudaStreamSynchronize"];
+    assert_cause(&run.judge(), "pending-free", &words);
+}
+
+#[test]
+fn pinned_memory_that_is_refused_is_no_want_of_device_memory() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("cudaHostAlloc", "libcudart.so.13", 0), ("load", "load.cu", 7)]);
+    let origin = run.origin(DeviceId::HOST);
+    let (kind, address) = (MemoryKind::Pinned, Address(1 << 40));
+    run.on(origin, stack, 0, Action::Alloc { kind, address, size: Bytes(60 * GIB) });
+    run.on(origin, stack, 2, Action::OutOfMemory { requested: Bytes(8 * GIB) });
+    let words = ["8.00 GiB of pinned host memory", "60.00 GiB pinned already", "cudaFreeHost"];
+    assert_cause(&run.judge(), "pinned-host", &words);
+}
+
+#[test]
+fn a_program_that_never_frees_leaks_nothing_worth_naming() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    for index in 0..20 {
+        run.alloc(stack, index * GIB, MIB);
+    }
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &["driver took the remaining 20.00 MiB back"]);
+}
+
+#[test]
+fn one_buffer_left_for_the_end_is_mentioned_only() {
+    let mut run = Run::new();
+    let kept = run.stack(&[("main", "main.cu", 7)]);
+    run.alloc(kept, 1 << 50, 64 * MIB);
+    for line in 10..14 {
+        let stack = run.stack(&[("work", "main.cu", line)]);
+        run.alloc(stack, GIB, MIB);
+        run.push(StackId(0), Action::Free { kind: MemoryKind::Device, address: Address(GIB) });
+    }
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "healthy", &[]);
+    assert!(verdict.contributing.iter().any(|finding| finding.cause == "leak-at-exit"));
+}
+
+#[test]
+fn a_program_without_gpu_memory_is_healthy() {
+    let mut run = Run::new();
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &["took no GPU memory"]);
+}
+
+/// A loop around a module that keeps 16 MiB of each round and drops the rest.
+fn leaking_loop(run: &mut Run, rounds: u64) {
+    let module = "/lib/python3/site-packages/torch/nn/modules/module.py";
+    let kept = run.stack(&[
+        TORCH,
+        ("forward", "/lib/python3/site-packages/torch/nn/modules/linear.py", 125),
+        ("forward", "/home/me/model.py", 31),
+        ("_call_impl", module, 1500),
+        ("evaluate", "/home/me/train.py", 44),
+    ]);
+    let dropped = run.stack(&[TORCH, ("evaluate", "/home/me/train.py", 43)]);
+    run.segment(GIB, 7 * GIB);
+    for round in 0..rounds {
+        run.block(dropped, GIB, 8 * MIB);
+        run.block(kept, 2 * GIB + round * 16 * MIB, 16 * MIB);
+        run.free_block(GIB);
+    }
+}
+
+#[test]
+fn a_loop_that_collects_outputs_is_named_by_the_users_line() {
+    let mut run = Run::new();
+    leaking_loop(&mut run, 40);
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.refused(stack, 32 * MIB, 0, 0);
+    // The exception unwinds, and everything is given back before the program ends.
+    for round in 0..40 {
+        run.free_block(2 * GIB + round * 16 * MIB);
+    }
+    run.exit();
+    assert_cause(&run.judge(), "growth", &["16.00 MiB", "me/model.py:31 forward"]);
+}
+
+#[test]
+fn growth_is_seen_though_python_gives_all_back_at_its_end() {
+    let mut run = Run::new();
+    leaking_loop(&mut run, 40);
+    for round in 0..40 {
+        run.free_block(2 * GIB + round * 16 * MIB);
+    }
+    run.exit();
+    assert_cause(&run.judge(), "growth", &["16.00 MiB", "me/model.py:31 forward"]);
+}
+
+#[test]
+fn a_short_program_that_ended_is_healthy() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    let pinned = run.stack(&[("cudaHostAlloc", "libcudart.so.13", 0), TRAIN]);
+    run.push(stack, Action::ContextCreate);
+    let (kind, address) = (MemoryKind::Pinned, Address(1 << 45));
+    run.on(
+        run.origin(DeviceId::HOST),
+        pinned,
+        0,
+        Action::Alloc { kind, address, size: Bytes(64 * MIB) },
+    );
+    run.segment(GIB, 64 * MIB);
+    run.block(stack, GIB, 64 * MIB);
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "healthy", &[]);
+    assert_eq!(verdict.by_process.len(), 1, "{:?}", verdict.by_process);
+    let listed = verdict.primary.evidence.iter().find(|e| e.label.contains("pinned at")).unwrap();
+    assert!(listed.label.contains("train.py:12"), "{listed:?}");
+}
+
+#[test]
+fn a_context_that_broke_is_no_want_of_memory() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.alloc(stack, GIB, MIB);
+    let (kind, address, size) = (MemoryKind::Device, Address(0), Bytes(MIB));
+    run.on(run.origin(GPU), stack, 700, Action::Alloc { kind, address, size });
+    run.on(run.origin(GPU), stack, 700, Action::OutOfMemory { requested: size });
+    assert!(run.model.incidents().is_empty());
+}
+
+#[test]
+fn pools_keep_apart() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("work", "work.cu", 7)]);
+    let kind = MemoryKind::StreamOrdered;
+    for pool in [1, 2] {
+        let origin = Origin { pool: PoolId(pool), ..run.origin(GPU) };
+        let (address, size) = (Address(u64::from(pool) << 40), Bytes(2 * GIB));
+        run.on(origin, stack, 0, Action::Alloc { kind, address, size });
+        run.on(origin, stack, 0, Action::Free { kind, address });
+        for (counter, bytes) in [(Counter::PoolUsed, 0), (Counter::PoolReserved, 2 * GIB)] {
+            run.on(origin, stack, 0, Action::Sample { counter, bytes: Bytes(bytes) });
+        }
+    }
+    run.sample(Counter::ProcessUsed, 4 * GIB + 400 * MIB);
+    run.refused(stack, 6 * GIB, 3 * GIB, 2);
+    assert_cause(&run.judge(), "mempool-held", &["keeps 4.00 GiB"]);
+}

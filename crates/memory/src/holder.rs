@@ -1,0 +1,16 @@
+//! Processes that hold device memory.
+
+use whyoom_trace::{Bytes, Standing, StringId};
+
+/// A process that was seen to hold device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number, as the observer saw it.
+    pub pid: u32,
+    /// What it held.
+    pub bytes: Bytes,
+    /// What it is called; empty where nobody can tell.
+    pub command: StringId,
+    /// How it stands.
+    pub standing: Standing,
+}

@@ -1,0 +1,214 @@
+//! One layer of a process's memory on one device: what a caching allocator gave to the program, or
+//! what was taken from the driver itself. Both are looked at in the same way.
+
+use whyoom_trace::{Address, Bytes, MarkKind, StackId, Time};
+
+use crate::{
+    block::{ByAddress, LiveBlock, Usage, usage_by},
+    category::Category,
+    iterations::{Boundary, Iterations},
+    peak::Peak,
+    profile::StackProfile,
+    sums::LiveSums,
+    timeline::{Moment, Timeline},
+};
+
+/// Sums over one layer at one instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// What is held: by the allocator or, of driver memory, by the process.
+    pub reserved: Bytes,
+    /// What of it was given to the program.
+    pub allocated: Bytes,
+    /// That, and what waits for a stream before it is free.
+    pub active: Bytes,
+    /// What the program asked for.
+    pub requested: Bytes,
+    /// Blocks that are active.
+    pub blocks: u64,
+    /// Segments.
+    pub segments: u64,
+}
+
+/// What lives, what lived at the peak, whose it is, and how it went.
+#[derive(Debug, Default)]
+pub struct Layer {
+    live: ByAddress<LiveBlock>,
+    totals: Totals,
+    peak: Peak,
+    peak_reserved: Bytes,
+    sums: LiveSums,
+    timeline: Timeline,
+    iterations: Iterations,
+    made: u64,
+    ended: u64,
+    /// How many of either there were at the peak.
+    history_at_peak: (u64, u64),
+}
+
+impl Layer {
+    /// The sums at the end of what was seen.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The sums at the moment when most was allocated, and when that was.
+    #[must_use]
+    pub fn peak(&self) -> (Totals, Time) {
+        (self.peak.totals, self.peak.time)
+    }
+
+    /// The most that was ever held.
+    #[must_use]
+    pub fn peak_reserved(&self) -> Bytes {
+        self.peak_reserved
+    }
+
+    /// The blocks in use at the end, in no order.
+    pub fn blocks(&self) -> impl Iterator<Item = (Address, &LiveBlock)> {
+        self.live.iter().map(|(&address, block)| (address, block))
+    }
+
+    /// What was live at the peak by category, the most first.
+    #[must_use]
+    pub fn peak_by_category(&self) -> Vec<(Category, Usage)> {
+        usage_by(self.peak.blocks().values(), |block| block.category)
+    }
+
+    /// The block that made the peak: the youngest of those that were live then.
+    #[must_use]
+    pub fn peak_maker(&self) -> Option<&LiveBlock> {
+        self.peak.blocks().values().max_by_key(|block| block.born)
+    }
+
+    /// What was live at the peak by stack, the most first.
+    #[must_use]
+    pub fn peak_by_stack(&self) -> Vec<(StackId, Usage)> {
+        usage_by(self.peak.blocks().values(), |block| block.stack)
+    }
+
+    /// What is live now by stack, the most first.
+    #[must_use]
+    pub fn live_by_stack(&self) -> Vec<(StackId, Usage)> {
+        usage_by(self.live.values(), |block| block.stack)
+    }
+
+    /// Memory over time.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// How many blocks history made, and how many it ended. None of either means: no history.
+    #[must_use]
+    pub fn history(&self) -> (u64, u64) {
+        (self.made, self.ended)
+    }
+
+    /// Whether anything ever happened in it.
+    pub(crate) fn is_used(&self) -> bool {
+        self.made > 0 || !self.live.is_empty() || self.peak_reserved > Bytes::ZERO
+    }
+
+    pub(crate) fn live(&self) -> &ByAddress<LiveBlock> {
+        &self.live
+    }
+
+    /// The blocks that were live at the peak, and how many had been made and ended by then.
+    pub(crate) fn at_peak(&self) -> (&ByAddress<LiveBlock>, (u64, u64)) {
+        (self.peak.blocks(), self.history_at_peak)
+    }
+
+    pub(crate) fn iterations(&self) -> &Iterations {
+        &self.iterations
+    }
+
+    pub(crate) fn alloc(
+        &mut self,
+        address: Address,
+        block: LiveBlock,
+        profile: StackProfile,
+        time: Time,
+    ) {
+        self.iterations.allocation(profile, self.boundary(block.born));
+        self.live.insert(address, block);
+        self.made += 1;
+        self.totals.blocks += 1;
+        self.totals.active = self.totals.active.plus(block.size);
+        self.totals.allocated = self.totals.allocated.plus(block.size);
+        self.totals.requested = self.totals.requested.plus(block.requested);
+        self.sums.add(&block);
+        self.peak.note(address, Some(block));
+        if self.peak.rise(self.totals, time, &self.live) {
+            self.history_at_peak = (self.made, self.ended);
+        }
+    }
+
+    pub(crate) fn free_requested(&mut self, address: Address) {
+        let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
+            return;
+        };
+        block.pending = true;
+        let block = *block;
+        self.peak.note(address, Some(block));
+        self.unallocate(&block);
+    }
+
+    /// Ends a block, which comes back if there was one.
+    pub(crate) fn free(&mut self, address: Address) -> Option<LiveBlock> {
+        let block = self.live.remove(&address)?;
+        self.ended += 1;
+        self.totals.blocks -= 1;
+        self.totals.active = self.totals.active.minus(block.size);
+        if !block.pending {
+            self.unallocate(&block);
+        }
+        self.peak.note(address, None);
+        Some(block)
+    }
+
+    fn unallocate(&mut self, block: &LiveBlock) {
+        self.totals.allocated = self.totals.allocated.minus(block.size);
+        self.totals.requested = self.totals.requested.minus(block.requested);
+        self.sums.remove(block);
+    }
+
+    /// What is held altogether, and in how many segments.
+    pub(crate) fn set_reserved(&mut self, reserved: Bytes, segments: u64) {
+        (self.totals.reserved, self.totals.segments) = (reserved, segments);
+        self.peak_reserved = self.peak_reserved.max(reserved);
+    }
+
+    pub(crate) fn mark(&mut self, kind: MarkKind, name: &str, number: u64) {
+        let boundary = self.boundary(number);
+        if kind == MarkKind::Iteration {
+            self.iterations.mark(boundary);
+        } else if name.starts_with("Optimizer.step") {
+            self.iterations.optimizer_step(boundary);
+        }
+    }
+
+    fn boundary(&self, event: u64) -> Boundary {
+        Boundary { event, allocated: self.totals.allocated }
+    }
+
+    /// What was restored so far was there before: it is nobody's growth and no peak of this history.
+    pub(crate) fn history_start(&mut self, time: Time) {
+        (self.made, self.ended) = (0, 0);
+        self.history_at_peak = (0, 0);
+        self.iterations = Iterations::default();
+        self.timeline = Timeline::default();
+        for block in self.live.values_mut() {
+            block.born = 0;
+        }
+        self.peak.restart();
+        self.peak.rise(self.totals, time, &self.live);
+        self.peak_reserved = self.totals.reserved;
+    }
+
+    pub(crate) fn note_time(&mut self, time: Time) {
+        let (allocated, reserved) = (self.totals.allocated, self.totals.reserved);
+        self.timeline.note(Moment { time, allocated, reserved }, &self.sums);
+    }
+}

@@ -1,0 +1,172 @@
+//! What is known of one process beside its memory: its contexts, limits, failed calls, its end.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{
+    Action, Bytes, ContextId, DeviceId, Event, Limit, ResultCode, StackId, StringId, SyncScope,
+    Time,
+};
+
+use crate::interface::Interface;
+
+/// Failures beyond these are counted, not kept.
+const MAX_FAILURES: usize = 64;
+
+/// What is known of one process beside its memory.
+#[derive(Debug, Default)]
+pub struct Process {
+    contexts: BTreeMap<DeviceId, Contexts>,
+    limits: BTreeMap<(DeviceId, Limit), u64>,
+    failures: Vec<Failure>,
+    failures_seen: u64,
+    successes: u64,
+    code_loads: u64,
+    refused: Option<Interface>,
+    exited: Option<Time>,
+}
+
+/// The contexts of a process on one device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contexts {
+    /// Those that are open.
+    pub open: Vec<ContextId>,
+    /// The call that opened the last of them.
+    pub stack: StackId,
+}
+
+/// A launch or synchronize that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// What failed.
+    pub call: FailedCall,
+    /// On which device.
+    pub device: DeviceId,
+    /// How: the driver's code.
+    pub result: ResultCode,
+    /// Who called.
+    pub stack: StackId,
+    /// When.
+    pub time: Time,
+    /// Calls of the process that had succeeded before.
+    before: u64,
+}
+
+/// A call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedCall {
+    /// A kernel launch.
+    Launch {
+        /// The kernel's name.
+        kernel: StringId,
+        /// The dynamic shared memory that it asked for.
+        shared_memory: Bytes,
+    },
+    /// A wait for the device: a kernel that had been launched failed.
+    Synchronize(SyncScope),
+}
+
+impl Process {
+    /// The contexts on each device.
+    #[must_use]
+    pub fn contexts(&self) -> &BTreeMap<DeviceId, Contexts> {
+        &self.contexts
+    }
+
+    /// Whether a context is open on a device.
+    #[must_use]
+    pub fn has_context_on(&self, device: DeviceId) -> bool {
+        self.contexts.get(&device).is_some_and(|contexts| !contexts.open.is_empty())
+    }
+
+    /// A limit that the process set on a device.
+    #[must_use]
+    pub fn limit(&self, device: DeviceId, limit: Limit) -> Option<u64> {
+        self.limits.get(&(device, limit)).copied()
+    }
+
+    /// Launches and synchronizes that failed, the first of very many.
+    #[must_use]
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// How many failed.
+    #[must_use]
+    pub fn failures_seen(&self) -> u64 {
+        self.failures_seen
+    }
+
+    /// How many allocations and waits succeeded after a failure, as if nothing had happened.
+    #[must_use]
+    pub fn went_on_after(&self, failure: &Failure) -> u64 {
+        self.successes - failure.before
+    }
+
+    /// How many modules and libraries were loaded onto its devices.
+    #[must_use]
+    pub fn code_loads(&self) -> u64 {
+        self.code_loads
+    }
+
+    /// When the process ended in order, if it did.
+    #[must_use]
+    pub fn exited(&self) -> Option<Time> {
+        self.exited
+    }
+
+    /// The interface whose request was refused last.
+    pub(crate) fn refused(&self) -> Option<Interface> {
+        self.refused
+    }
+
+    /// Takes an event of this process.
+    pub(crate) fn event(&mut self, event: &Event) {
+        let (device, succeeded) = (event.origin.device, event.result == ResultCode(0));
+        match event.action {
+            Action::ContextCreate if succeeded => {
+                let contexts = self.contexts.entry(device).or_default();
+                contexts.open.push(event.origin.context);
+                contexts.stack = event.stack;
+            }
+            Action::ContextDestroy if succeeded => {
+                if let Some(contexts) = self.contexts.get_mut(&device) {
+                    let known = contexts.open.iter().position(|id| *id == event.origin.context);
+                    known.map(|index| contexts.open.remove(index));
+                }
+            }
+            Action::LimitSet { limit, value } if succeeded => {
+                self.limits.insert((device, limit), value);
+            }
+            Action::CodeLoad { .. } if succeeded => self.code_loads += 1,
+            Action::LaunchFailed { kernel, shared_memory } => {
+                self.failure(event, FailedCall::Launch { kernel, shared_memory });
+            }
+            Action::Synchronize { scope } if !succeeded => {
+                self.failure(event, FailedCall::Synchronize(scope));
+            }
+            Action::Alloc { kind, .. } if !succeeded => self.refused = Some(kind.into()),
+            Action::Create { .. } if !succeeded => self.refused = Some(Interface::Virtual),
+            Action::Exit => self.exited = Some(event.time),
+            Action::Synchronize { .. } | Action::Alloc { .. } | Action::Create { .. }
+                if succeeded =>
+            {
+                self.successes += 1;
+            }
+            _ => {}
+        }
+    }
+
+    fn failure(&mut self, event: &Event, call: FailedCall) {
+        self.failures_seen += 1;
+        if self.failures.len() < MAX_FAILURES {
+            self.failures.push(Failure {
+                call,
+                device: event.origin.device,
+                result: event.result,
+                stack: event.stack,
+                time: event.time,
+                before: self.successes,
+            });
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A program for tests that uses the driver in one of the ways that there are, and prints what it
+//! sees: the recorder must not change a byte of it.
+
+#![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "a test's program")]
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    mem::transmute,
+    ptr,
+};
+
+type Alloc = unsafe extern "C" fn(*mut u64, usize) -> u32;
+type Pitch = unsafe extern "C" fn(*mut u64, *mut usize, usize, usize, u32) -> u32;
+type Free = unsafe extern "C" fn(u64) -> u32;
+type Get = unsafe extern "C" fn(*const c_char, *mut *mut c_void, i32, u64) -> u32;
+type GetV2 = unsafe extern "C" fn(*const c_char, *mut *mut c_void, i32, u64, *mut u32) -> u32;
+
+fn symbol(driver: *mut c_void, name: &CStr) -> *mut c_void {
+    unsafe { libc::dlsym(driver, name.as_ptr()) }
+}
+
+fn get(get: GetV2, name: &CStr, version: i32) -> *mut c_void {
+    let mut found = ptr::null_mut();
+    unsafe { get(name.as_ptr(), &mut found, version, 0, ptr::null_mut()) };
+    found
+}
+
+fn allocate(alloc: *mut c_void, bytes: usize) -> u64 {
+    let alloc: Alloc = unsafe { transmute(alloc) };
+    let mut address = 0;
+    let result = unsafe { alloc(&mut address, bytes) };
+    let errno = std::io::Error::last_os_error().raw_os_error();
+    println!("alloc {bytes}: {result} {address:#x} errno {errno:?}");
+    address
+}
+
+fn free(free: *mut c_void, address: u64) {
+    let free: Free = unsafe { transmute(free) };
+    println!("free: {}", unsafe { free(address) });
+}
+
+fn pitched(driver: *mut c_void) {
+    let pitched: Pitch = unsafe { transmute(symbol(driver, c"cuMemAllocPitch_v2")) };
+    let (mut address, mut pitch) = (0, 0);
+    let result = unsafe { pitched(&mut address, &mut pitch, 100, 7, 4) };
+    println!("pitched: {result} {address:#x} {pitch}");
+}
+
+fn by_proc_address(driver: *mut c_void, version: i32) {
+    let first: GetV2 = unsafe { transmute(symbol(driver, c"cuGetProcAddress_v2")) };
+    let second: GetV2 = unsafe { transmute(get(first, c"cuGetProcAddress", 12000)) };
+    let old: Get = unsafe { transmute(get(second, c"cuGetProcAddress", 11030)) };
+    let mut alloc = ptr::null_mut();
+    unsafe { old(c"cuMemAlloc".as_ptr(), &mut alloc, version, 0) };
+    let address = allocate(alloc, 3 << 20);
+    free(get(second, c"cuMemFree", version), address);
+}
+
+fn main() {
+    let way = std::env::args().nth(1).unwrap_or_default();
+    let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
+    assert!(!driver.is_null(), "no driver");
+    let alloc = symbol(driver, c"cuMemAlloc_v2");
+    let free_it = symbol(driver, c"cuMemFree_v2");
+    match way.as_str() {
+        "dlsym" => free(free_it, allocate(alloc, 1 << 20)),
+        "dlvsym" => {
+            let version = c"NONE_1.0";
+            let found =
+                unsafe { libc::dlvsym(driver, c"cuMemAlloc_v2".as_ptr(), version.as_ptr()) };
+            println!("dlvsym: {}", found.is_null());
+        }
+        "missing" => {
+            println!("{}", symbol(driver, c"cuMemAllocAsync").is_null());
+            println!("{}", symbol(libc::RTLD_DEFAULT, c"cuMemAllocAsync").is_null());
+            println!("{}", unsafe { libc::dlerror() }.is_null());
+        }
+        "get" => by_proc_address(driver, 12000),
+        "unknown" => by_proc_address(driver, 14000),
+        "nested" => pitched(driver),
+        "fails" => drop(allocate(alloc, 1 << 50)),
+        "closed" => {
+            unsafe { libc::dlclose(driver) };
+            let again = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
+            let address = allocate(symbol(again, c"cuMemAlloc_v2"), 1 << 20);
+            free(symbol(again, c"cuMemFree_v2"), address);
+        }
+        "threads" => std::thread::scope(|scope| {
+            let alloc = alloc as usize;
+            for _ in 0..8 {
+                scope.spawn(move || {
+                    let alloc: Alloc = unsafe { transmute(alloc as *mut c_void) };
+                    let mut address = 0;
+                    for _ in 0..1000 {
+                        unsafe { alloc(&mut address, 512) };
+                    }
+                });
+            }
+        }),
+        "fork" => {
+            allocate(alloc, 1);
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                allocate(alloc, 2);
+                allocate(alloc, 3);
+                unsafe { libc::_exit(7) };
+            }
+            let mut status = 0;
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            allocate(alloc, 2);
+            println!("child: {status}");
+        }
+        "killed" => {
+            for _ in 0..100 {
+                allocate(alloc, 512);
+            }
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        }
+        _ => println!("unknown way {way}"),
+    }
+}

@@ -1,0 +1,130 @@
+//! A driver for tests: a few functions, no device. `cuGetProcAddress` hands out functions that are
+//! exported under no name, as a driver may that is linked to itself.
+
+#![allow(non_snake_case, missing_docs)]
+
+use std::{
+    ffi::{CStr, c_char, c_void},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
+const OUT_OF_MEMORY: u32 = 2;
+const NOT_FOUND: u32 = 500;
+const MOST: usize = 1 << 40;
+
+unsafe fn alloc(address: *mut u64, bytes: usize) -> u32 {
+    // SAFETY: the C library has one for each thread.
+    unsafe { *libc::__errno_location() = 42 };
+    if bytes > MOST {
+        return OUT_OF_MEMORY;
+    }
+    // SAFETY: tests pass a place for the address.
+    unsafe { *address = NEXT.fetch_add((bytes as u64).next_multiple_of(512), Relaxed) };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 {
+    // SAFETY: as documented.
+    unsafe { alloc(address, bytes) }
+}
+
+unsafe extern "C" fn hidden_alloc(address: *mut u64, bytes: usize) -> u32 {
+    // SAFETY: as documented.
+    unsafe { alloc(address, bytes) }
+}
+
+/// Calls another exported function of its own, through whatever stands under that name.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAllocPitch_v2(
+    address: *mut u64,
+    pitch: *mut usize,
+    width: usize,
+    height: usize,
+    _element: u32,
+) -> u32 {
+    // SAFETY: tests pass places for both.
+    unsafe {
+        *pitch = width.next_multiple_of(512);
+        let own = libc::dlsym(libc::RTLD_DEFAULT, c"cuMemAlloc_v2".as_ptr());
+        let own: unsafe extern "C" fn(*mut u64, usize) -> u32 = std::mem::transmute(own);
+        own(address, *pitch * height)
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(_address: u64) -> u32 {
+    0
+}
+
+extern "C" fn hidden_free(_address: u64) -> u32 {
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxGetCurrent(context: *mut u64) -> u32 {
+    // SAFETY: callers pass a place for the handle.
+    unsafe { *context = 0x1000 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuCtxGetDevice(device: *mut i32) -> u32 {
+    // SAFETY: callers pass a place for the number.
+    unsafe { *device = 3 };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> u32 {
+    // SAFETY: callers pass places for both.
+    unsafe { (*free, *total) = (5 << 20, 9 << 20) };
+    0
+}
+
+unsafe fn find(name: *const c_char, function: *mut *const c_void, version: i32) -> u32 {
+    // SAFETY: callers pass a name that ends with a zero, and a place for the function.
+    let (name, function) = unsafe { (CStr::from_ptr(name), &mut *function) };
+    *function = match (name.to_bytes(), version) {
+        (b"cuMemAlloc", _) => hidden_alloc as *const c_void,
+        (b"cuMemFree", _) => hidden_free as *const c_void,
+        (b"cuGetProcAddress", ..12000) => hidden_get as *const c_void,
+        (b"cuGetProcAddress", _) => hidden_get_v2 as *const c_void,
+        _ => return NOT_FOUND,
+    };
+    0
+}
+
+unsafe extern "C" fn hidden_get(
+    name: *const c_char,
+    function: *mut *const c_void,
+    version: i32,
+    _flags: u64,
+) -> u32 {
+    // SAFETY: as documented.
+    unsafe { find(name, function, version) }
+}
+
+unsafe extern "C" fn hidden_get_v2(
+    name: *const c_char,
+    function: *mut *const c_void,
+    version: i32,
+    _flags: u64,
+    _status: *mut u32,
+) -> u32 {
+    // SAFETY: as documented.
+    unsafe { find(name, function, version) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuGetProcAddress_v2(
+    name: *const c_char,
+    function: *mut *const c_void,
+    version: i32,
+    flags: u64,
+    status: *mut u32,
+) -> u32 {
+    // SAFETY: as documented.
+    unsafe { hidden_get_v2(name, function, version, flags, status) }
+}

@@ -1,0 +1,54 @@
+//! Captures: what a stream that captures is told becomes a node of a graph, and takes no memory yet.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::{declare::hooks, hook::Code, road::real::Function};
+
+/// How many captures were begun and not ended. Streams are asked only while there are any.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+static STATUS: Function<unsafe extern "C" fn(u64, *mut u32) -> Code> =
+    Function::named(c"cuStreamIsCapturing");
+
+hooks! { Graphs;
+    Optional (stream: u64, mode: u32)
+    [cuStreamBeginCapture_v2 = "cuStreamBeginCapture" since 10010,
+     cuStreamBeginCapture_v2_ptsz = "cuStreamBeginCapture" since 10010 (per_thread)]
+    after { |_, (), result| began(result) }
+
+    Optional (
+        stream: u64,
+        graph: u64,
+        before: *const u64,
+        edges: *const u64,
+        count: usize,
+        mode: u32,
+    )
+    [cuStreamBeginCaptureToGraph = "cuStreamBeginCaptureToGraph" since 12030,
+     cuStreamBeginCaptureToGraph_ptsz = "cuStreamBeginCaptureToGraph" since 12030 (per_thread)]
+    after { |_, (), result| began(result) }
+
+    Optional (stream: u64, graph: *mut u64)
+    [cuStreamEndCapture = "cuStreamEndCapture" since 10000,
+     cuStreamEndCapture_ptsz = "cuStreamEndCapture" since 10000 (per_thread)]
+    after { |_, (), _| {
+        // One that was begun before the recorder came is not counted.
+        let _ = OPEN.fetch_update(Relaxed, Relaxed, |open| open.checked_sub(1));
+    } }
+}
+
+fn began(result: Code) {
+    if result == 0 {
+        OPEN.fetch_add(1, Relaxed);
+    }
+}
+
+/// Whether a stream captures.
+pub(super) fn captures(stream: u64) -> bool {
+    if OPEN.load(Relaxed) == 0 {
+        return false;
+    }
+    let mut status = 0;
+    // SAFETY: the driver writes a number where it is told to. Documented: asking disturbs no capture.
+    STATUS.get().is_some_and(|get| unsafe { get(stream, &mut status) } == 0) && status != 0
+}

@@ -1,0 +1,150 @@
+//! A hook, and the one table of all of them.
+//!
+//! Each family of driver functions declares its hooks with [`hooks!`] in a file of its own; the table
+//! is the families one behind the other. A hook is the function under its own exported name, a place
+//! for the real one, and what `cuGetProcAddress` calls it.
+
+use std::{
+    ffi::{CStr, c_void},
+    mem, ptr,
+    sync::atomic::{AtomicPtr, Ordering::Relaxed},
+};
+
+use crate::{family, road::real};
+
+/// What driver functions answer with; 0 is success.
+pub(crate) type Code = u32;
+
+/// The answer of a hook whose real function does not exist (`CUDA_ERROR_NOT_FOUND`). Only a program
+/// that is linked against a function which its driver lacks gets here; without us it had not started.
+pub(crate) const NOT_FOUND: Code = 500;
+
+/// Functions whose signatures are known here are those of the CUDA versions below this one.
+pub(crate) const FIRST_UNKNOWN_VERSION: i32 = 14000;
+
+/// Whether every driver must have the function for the recording to be whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Every driver since CUDA 11.2 has it.
+    Required,
+    /// Older or newer drivers lack it.
+    Optional,
+}
+
+/// What a function is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Family {
+    /// The way to the other functions.
+    Road,
+    /// Plain, pitched and managed device memory.
+    Device,
+    /// Arrays.
+    Arrays,
+    /// Stream-ordered memory and its pools.
+    Pools,
+    /// Virtual memory.
+    VirtualMemory,
+    /// Page-locked host memory.
+    Host,
+    /// Memory of other processes.
+    Ipc,
+    /// Contexts and their limits.
+    Contexts,
+    /// Modules and libraries.
+    Code,
+    /// Graphs, for the memory of their nodes.
+    Graphs,
+    /// Launches, where they fail.
+    Launches,
+    /// Waiting for the device.
+    Synchronize,
+    /// PyTorch's reports of its blocks.
+    Torch,
+}
+
+/// A hooked driver function, in one of its versions.
+#[derive(Debug)]
+pub struct Hook {
+    /// The name under which the driver exports it, and we too.
+    pub symbol: &'static CStr,
+    /// What `cuGetProcAddress` calls it.
+    pub base: &'static str,
+    /// The first CUDA version for which that means this one.
+    pub since: i32,
+    /// The first CUDA version for which that means a newer one.
+    pub until: i32,
+    /// Whether it is the variant whose default stream is the thread's own.
+    pub per_thread: bool,
+    /// Whether every driver has it.
+    pub need: Need,
+    /// What it is about.
+    pub family: Family,
+    /// The hook itself.
+    pub(crate) wrapper: *const c_void,
+    real: AtomicPtr<c_void>,
+}
+
+// SAFETY: the pointer that is not atomic is the address of code, and nobody writes through it.
+unsafe impl Sync for Hook {}
+
+impl Hook {
+    #[allow(clippy::too_many_arguments, reason = "called by the macro alone")]
+    pub(crate) const fn new(
+        symbol: &'static CStr,
+        base: &'static str,
+        (since, until): (i32, i32),
+        per_thread: bool,
+        need: Need,
+        family: Family,
+        wrapper: *const c_void,
+    ) -> Self {
+        let real = AtomicPtr::new(ptr::null_mut());
+        Self { symbol, base, since, until, per_thread, need, family, wrapper, real }
+    }
+
+    /// Notes where the real function is. The first answer stays: it is the driver's own.
+    pub(crate) fn found(&self, address: *mut c_void) {
+        let _ = self.real.compare_exchange(ptr::null_mut(), address, Relaxed, Relaxed);
+    }
+
+    /// The real function, found on first use.
+    ///
+    /// # Safety
+    /// `F` is the documented signature of the driver's function of this name.
+    pub(crate) unsafe fn real<F: Copy>(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let mut address = self.real.load(Relaxed);
+        if address.is_null() {
+            address = real::driver_symbol_or_load(self.symbol);
+            // A driver that resolved its own name to our export would have us call ourselves.
+            if address.is_null() || address.cast_const() == self.wrapper {
+                return None;
+            }
+            self.found(address);
+        }
+        // SAFETY: the caller says what the signature is; a function pointer is a pointer.
+        Some(unsafe { mem::transmute_copy::<*mut c_void, F>(&address) })
+    }
+
+    /// The address under which the loaded driver exports it; null where it does not.
+    pub(crate) fn exported(&self) -> *mut c_void {
+        real::driver_symbol(self.symbol)
+    }
+}
+
+/// The hooks, family by family.
+pub fn table() -> impl Iterator<Item = &'static Hook> {
+    family::TABLES.iter().flat_map(|table| table.iter().copied())
+}
+
+/// The hook of an exported name.
+pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
+    table().find(|hook| hook.symbol == name)
+}
+
+/// The hook of that name, PyTorch's included.
+pub(crate) fn named(name: &str) -> Option<&'static Hook> {
+    let all = table().chain(crate::torch::HOOKS.iter().copied());
+    all.into_iter().find(|hook| hook.symbol.to_str() == Ok(name) || hook.base == name)
+}

@@ -1,0 +1,193 @@
+//! The stack that led to an event, as one number.
+//!
+//! A stack is known by a fingerprint of its raw frames. Only one that is new is looked at frame by
+//! frame: its modules, its Python frames and itself are defined in the recording before its number
+//! is used.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    env,
+    hash::{BuildHasher, Hasher},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{
+            AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+};
+
+use foldhash::fast::FixedState;
+use whyoom_recording::{Definition, Part, RawFrame};
+use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
+use whyoom_trace::{FrameId, StackId};
+
+use super::{
+    modules::Modules,
+    names::{Names, define},
+};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// No stacks.
+    Off,
+    /// Native frames only.
+    Native,
+    /// Native and Python frames.
+    All,
+}
+
+impl Depth {
+    /// What the process was started with.
+    pub(crate) fn from_environment() -> Self {
+        match env::var("WHYOOM_RECORDING_STACKS").as_deref() {
+            Ok("off") => Self::Off,
+            Ok("native") => Self::Native,
+            _ => Self::All,
+        }
+    }
+}
+
+/// Threads that allocate at once seldom meet in one shard.
+const SHARDS: usize = 64;
+
+/// Two hashes of 64 bits with different seeds: two stacks never had the same by chance.
+type Fingerprint = (u64, u64);
+
+/// The stacks that were seen.
+pub(crate) struct Stacks {
+    capturer: Option<Capturer>,
+    known: Vec<Mutex<HashMap<Fingerprint, StackId, FixedState>>>,
+    count: AtomicU32,
+    modules: Mutex<Modules>,
+    /// The capturer's generation that `modules` was brought up to.
+    generation: AtomicU64,
+    /// How often code went: a stack that was seen before may mean other code now.
+    replaced: AtomicU64,
+    python: Mutex<HashMap<(usize, i32), FrameId, FixedState>>,
+}
+
+thread_local! {
+    /// Room for a stack. It has nothing to drop, so that it is there to the thread's very end.
+    static ROOM: RefCell<[Raw; MAX_FRAMES]> =
+        const { RefCell::new([Raw::Native(0); MAX_FRAMES]) };
+}
+
+impl Stacks {
+    pub(crate) fn new(depth: Depth) -> Self {
+        let capturer = match depth {
+            Depth::Off => None,
+            Depth::Native => Some(Capturer::native_only()),
+            Depth::All => Some(Capturer::new()),
+        };
+        let shard = || Mutex::new(HashMap::with_hasher(FixedState::default()));
+        Self {
+            capturer,
+            known: (0..SHARDS).map(|_| shard()).collect(),
+            count: AtomicU32::new(0),
+            modules: Mutex::default(),
+            generation: AtomicU64::new(0),
+            replaced: AtomicU64::new(0),
+            python: Mutex::new(HashMap::with_hasher(FixedState::default())),
+        }
+    }
+
+    /// The stack of this thread; the empty one where none can be had.
+    #[inline]
+    pub(crate) fn capture(&self, part: &Part, names: &Names) -> StackId {
+        let Some(capturer) = &self.capturer else { return StackId(0) };
+        ROOM.with(|room| {
+            let Ok(mut room) = room.try_borrow_mut() else { return StackId(0) };
+            let count = capturer.capture(&mut room);
+            let frames = &room[..count];
+            if frames.is_empty() {
+                return StackId(0);
+            }
+            if capturer.generation() != self.generation.load(Acquire) {
+                self.renew_modules(capturer, part, names);
+            }
+            self.number(capturer, frames, part, names)
+        })
+    }
+
+    fn number(&self, capturer: &Capturer, frames: &[Raw], part: &Part, names: &Names) -> StackId {
+        let print = fingerprint(frames, self.replaced.load(Relaxed));
+        let shard = &self.known[print.0 as usize % SHARDS];
+        let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = known.get(&print) {
+            return *id;
+        }
+        let mut raw = [RawFrame::Native(0); MAX_FRAMES];
+        for (place, frame) in raw.iter_mut().zip(frames) {
+            *place = match *frame {
+                Raw::Native(address) => RawFrame::Native(address),
+                Raw::Python { code, position } => {
+                    RawFrame::Named(self.python(capturer, code, position, part, names))
+                }
+            };
+        }
+        let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
+        define(part, Definition::Stack { id, frames: &raw[..frames.len()] });
+        known.insert(print, id);
+        id
+    }
+
+    /// The number of a Python frame, which is named when it is first seen.
+    fn python(
+        &self,
+        capturer: &Capturer,
+        code: usize,
+        position: i32,
+        part: &Part,
+        names: &Names,
+    ) -> FrameId {
+        let mut known = self.python.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = known.get(&(code, position)) {
+            return *id;
+        }
+        let named = capturer.python_frame(code, position);
+        let (function, file, line) = match &named {
+            Some(frame) => (frame.function.as_str(), frame.file.as_str(), frame.line),
+            None => ("a Python function", "", 0),
+        };
+        let function = names.string(part, function.as_bytes());
+        let file = names.string(part, file.as_bytes());
+        let id = names.frame(part, function, file, line);
+        // One that could not be named now may be later.
+        if named.is_some() {
+            known.insert((code, position), id);
+        }
+        id
+    }
+
+    #[cold]
+    fn renew_modules(&self, capturer: &Capturer, part: &Part, names: &Names) {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = capturer.generation();
+        let Some(loaded) = capturer.modules() else { return };
+        if modules.renew(&loaded, part, names) {
+            self.replaced.fetch_add(1, Relaxed);
+        }
+        self.generation.store(generation, Release);
+    }
+}
+
+fn fingerprint(frames: &[Raw], replaced: u64) -> Fingerprint {
+    let mut hashers = [FixedState::with_seed(7), FixedState::with_seed(1_000_003)]
+        .map(|state| state.build_hasher());
+    for hasher in &mut hashers {
+        hasher.write_u64(replaced);
+        for frame in frames {
+            match *frame {
+                Raw::Native(address) => hasher.write_u64(address),
+                Raw::Python { code, position } => {
+                    hasher.write_u64(code as u64);
+                    hasher.write_u64(!u64::from(position.cast_unsigned()));
+                }
+            }
+        }
+    }
+    hashers.map(|hasher| hasher.finish()).into()
+}

@@ -1,0 +1,62 @@
+//! The library's beginning and end in a process.
+
+use std::ffi::c_int;
+
+use crate::{
+    allocator,
+    record::process,
+    road::{real, witness},
+};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn begin() {
+    // Our own copy of the standard library has a hook of its own: the program's is not touched.
+    // What a panic has to say is said in one line, by whoever catches it.
+    std::panic::set_hook(Box::new(|_| {}));
+    real::find_loader();
+    allocator::survive_forks();
+    // SAFETY: the handler only stores a word.
+    unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
+    witness::prepare();
+    process::prepare();
+}
+
+extern "C" fn end() {
+    process::end();
+}
+
+unsafe extern "C" fn after_fork() {
+    process::after_fork();
+}
+
+/// The hook of `_exit`: a process that ends at once has ended in order too. Python ends the children
+/// of `multiprocessing` so. A child of `vfork`, whose memory is its parent's, is told apart by its
+/// number.
+///
+/// # Safety
+/// That of `_exit`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn _exit(status: c_int) -> ! {
+    process::end();
+    // SAFETY: ends the process.
+    unsafe { libc::syscall(libc::SYS_exit_group, status) };
+    // SAFETY: should it not have, nothing may go on.
+    unsafe { libc::abort() }
+}
+
+/// The hook of `_Exit`, which is the same.
+///
+/// # Safety
+/// That of `_Exit`.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn _Exit(status: c_int) -> ! {
+    // SAFETY: the caller's own promise.
+    unsafe { _exit(status) }
+}

@@ -1,0 +1,187 @@
+//! The recorder in a program of its own, on a driver made for it: what it records, and that the
+//! program sees the same with it as without.
+
+use std::{
+    os::unix::{fs::symlink, process::ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use whyoom_recording::{Recording, Unresolved};
+use whyoom_trace::{Action, Counter, DeviceId, Event, Tables};
+
+fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a file");
+    // target/PROFILE/deps/TEST
+    let profile = test.parent().and_then(Path::parent).expect("in the target folder");
+    profile.join(name)
+}
+
+/// A folder for one test: the driver under its own name, and the recording.
+struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("recording")).expect("a folder in it");
+        let driver = built("examples/libfake_driver.so");
+        symlink(driver, folder.path().join("libcuda.so.1")).expect("a link");
+        Self { folder }
+    }
+
+    fn recording(&self) -> PathBuf {
+        self.folder.path().join("recording")
+    }
+
+    fn plain(&self, way: &str) -> Output {
+        let mut command = Command::new(built("examples/fake_client"));
+        command.arg(way).env("LD_LIBRARY_PATH", self.folder.path());
+        command.output().expect("the client starts")
+    }
+
+    fn recorded_with(&self, way: &str, variables: &[(&str, &str)]) -> Output {
+        let mut command = Command::new(built("examples/fake_client"));
+        command
+            .arg(way)
+            .env("LD_LIBRARY_PATH", self.folder.path())
+            .env("LD_PRELOAD", built("libwhyoom_recorder.so"))
+            .env("WHYOOM_RECORDING", self.recording())
+            .envs(variables.iter().copied());
+        command.output().expect("the client starts")
+    }
+
+    /// Runs the client with and without the recorder; what it recorded.
+    fn events(&self, way: &str) -> Vec<Event> {
+        let (plain, recorded) = (self.plain(way), self.recorded_with(way, &[]));
+        same(way, &plain, &recorded);
+        assert_eq!(text(&recorded.stderr), "", "{way}");
+        self.read()
+    }
+
+    fn read(&self) -> Vec<Event> {
+        let recording = Recording::open(&self.recording()).expect("a recording");
+        let mut events = Vec::new();
+        recording.read(&mut Unresolved, &mut Tables::default(), &mut events).expect("readable");
+        events.retain(|event| !matches!(event.action, Action::Setting { .. }));
+        events
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn same(way: &str, plain: &Output, recorded: &Output) {
+    assert!(!plain.stdout.is_empty() || way == "threads", "{way}: {}", text(&plain.stderr));
+    assert_eq!(text(&plain.stdout), text(&recorded.stdout), "{way}");
+    assert_eq!(plain.status, recorded.status, "{way}");
+}
+
+fn allocs(events: &[Event]) -> Vec<u64> {
+    let size = |event: &Event| match event.action {
+        Action::Alloc { size, .. } => Some(size.0),
+        _ => None,
+    };
+    events.iter().filter_map(size).collect()
+}
+
+fn is_exit(event: &Event) -> bool {
+    event.action == Action::Exit
+}
+
+#[test]
+fn every_road_leads_to_the_hook() {
+    for way in ["dlsym", "get", "closed"] {
+        let events = Bench::new().events(way);
+        assert_eq!(events.len(), 3, "{way}: an allocation, its end, the exit: {events:?}");
+        assert!(matches!(events[0].action, Action::Alloc { .. }), "{way}");
+        assert!(matches!(events[1].action, Action::Free { .. }), "{way}");
+        assert!(is_exit(&events[2]), "{way}");
+        assert_eq!(events[0].origin.device, DeviceId(3), "{way}");
+        assert_ne!(events[0].stack.0, 0, "{way}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_left_alone() {
+    let bench = Bench::new();
+    same("unknown", &bench.plain("unknown"), &bench.recorded_with("unknown", &[]));
+    same("missing", &bench.plain("missing"), &bench.recorded_with("missing", &[]));
+    same("dlvsym", &bench.plain("dlvsym"), &bench.recorded_with("dlvsym", &[]));
+    let parts = std::fs::read_dir(bench.recording()).expect("the folder").count();
+    assert_eq!(parts, 0, "no call was recorded");
+}
+
+#[test]
+fn what_the_driver_calls_itself_is_not_recorded_twice() {
+    assert_eq!(allocs(&Bench::new().events("nested")), [512 * 7]);
+}
+
+#[test]
+fn a_failure_comes_with_what_the_device_says() {
+    let events = Bench::new().events("fails");
+    assert_eq!(events[0].result.0, 2);
+    let samples = events.iter().filter_map(|event| match event.action {
+        Action::Sample { counter, bytes } => Some((counter, bytes.0)),
+        _ => None,
+    });
+    let expected = [(Counter::DeviceTotal, 9 << 20), (Counter::DeviceFree, 5 << 20)];
+    assert_eq!(samples.collect::<Vec<_>>(), expected);
+    let last = &events[events.len() - 2];
+    assert!(matches!(last.action, Action::OutOfMemory { requested } if requested.0 == 1 << 50));
+    assert_eq!(last.stack, events[0].stack);
+}
+
+#[test]
+fn threads_lose_nothing() {
+    assert_eq!(allocs(&Bench::new().events("threads")).len(), 8000);
+}
+
+#[test]
+fn a_forked_child_has_a_part_of_its_own() {
+    let bench = Bench::new();
+    let events = bench.events("fork");
+    let mut sizes = allocs(&events);
+    sizes.sort_unstable();
+    assert_eq!(sizes, [1, 2, 2, 3]);
+    assert_eq!(events.iter().filter(|event| is_exit(event)).count(), 2);
+    let recording = Recording::open(&bench.recording()).expect("a recording");
+    assert_eq!(recording.parts().len(), 2);
+}
+
+#[test]
+fn a_killed_process_leaves_what_it_did() {
+    let bench = Bench::new();
+    let recorded = bench.recorded_with("killed", &[]);
+    assert_eq!(recorded.status.signal(), Some(9));
+    let events = bench.read();
+    assert_eq!(allocs(&events).len(), 100);
+    assert!(!events.iter().any(is_exit));
+}
+
+#[test]
+fn a_failing_hook_stops_recording_and_nothing_else() {
+    for hook in ["cuMemAlloc_v2", "cuMemFree_v2", "cuGetProcAddress_v2"] {
+        let bench = Bench::new();
+        for way in ["dlsym", "get"] {
+            let recorded = bench.recorded_with(way, &[("WHYOOM_RECORDER_FAULT", hook)]);
+            same(way, &bench.plain(way), &recorded);
+            let said = text(&recorded.stderr);
+            if hook != "cuGetProcAddress_v2" || way == "get" {
+                assert!(said.starts_with("whyoom: recording stopped: "), "{hook} {way}: {said}");
+                assert_eq!(said.lines().count(), 1, "{hook} {way}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_stops_recording_and_nothing_else() {
+    let bench = Bench::new();
+    std::fs::remove_dir(bench.recording()).expect("it was there");
+    let recorded = bench.recorded_with("dlsym", &[]);
+    same("dlsym", &bench.plain("dlsym"), &recorded);
+    assert!(text(&recorded.stderr).contains("the program goes on"), "{}", text(&recorded.stderr));
+}

@@ -1,0 +1,120 @@
+//! Files in memory. A file that is written is made to its full length first, so that no write to it
+//! can fail later; no file descriptor stays open, because programs close those that are not theirs.
+
+use std::{
+    ffi::CStr,
+    fs::File,
+    ptr::{self, NonNull},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rustix::{
+    fs::{self, FallocateFlags, Mode, OFlags},
+    io::{self, Errno},
+    mm::{self, MapFlags, ProtFlags},
+    process::{Resource, getrlimit},
+};
+
+/// A file in memory, shared with every process that maps it.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the memory stays mapped until it is dropped and is no thread's own; who writes what is for
+// the owners of a `Mapped` to agree on.
+unsafe impl Send for Mapped {}
+// SAFETY: as above.
+unsafe impl Sync for Mapped {}
+
+impl Mapped {
+    /// Makes a new file of zeros and maps it for writing. Nothing of that name may exist.
+    pub(crate) fn create(path: &CStr, length: usize) -> Result<Self, Errno> {
+        // Beyond its limit on files the kernel would end the program by a signal.
+        if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
+            return Err(Errno::FBIG);
+        }
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = io::retry_on_intr(|| fs::open(path, flags, Mode::from_raw_mode(0o666)))?;
+        let mapped = reserve(&file, length)
+            .and_then(|()| Self::map(&file, length, ProtFlags::READ | ProtFlags::WRITE));
+        if mapped.is_err() {
+            // A file that cannot be used would only be in the reader's way.
+            let _ = fs::unlink(path);
+        }
+        mapped
+    }
+
+    /// Maps the first bytes of a file for reading. The file must not become shorter than that.
+    pub(crate) fn read(file: &File, length: usize) -> Result<Self, Errno> {
+        Self::map(file, length, ProtFlags::READ)
+    }
+
+    fn map(
+        file: impl rustix::fd::AsFd,
+        length: usize,
+        protection: ProtFlags,
+    ) -> Result<Self, Errno> {
+        // SAFETY: a new mapping at a place of the kernel's choice replaces nothing.
+        let start =
+            unsafe { mm::mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, file, 0)? };
+        NonNull::new(start.cast()).map(|start| Self { start, length }).ok_or(Errno::NOMEM)
+    }
+
+    /// Writes the first bytes of a new file that no other thread has yet. The magic goes last: while
+    /// it is missing, nothing is there.
+    pub(crate) fn put_identity(&self, identity: &[u8]) {
+        let Some((magic, rest)) = identity.split_first_chunk::<8>() else { return };
+        let rest = &rest[..rest.len().min(self.length.saturating_sub(8))];
+        // SAFETY: the place lies within the map, and nobody else reads or writes it yet.
+        unsafe {
+            let place = self.start.as_ptr().add(8);
+            place.copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        }
+        // SAFETY: the map starts at a page, so the place is aligned, and it has these 8 bytes.
+        let place = unsafe { AtomicU64::from_ptr(self.start.as_ptr().cast()) };
+        place.store(u64::from_le_bytes(*magic), Ordering::Release);
+    }
+
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length, and nothing refers to it any more.
+        let _ = unsafe { mm::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Takes the room for a file on its disk, or fails where there is none.
+fn reserve(file: impl rustix::fd::AsFd, length: usize) -> Result<(), Errno> {
+    match io::retry_on_intr(|| fs::fallocate(&file, FallocateFlags::empty(), 0, length as u64)) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&file, length),
+        result => result,
+    }
+}
+
+/// For file systems that cannot take room in advance: the room is taken by writing.
+fn write_zeros(file: impl rustix::fd::AsFd, length: usize) -> Result<(), Errno> {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    let mut at = 0;
+    while at < length {
+        let some = &ZEROS[..ZEROS.len().min(length - at)];
+        at += io::retry_on_intr(|| io::pwrite(&file, some, at as u64))?;
+    }
+    // A network file system tells only now that there was no room.
+    fs::fsync(&file)
+}
+
+/// Cuts a file that nobody maps any more to what is used of it.
+pub(crate) fn cut(path: &CStr, length: u64) -> Result<(), Errno> {
+    let file = fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    fs::ftruncate(&file, length)
+}

@@ -1,0 +1,116 @@
+//! Which files a recording's folder holds, and what their first bytes say.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    format::{HEADER, Kind},
+    header::{Identity, Progress, Wrong},
+};
+
+/// The files of one part.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) has_part: bool,
+    pub(super) pieces: Vec<u32>,
+    pub(super) segments: Vec<u32>,
+}
+
+/// The files of a folder by the name of the part that they belong to, each part's in order.
+pub(super) fn list(folder: &Path) -> io::Result<BTreeMap<String, Files>> {
+    let mut parts = BTreeMap::<String, Files>::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let Some((part, kind, number)) = parse(&name) else { continue };
+        let files = parts.entry(part.to_owned()).or_default();
+        match kind {
+            Kind::Part => files.has_part = true,
+            Kind::Tables => files.pieces.push(number),
+            Kind::Events => files.segments.push(number),
+        }
+    }
+    for files in parts.values_mut() {
+        files.pieces.sort_unstable();
+        files.segments.sort_unstable();
+    }
+    Ok(parts)
+}
+
+/// The part, the kind and the number that a file's name tells.
+fn parse(name: &OsStr) -> Option<(&str, Kind, u32)> {
+    let name = name.to_str()?;
+    if let Some(part) = name.strip_suffix(Kind::Part.suffix()) {
+        return process(part).map(|_| (part, Kind::Part, 0));
+    }
+    let of = |kind: Kind| {
+        let (part, number) = name.strip_suffix(kind.suffix())?.rsplit_once('-')?;
+        process(part)?;
+        Some((part, kind, number.parse().ok()?))
+    };
+    of(Kind::Tables).or_else(|| of(Kind::Events))
+}
+
+/// The process and its start that a part's name tells, and which of its programs it is.
+pub(super) fn process(part: &str) -> Option<(u32, u64, u32)> {
+    let mut words = part.split('-');
+    let pid = words.next()?.parse().ok()?;
+    let started = words.next()?.parse().ok()?;
+    let program = match words.next() {
+        None => 0,
+        Some(word) => word.strip_prefix("EXEC")?.parse().ok()?,
+    };
+    words.next().is_none().then_some((pid, started, program))
+}
+
+/// The path of a part's file.
+pub(super) fn path(folder: &Path, part: &str, kind: Kind, number: u32) -> PathBuf {
+    folder.join(format!("{part}-{number}{}", kind.suffix()))
+}
+
+/// A segment or a piece as it stood when the recording was opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileView {
+    pub(super) number: u32,
+    /// The bytes that the file really has.
+    pub(super) length: u64,
+    pub(super) identity: Result<Identity, Wrong>,
+    pub(super) progress: Progress,
+}
+
+impl FileView {
+    /// Looks at a file. It may be gone by now: ring mode drops files.
+    pub(super) fn look(path: &Path, kind: Kind, number: u32) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let mut start = Vec::with_capacity(HEADER);
+        (&file).take(HEADER as u64).read_to_end(&mut start)?;
+        // The length comes after what was written, so that it is not below that.
+        let length = file.metadata()?.len();
+        Ok(Self {
+            number,
+            length,
+            identity: Identity::read(&start, kind),
+            progress: Progress::read(&start),
+        })
+    }
+
+    /// Where the records end: where the writer was, as far as that is known and there.
+    pub(super) fn end(&self) -> u64 {
+        match self.identity {
+            Ok(_) => self.progress.committed.min(self.length),
+            Err(_) => self.length,
+        }
+    }
+
+    /// Bytes that were written and are not there.
+    pub(super) fn cut(&self) -> u64 {
+        match self.identity {
+            Ok(identity) => self.progress.committed.min(identity.bytes).saturating_sub(self.length),
+            Err(_) => 0,
+        }
+    }
+}

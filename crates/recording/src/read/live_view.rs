@@ -1,0 +1,117 @@
+//! What a recorded process holds while it runs, seen from another process.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    sync::atomic::Ordering,
+    time::Duration,
+};
+
+use rustix::{
+    io::Errno,
+    thread::futex::{self, Flags, Timespec},
+};
+
+use super::{PartInfo, part_file::PartFile};
+use crate::{
+    format::{Kind, PART_FILE, PART_IDENTITY},
+    live::{LiveTotals, State},
+    mapped::Mapped,
+};
+
+/// One recorded process, watched.
+#[derive(Debug)]
+pub struct LiveView {
+    info: PartInfo,
+    map: Mapped,
+}
+
+impl LiveView {
+    /// Watches the process whose `.part` file this is.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no part of a recording.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let not_ours = || io::Error::new(io::ErrorKind::InvalidData, "not a part of a recording");
+        if file.metadata()?.len() < PART_FILE as u64 {
+            return Err(not_ours());
+        }
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).ok_or_else(not_ours)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let part = PartFile::read(folder, stem, true).map_err(|_| not_ours())?;
+        if part.nameless || part.created == 0 {
+            return Err(not_ours());
+        }
+        Ok(Self { info: part.info, map: Mapped::read(&file, PART_FILE)? })
+    }
+
+    /// Watches every process of a recording.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read. A part that cannot be watched is left out.
+    pub fn all(folder: &Path) -> io::Result<Vec<Self>> {
+        let mut views = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let is_part = path.to_str().is_some_and(|path| path.ends_with(Kind::Part.suffix()));
+            views.extend(is_part.then(|| Self::open(&path).ok()).flatten());
+        }
+        views.sort_by_key(|view| (view.info.started, view.info.pid, view.info.program));
+        Ok(views)
+    }
+
+    /// What was known of the process when it was opened.
+    #[must_use]
+    pub fn info(&self) -> &PartInfo {
+        &self.info
+    }
+
+    /// What it holds now.
+    #[must_use]
+    pub fn totals(&self) -> &LiveTotals {
+        &self.state().totals
+    }
+
+    /// Whether it ended in order by now.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.state().ended.load(Ordering::Acquire) == 1
+    }
+
+    /// Why it stopped recording; empty where it did not.
+    #[must_use]
+    pub fn stopped(&self) -> String {
+        self.state().reason()
+    }
+
+    /// How many allocations have failed.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.totals().failures.load(Ordering::Acquire)
+    }
+
+    /// Waits until there are other than `known` failures, or for that long; how many there are then.
+    #[must_use]
+    pub fn wait(&self, known: u32, timeout: Duration) -> u32 {
+        let timeout = Timespec {
+            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        while self.failures() == known {
+            let waited =
+                futex::wait(&self.totals().failures, Flags::empty(), known, Some(&timeout));
+            if !matches!(waited, Ok(()) | Err(Errno::AGAIN)) {
+                break;
+            }
+        }
+        self.failures()
+    }
+
+    fn state(&self) -> &State {
+        // SAFETY: the file had a second page, and no part's file is ever cut; it consists of atomics,
+        // for which all bytes are valid.
+        unsafe { &*self.map.start().add(PART_IDENTITY).cast::<State>() }
+    }
+}

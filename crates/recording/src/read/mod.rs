@@ -1,0 +1,20 @@
+//! The reading side: what a recording holds, whatever became of its files.
+
+mod block;
+mod cursor;
+mod definitions;
+mod folder;
+mod info;
+mod live_view;
+mod losses;
+mod merge;
+mod modules;
+mod part_file;
+mod recording;
+mod renumber;
+
+pub use info::{Ending, PartInfo};
+pub use live_view::LiveView;
+pub use losses::Losses;
+pub use modules::{Module, Resolve, Unresolved};
+pub use recording::{OpenError, ReadError, Recording};

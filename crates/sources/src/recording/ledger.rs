@@ -1,0 +1,102 @@
+//! What a process has taken from the driver, and which of it PyTorch's allocator keeps its blocks in.
+
+use std::collections::{BTreeMap, HashMap};
+
+use foldhash::fast::RandomState;
+use whyoom_trace::{Event, SizeClass};
+
+use super::queue::Ticket;
+
+/// Memory that one driver call gave.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    pub(super) size: u64,
+    /// The call.
+    pub(super) event: Event,
+    pub(super) ticket: Ticket,
+    /// Whether it is a segment of PyTorch's allocator.
+    pub(super) segment: bool,
+}
+
+/// Physical memory mapped into a reserved range.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapping {
+    pub(super) size: u64,
+    pub(super) handle: u64,
+    pub(super) event: Event,
+    pub(super) ticket: Ticket,
+}
+
+/// A reserved range of addresses.
+#[derive(Clone, Copy, Debug)]
+struct Reservation {
+    size: u64,
+    /// Which requests its blocks serve, where PyTorch's allocator keeps blocks in it.
+    class: Option<SizeClass>,
+}
+
+/// Physical memory behind a handle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Created {
+    pub(super) event: Event,
+    pub(super) ticket: Ticket,
+    /// Whether it is part of a segment of PyTorch's allocator.
+    pub(super) segment: bool,
+}
+
+/// What a process holds, by address. Addresses of all its devices are distinct.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub(super) taken: BTreeMap<u64, Taken>,
+    pub(super) mappings: BTreeMap<u64, Mapping>,
+    pub(super) created: HashMap<u64, Created, RandomState>,
+    reservations: BTreeMap<u64, Reservation>,
+}
+
+impl Ledger {
+    /// What was taken around an address, and where it starts.
+    pub(super) fn taken_at(&mut self, address: u64) -> Option<(u64, &mut Taken)> {
+        let (&start, taken) = self.taken.range_mut(..=address).next_back()?;
+        (address - start < taken.size).then_some((start, taken))
+    }
+
+    pub(super) fn reserve(&mut self, address: u64, size: u64) {
+        self.reservations.insert(address, Reservation { size, class: None });
+    }
+
+    pub(super) fn unreserve(&mut self, address: u64) {
+        self.reservations.remove(&address);
+    }
+
+    /// Which requests the reserved range around an address serves, where it has blocks.
+    pub(super) fn class_at(&self, address: u64) -> Option<SizeClass> {
+        let start = self.reservation_at(address)?;
+        self.reservations.get(&start)?.class
+    }
+
+    /// Notes that blocks of a class lie in the reserved range around an address; what is mapped there
+    /// comes back, the first time.
+    pub(super) fn claim(&mut self, address: u64, class: SizeClass) -> Vec<(u64, Mapping)> {
+        let Some(start) = self.reservation_at(address) else { return Vec::new() };
+        let Some(reservation) = self.reservations.get_mut(&start) else { return Vec::new() };
+        if reservation.class.replace(class).is_some() {
+            return Vec::new();
+        }
+        let end = start.saturating_add(reservation.size);
+        self.mappings.range(start..end).map(|(&address, mapping)| (address, *mapping)).collect()
+    }
+
+    fn reservation_at(&self, address: u64) -> Option<u64> {
+        let (&start, reservation) = self.reservations.range(..=address).next_back()?;
+        (address - start < reservation.size).then_some(start)
+    }
+
+    /// Forgets the mappings that start in a range.
+    pub(super) fn unmap(&mut self, address: u64, size: u64) {
+        let end = address.saturating_add(size);
+        let gone: Vec<u64> = self.mappings.range(address..end).map(|(&start, _)| start).collect();
+        for start in gone {
+            self.mappings.remove(&start);
+        }
+    }
+}

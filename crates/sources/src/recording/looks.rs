@@ -1,0 +1,156 @@
+//! What was seen of the machine when an allocation failed: a line of `looks.jsonl` for each failure.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Write},
+    path::Path,
+};
+
+use serde::{Deserialize, Serialize};
+use whyoom_trace::Standing;
+
+/// The file's name in the recording's folder.
+pub const LOOKS: &str = "looks.jsonl";
+/// Who looks takes a moment; what is seen later than this says nothing of the failure.
+const LONGEST_DELAY: u64 = 5_000_000_000;
+/// The recorder's clock and the watcher's may differ by this.
+const SKEW: u64 = 50_000_000;
+/// Looks beyond these are not kept: a loop that retries can fail a million times.
+const MOST: usize = 4096;
+
+/// The machine, seen because an allocation failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// When it was seen, in nanoseconds since 1970.
+    pub time: u64,
+    /// The process whose allocation failed.
+    pub pid: u32,
+    /// The devices, in the driver's order.
+    pub devices: Vec<SeenDevice>,
+}
+
+/// A device as it was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeenDevice {
+    /// Its number, as the driver counts.
+    pub index: u32,
+    /// Its identifier, as `CUDA_VISIBLE_DEVICES` may name it.
+    pub uuid: String,
+    /// What it has.
+    pub total: u64,
+    /// What was free.
+    pub free: u64,
+    /// Who held memory of it.
+    pub holders: Vec<SeenHolder>,
+}
+
+/// A process that held memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeenHolder {
+    /// Its number.
+    pub pid: u32,
+    /// What it held.
+    pub bytes: u64,
+    /// Its command; empty where nobody can tell.
+    pub command: String,
+    /// How it stood.
+    pub standing: Standing,
+}
+
+impl Look {
+    /// Appends it to the file of a recording's folder.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn append(&self, folder: &Path) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        File::options().create(true).append(true).open(folder.join(LOOKS))?.write_all(&line)
+    }
+
+    /// The device that a process calls by this number: the only one that lists it, or else the one
+    /// that its variable names.
+    pub(super) fn device(&self, ordinal: u16, visible: Option<&str>) -> Option<&SeenDevice> {
+        let lists = |device: &&SeenDevice| device.holders.iter().any(|one| one.pid == self.pid);
+        let mut listing = self.devices.iter().filter(lists);
+        if let (Some(only), None) = (listing.next(), listing.next()) {
+            return Some(only);
+        }
+        let Some(visible) = visible.filter(|text| !text.is_empty()) else {
+            return self.devices.iter().find(|device| device.index == u32::from(ordinal));
+        };
+        let name = visible.split(',').nth(usize::from(ordinal))?.trim();
+        let by_uuid =
+            |device: &&SeenDevice| name.starts_with("GPU-") && device.uuid.starts_with(name);
+        self.devices
+            .iter()
+            .find(|device| name.parse() == Ok(device.index))
+            .or_else(|| self.devices.iter().find(by_uuid))
+    }
+}
+
+/// The looks of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Looks(Vec<Look>);
+
+impl From<Vec<Look>> for Looks {
+    fn from(looks: Vec<Look>) -> Self {
+        Self(looks)
+    }
+}
+
+impl Looks {
+    /// Reads those of a folder. A line that is torn, or that is none, is passed over.
+    pub(super) fn read(folder: &Path) -> Self {
+        let Ok(file) = File::open(folder.join(LOOKS)) else { return Self::default() };
+        let lines = BufReader::new(file).lines().map_while(Result::ok);
+        let looks = lines.filter_map(|line| serde_json::from_str(&line).ok());
+        Self(looks.take(MOST).collect())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Look> {
+        self.0.iter()
+    }
+
+    /// The first look at a process's failure, as far as it came soon after.
+    pub(super) fn after(&self, pid: u32, failure: u64) -> Option<&Look> {
+        let soon = failure.saturating_sub(SKEW)..=failure.saturating_add(LONGEST_DELAY);
+        let fits = |look: &&Look| look.pid == pid && soon.contains(&look.time);
+        self.0.iter().filter(fits).min_by_key(|look| look.time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(index: u32, pids: &[u32]) -> SeenDevice {
+        let holder = |&pid| SeenHolder { pid, bytes: 1, ..SeenHolder::default() };
+        let uuid = format!("GPU-{index}{index}");
+        SeenDevice { index, uuid, total: 10, free: 1, holders: pids.iter().map(holder).collect() }
+    }
+
+    #[test]
+    fn the_device_that_lists_the_process_is_its_device() {
+        let mut look =
+            Look { pid: 7, devices: vec![device(0, &[]), device(1, &[7])], ..Look::default() };
+        assert_eq!(look.device(0, None).map(|one| one.index), Some(1));
+        look.pid = 8;
+        assert_eq!(look.device(0, None).map(|one| one.index), Some(0));
+        assert_eq!(look.device(0, Some("1,0")).map(|one| one.index), Some(1));
+        assert_eq!(look.device(0, Some("GPU-11")).map(|one| one.index), Some(1));
+        assert_eq!(look.device(3, Some("1")), None);
+    }
+
+    #[test]
+    fn a_look_belongs_to_the_failure_before_it() {
+        let looks =
+            [10_000_000_000, 3_000_000_000].map(|time| Look { time, pid: 7, ..Look::default() });
+        let looks = Looks(looks.into());
+        let found = |pid, failure| looks.after(pid, failure).map(|look| look.time);
+        assert_eq!(found(7, 2_000_000_000), Some(3_000_000_000));
+        assert_eq!(found(7, 4_999_999_999), None);
+        assert_eq!(found(7, 9_000_000_000), Some(10_000_000_000));
+        assert_eq!(found(8, 2_000_000_000), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! One process of the recording: whose the driver memory is that it takes.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{
+    Action, Address, Bytes, DeviceId, Event, HandleId, MemoryKind, ResultCode, SegmentGrowth,
+    SizeClass, StackId,
+};
+
+use super::{
+    ledger::{Created, Ledger, Mapping, Taken},
+    queue::{Queue, Ticket},
+};
+
+/// PyTorch serves requests up to this from small segments.
+const LARGEST_SMALL: Bytes = Bytes::MIB;
+
+/// One process.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    ledger: Ledger,
+    reserved: BTreeMap<DeviceId, Bytes>,
+    /// Whether PyTorch's allocator was seen in it.
+    pub(super) has_blocks: bool,
+    /// The devices that it may see, as its variable names them.
+    pub(super) visible_devices: Option<String>,
+}
+
+impl Process {
+    /// What PyTorch's segments on a device add up to.
+    pub(super) fn reserved(&self, device: DeviceId) -> Bytes {
+        self.reserved.get(&device).copied().unwrap_or_default()
+    }
+
+    /// Notes memory that the driver gave. A ticket comes back where it waits to be known whose it is.
+    pub(super) fn gave(&mut self, event: &Event, queue: &mut Queue) -> Option<Ticket> {
+        match event.action {
+            Action::Alloc { address, size, .. } => {
+                let ticket = queue.wait(*event);
+                let taken = Taken { size: size.0, event: *event, ticket, segment: false };
+                self.ledger.taken.insert(address.0, taken);
+                Some(ticket)
+            }
+            Action::Create { handle, .. } => {
+                let ticket = queue.wait(*event);
+                let created = Created { event: *event, ticket, segment: false };
+                self.ledger.created.insert(handle.0, created);
+                Some(ticket)
+            }
+            Action::Map { address, size, handle } => {
+                let class = self.ledger.class_at(address.0);
+                let ticket = queue.wait(*event);
+                let mapping = Mapping { size: size.0, handle: handle.0, event: *event, ticket };
+                self.ledger.mappings.insert(address.0, mapping);
+                let Some(class) = class else { return Some(ticket) };
+                self.map_segment(address.0, &mapping, class, event, queue);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// A block was given: what it lies in is a segment.
+    pub(super) fn claim(&mut self, event: &Event, queue: &mut Queue) {
+        self.has_blocks = true;
+        let Action::BlockAlloc { address, size, .. } = event.action else { return };
+        let class = if size <= LARGEST_SMALL { SizeClass::Small } else { SizeClass::Large };
+        let Some((start, taken)) = self.ledger.taken_at(address.0) else {
+            for (start, mapping) in self.ledger.claim(address.0, class) {
+                self.map_segment(start, &mapping, class, event, queue);
+            }
+            return;
+        };
+        if taken.segment {
+            return;
+        }
+        taken.segment = true;
+        let (start, size, growth) = (Address(start), Bytes(taken.size), SegmentGrowth::Fixed);
+        let device = taken.event.origin.device;
+        let action = Action::SegmentAlloc { address: start, size, class, growth };
+        if queue.is_open(taken.ticket) {
+            queue.replace(taken.ticket, Some(Event { action, ..taken.event }));
+        } else {
+            // It went out as the driver's: that is taken back.
+            let free = Action::Free { kind: MemoryKind::Device, address: start };
+            queue.push(Event { action: free, stack: StackId(0), ..*event });
+            queue.push(Event { action, time: event.time, ..taken.event });
+        }
+        self.add(device, size);
+    }
+
+    /// A mapping is part of a segment that grows.
+    fn map_segment(
+        &mut self,
+        start: u64,
+        mapping: &Mapping,
+        class: SizeClass,
+        now: &Event,
+        queue: &mut Queue,
+    ) {
+        let (address, size) = (Address(start), Bytes(mapping.size));
+        let action = Action::SegmentMap { address, size, class };
+        // Who mapped tells the device; the address alone does not.
+        let device = self.device_of(mapping);
+        let mut origin = mapping.event.origin;
+        origin.device = device;
+        let segment = Event { action, origin, ..mapping.event };
+        let open = queue.is_open(mapping.ticket);
+        if open {
+            queue.replace(mapping.ticket, Some(segment));
+        } else {
+            let unmap = Action::Unmap { address, size };
+            queue.push(Event { action: unmap, origin, stack: StackId(0), ..*now });
+        }
+        if let Some(created) = self.ledger.created.get_mut(&mapping.handle) {
+            if queue.is_open(created.ticket) {
+                queue.replace(created.ticket, None);
+            } else if !created.segment {
+                let release = Action::Release { handle: HandleId(mapping.handle) };
+                queue.push(Event { action: release, origin, stack: StackId(0), ..*now });
+            }
+            created.segment = true;
+        }
+        if !open {
+            queue.push(Event { time: now.time, ..segment });
+        }
+        self.add(device, size);
+    }
+
+    /// The device of mapped memory: where its handle was made, if that was seen.
+    fn device_of(&self, mapping: &Mapping) -> DeviceId {
+        let created = self.ledger.created.get(&mapping.handle);
+        created.map_or(mapping.event.origin.device, |created| created.event.origin.device)
+    }
+
+    /// Any other event, as the contract has it; nothing where a segment's event says it already.
+    pub(super) fn passing(&mut self, event: &Event) -> Option<Event> {
+        match event.action {
+            Action::Free { address, .. } => {
+                let taken = self.ledger.taken.remove(&address.0);
+                let Some(taken) = taken.filter(|taken| taken.segment) else { return Some(*event) };
+                self.subtract(taken.event.origin.device, Bytes(taken.size));
+                let origin = taken.event.origin;
+                Some(Event { action: Action::SegmentFree { address }, origin, ..*event })
+            }
+            Action::Reserve { address, size } => {
+                self.ledger.reserve(address.0, size.0);
+                Some(*event)
+            }
+            Action::Unreserve { address, .. } => {
+                self.ledger.unreserve(address.0);
+                Some(*event)
+            }
+            Action::Unmap { address, size } => Some(self.unmap(event, address, size)),
+            Action::Release { handle } => {
+                let created = self.ledger.created.remove(&handle.0);
+                created.is_none_or(|created| !created.segment).then_some(*event)
+            }
+            _ => Some(*event),
+        }
+    }
+
+    fn unmap(&mut self, event: &Event, address: Address, size: Bytes) -> Event {
+        let mapping = self.ledger.mappings.get(&address.0).copied();
+        let device = mapping.map_or(event.origin.device, |mapping| self.device_of(&mapping));
+        self.ledger.unmap(address.0, size.0);
+        if self.ledger.class_at(address.0).is_none() {
+            return *event;
+        }
+        self.subtract(device, size);
+        let mut origin = event.origin;
+        origin.device = device;
+        let action = Action::SegmentUnmap { address, size };
+        Event { action, origin, result: ResultCode(0), ..*event }
+    }
+
+    fn add(&mut self, device: DeviceId, size: Bytes) {
+        let sum = self.reserved.entry(device).or_default();
+        *sum = sum.plus(size);
+    }
+
+    fn subtract(&mut self, device: DeviceId, size: Bytes) {
+        let sum = self.reserved.entry(device).or_default();
+        *sum = sum.minus(size);
+    }
+}

@@ -1,0 +1,248 @@
+//! Made events through the translator.
+
+use whyoom_trace::{
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
+    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, Tables, ThreadId, Time,
+};
+
+use super::{
+    looks::{Look, SeenDevice, SeenHolder},
+    machine::Machine,
+    translate::{Found, Translator},
+};
+
+const MIB: u64 = 1 << 20;
+const REFUSED: ResultCode = ResultCode(2);
+
+fn event(thread: u32, action: Action) -> Event {
+    let origin = Origin { thread: ThreadId(thread), ..Origin::default() };
+    Event { origin, action, ..Event::default() }
+}
+
+fn alloc(address: u64, size: u64) -> Action {
+    Action::Alloc { kind: MemoryKind::Device, address: Address(address), size: Bytes(size) }
+}
+
+fn free(address: u64) -> Action {
+    Action::Free { kind: MemoryKind::Device, address: Address(address) }
+}
+
+fn block(address: u64, size: u64) -> Action {
+    Action::BlockAlloc { address: Address(address), requested: Bytes(size), size: Bytes(size) }
+}
+
+fn segment(address: u64, size: u64, class: SizeClass) -> Action {
+    let (address, size, growth) = (Address(address), Bytes(size), SegmentGrowth::Fixed);
+    Action::SegmentAlloc { address, size, class, growth }
+}
+
+fn sample(counter: Counter, bytes: u64) -> Action {
+    Action::Sample { counter, bytes: Bytes(bytes) }
+}
+
+fn failure(requested: u64) -> Action {
+    Action::OutOfMemory { requested: Bytes(requested) }
+}
+
+fn translate(events: &[Event], tables: &Tables) -> (Vec<Action>, Found) {
+    let (mut sent, machine) = (Vec::<Event>::new(), Machine::default());
+    let mut translator = Translator::new(&mut sent, &machine);
+    for (time, event) in events.iter().enumerate() {
+        translator.event(&Event { time: Time(time as u64), ..*event }, tables);
+    }
+    let found = translator.finish(tables);
+    (sent.iter().map(|event| event.action).collect(), found)
+}
+
+fn of_one_thread(actions: &[Action]) -> Vec<Action> {
+    let events: Vec<Event> = actions.iter().map(|action| event(1, *action)).collect();
+    translate(&events, &Tables::default()).0
+}
+
+/// A stack inside PyTorch's allocator, and one outside.
+fn stacks(tables: &mut Tables) -> (StackId, StackId) {
+    let inside = tables.frame_text("alloc_block", "libc10_cuda.so", 0);
+    let outside = tables.frame_text("main", "program", 0);
+    (tables.stack(&[inside, outside]), tables.stack(&[outside]))
+}
+
+#[test]
+fn what_blocks_lie_in_is_a_segment() {
+    let sent = of_one_thread(&[
+        alloc(0, 2 * MIB),
+        block(0, 512),
+        block(512, 512),
+        alloc(64 * MIB, 20 * MIB),
+        block(64 * MIB, 2 * MIB),
+        free(64 * MIB),
+        alloc(64 * MIB, 20 * MIB),
+    ]);
+    let expected = [
+        segment(0, 2 * MIB, SizeClass::Small),
+        block(0, 512),
+        block(512, 512),
+        segment(64 * MIB, 20 * MIB, SizeClass::Large),
+        block(64 * MIB, 2 * MIB),
+        Action::SegmentFree { address: Address(64 * MIB) },
+        alloc(64 * MIB, 20 * MIB),
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn what_no_block_lies_in_stays_the_drivers() {
+    let actions = [alloc(0, MIB), alloc(2 * MIB, MIB), free(0), alloc(0, MIB), Action::Exit];
+    assert_eq!(of_one_thread(&actions), actions);
+}
+
+#[test]
+fn another_thread_does_not_decide() {
+    let other = alloc(64 * MIB, MIB);
+    let events = [
+        event(1, alloc(0, 2 * MIB)),
+        event(2, other),
+        event(2, free(64 * MIB)),
+        event(1, block(0, 512)),
+    ];
+    let expected = [segment(0, 2 * MIB, SizeClass::Small), other, free(64 * MIB), block(0, 512)];
+    assert_eq!(translate(&events, &Tables::default()).0, expected);
+}
+
+#[test]
+fn a_late_block_takes_the_drivers_memory_over() {
+    let sent = of_one_thread(&[
+        alloc(0, 20 * MIB),
+        Action::PoolTrim { keep: Bytes(0) },
+        block(MIB, 2 * MIB),
+    ]);
+    let expected = [
+        alloc(0, 20 * MIB),
+        Action::PoolTrim { keep: Bytes(0) },
+        free(0),
+        segment(0, 20 * MIB, SizeClass::Large),
+        block(MIB, 2 * MIB),
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn mapped_memory_with_blocks_is_a_segment_that_grows() {
+    let create = |handle| Action::Create { handle: HandleId(handle), size: Bytes(2 * MIB) };
+    let map = |handle: u64| Action::Map {
+        address: Address(handle * 2 * MIB),
+        size: Bytes(2 * MIB),
+        handle: HandleId(handle),
+    };
+    let grown = |handle: u64| Action::SegmentMap {
+        address: Address(handle * 2 * MIB),
+        size: Bytes(2 * MIB),
+        class: SizeClass::Small,
+    };
+    let reserve = Action::Reserve { address: Address(0), size: Bytes(64 * MIB) };
+    let shrink = |handle: u64| (Address(handle * 2 * MIB), Bytes(2 * MIB));
+    let (address, size) = shrink(2);
+    let sent = of_one_thread(&[
+        reserve,
+        create(1),
+        map(1),
+        block(2 * MIB, 512),
+        create(2),
+        map(2),
+        block(4 * MIB, 512),
+        Action::Unmap { address, size },
+        Action::Release { handle: HandleId(2) },
+    ]);
+    let expected = [
+        reserve,
+        grown(1),
+        block(2 * MIB, 512),
+        grown(2),
+        block(4 * MIB, 512),
+        Action::SegmentUnmap { address, size },
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn a_refusal_that_pytorch_recovers_from_is_no_failure() {
+    let mut tables = Tables::default();
+    let (inside, outside) = stacks(&mut tables);
+    let refused = |stack, action| Event { stack, result: REFUSED, ..event(1, action) };
+    let (first, block) = (event(1, block(0, 512)), event(1, block(64 * MIB, 2 * MIB)));
+    let free_bytes = event(1, sample(Counter::DeviceFree, 7));
+    let recovered = [first, free_bytes, refused(inside, failure(20 * MIB)), block];
+    assert_eq!(translate(&recovered, &tables).0, [first.action, block.action]);
+    // Also where it is the first that is heard of PyTorch in this process.
+    assert_eq!(translate(&recovered[1..], &tables).0, [block.action]);
+    let of_program = [first, free_bytes, refused(outside, failure(20 * MIB)), block];
+    let expected = [first.action, free_bytes.action, failure(20 * MIB), block.action];
+    assert_eq!(translate(&of_program, &tables).0, expected);
+}
+
+#[test]
+fn what_the_driver_said_goes_before_pytorchs_failure() {
+    let mut tables = Tables::default();
+    let (inside, _) = stacks(&mut tables);
+    let refused = Event { stack: inside, result: REFUSED, ..event(1, failure(20 * MIB)) };
+    let events = [
+        event(1, sample(Counter::DeviceFree, 7)),
+        refused,
+        event(1, sample(Counter::Reserved, 5 * MIB)),
+        event(1, failure(3 * MIB)),
+    ];
+    let expected =
+        [sample(Counter::DeviceFree, 7), sample(Counter::Reserved, 5 * MIB), failure(3 * MIB)];
+    assert_eq!(translate(&events, &tables).0, expected);
+    // Nothing else followed: then the driver's word is the last.
+    assert_eq!(
+        translate(&events[..2], &tables).0,
+        [sample(Counter::DeviceFree, 7), failure(20 * MIB)]
+    );
+}
+
+#[test]
+fn both_sides_of_the_segments_are_compared() {
+    let with = |reserved| {
+        let actions =
+            [alloc(0, 2 * MIB), block(0, 512), sample(Counter::Reserved, reserved), failure(MIB)];
+        let events: Vec<Event> = actions.iter().map(|action| event(1, *action)).collect();
+        translate(&events, &Tables::default()).1.disagreements
+    };
+    assert_eq!(with(2 * MIB), []);
+    let expected = (ProcessId(0), DeviceId(0), Bytes(4 * MIB), Bytes(2 * MIB));
+    assert_eq!(with(4 * MIB), [expected]);
+}
+
+#[test]
+fn a_process_that_has_ended_used_what_the_others_did_not() {
+    let mut tables = Tables::default();
+    let process = tables.process("program (PID 7)");
+    let holder = |pid, standing| SeenHolder { pid, bytes: 30, standing, ..SeenHolder::default() };
+    let look = |holders| Look {
+        time: 1,
+        pid: 7,
+        devices: vec![SeenDevice { total: 110, free: 90, holders, ..SeenDevice::default() }],
+    };
+    let used = |holders| {
+        let pids = [("program (PID 7)".to_owned(), 7)].into();
+        let machine = Machine { pids, looks: vec![look(holders)].into(), ..Machine::default() };
+        let mut sent = Vec::<Event>::new();
+        let mut translator = Translator::new(&mut sent, &machine);
+        let actions =
+            [sample(Counter::DeviceTotal, 100), sample(Counter::DeviceFree, 20), failure(50)];
+        for action in actions {
+            let mut event = Event { result: ResultCode(0), ..event(1, action) };
+            event.origin.process = process;
+            translator.event(&event, &tables);
+        }
+        translator.finish(&tables);
+        sent.iter().find_map(|event| match event.action {
+            Action::Sample { counter: Counter::ProcessUsed, bytes } => Some(bytes),
+            _ => None,
+        })
+    };
+    assert_eq!(used(vec![holder(8, Standing::Runs)]), Some(Bytes(50)));
+    assert_eq!(used(vec![holder(8, Standing::Runs), holder(7, Standing::Runs)]), Some(Bytes(30)));
+    assert_eq!(used(vec![holder(8, Standing::Ghost)]), None);
+    assert_eq!(used(vec![]), None);
+}

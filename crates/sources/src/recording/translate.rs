@@ -1,0 +1,248 @@
+//! The recorder's events as the contract has them: driver memory that PyTorch's blocks lie in becomes
+//! segments, and what was seen of the machine goes before the failure that it was looked at for.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+use whyoom_trace::{
+    Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, ProcessId, ResultCode, StackId,
+    Tables, ThreadId,
+};
+
+use super::{
+    machine::{Machine, rest_of_device},
+    process::Process,
+    queue::{Queue, Ticket},
+};
+
+/// What became of the events.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// How many events the recording holds.
+    pub(super) events: u64,
+    /// Where PyTorch's word of what it reserved differs from the driver's: whose, PyTorch's figure,
+    /// ours.
+    pub(super) disagreements: Vec<(ProcessId, DeviceId, Bytes, Bytes)>,
+}
+
+/// Takes the recorder's events and sends the contract's.
+pub(super) struct Translator<'a> {
+    sink: &'a mut dyn EventSink,
+    queue: Queue,
+    processes: HashMap<ProcessId, Process, RandomState>,
+    threads: HashMap<(ProcessId, ThreadId), Thread, RandomState>,
+    /// What each process of this reading was called when the recording was read before.
+    names: HashMap<ProcessId, ProcessId, RandomState>,
+    machine: &'a Machine,
+    pub(super) found: Found,
+}
+
+/// What a thread has done that is not told yet.
+#[derive(Debug, Default)]
+struct Thread {
+    /// Driver calls that may turn out to be PyTorch's.
+    undecided: Vec<Ticket>,
+    /// Counters that were read and wait for what they were read for.
+    samples: Vec<Event>,
+    /// Counters of a failed driver call of PyTorch's allocator, which may recover.
+    of_driver: Vec<Event>,
+    /// That call's failure, where it is not certain that it was PyTorch's.
+    failures: Vec<Ticket>,
+}
+
+impl<'a> Translator<'a> {
+    pub(super) fn new(sink: &'a mut dyn EventSink, machine: &'a Machine) -> Self {
+        Self {
+            sink,
+            queue: Queue::default(),
+            processes: HashMap::default(),
+            threads: HashMap::default(),
+            names: HashMap::default(),
+            machine,
+            found: Found::default(),
+        }
+    }
+
+    /// Sends what still waits.
+    pub(super) fn finish(mut self, tables: &Tables) -> Found {
+        self.queue.finish(tables, self.sink);
+        self.found
+    }
+
+    fn take(&mut self, event: &Event, tables: &Tables) {
+        let succeeded = event.result == ResultCode(0);
+        match event.action {
+            Action::Sample { .. } | Action::Holder { .. } => {
+                self.thread(event).samples.push(*event);
+            }
+            Action::OutOfMemory { .. } if succeeded => self.allocator_failed(event, tables),
+            Action::OutOfMemory { .. } => self.driver_failed(event, tables),
+            _ if !succeeded => self.queue.push(*event),
+            Action::BlockAlloc { .. } => self.block(event),
+            Action::Alloc { kind: MemoryKind::Device, .. }
+            | Action::Create { .. }
+            | Action::Map { .. } => self.driver_gave(event),
+            Action::Setting { name, value } => {
+                if tables.text(name) == "CUDA_VISIBLE_DEVICES" {
+                    let visible = tables.text(value).to_owned();
+                    self.process(event).visible_devices = Some(visible);
+                }
+                self.queue.push(*event);
+            }
+            _ => {
+                self.settle(event);
+                let queue = &mut self.queue;
+                let process = self.processes.entry(event.origin.process).or_default();
+                if let Some(event) = process.passing(event) {
+                    queue.push(event);
+                }
+            }
+        }
+    }
+
+    /// Memory came from the driver: whose it is, the thread's next events tell.
+    fn driver_gave(&mut self, event: &Event) {
+        if matches!(event.action, Action::Alloc { .. }) {
+            self.settle(event);
+        }
+        let process = self.processes.entry(event.origin.process).or_default();
+        if let Some(ticket) = process.gave(event, &mut self.queue) {
+            self.thread(event).undecided.push(ticket);
+        }
+    }
+
+    /// PyTorch's allocator gave a block: the driver memory around it is its segment.
+    fn block(&mut self, event: &Event) {
+        self.recovered(event);
+        let process = self.processes.entry(event.origin.process).or_default();
+        process.claim(event, &mut self.queue);
+        self.settle(event);
+        self.queue.push(*event);
+    }
+
+    /// What this thread took from the driver before is nobody's segment so far.
+    fn settle(&mut self, event: &Event) {
+        let key = (event.origin.process, event.origin.thread);
+        let Some(thread) = self.threads.get_mut(&key) else { return };
+        for ticket in thread.undecided.drain(..) {
+            self.queue.release(ticket);
+        }
+    }
+
+    /// PyTorch's allocator got on: earlier failures of the driver were no failures of the program.
+    fn recovered(&mut self, event: &Event) {
+        let key = (event.origin.process, event.origin.thread);
+        let Some(thread) = self.threads.get_mut(&key) else { return };
+        thread.of_driver.clear();
+        for ticket in thread.failures.drain(..) {
+            self.queue.replace(ticket, None);
+        }
+    }
+
+    /// The driver refused. Inside PyTorch's allocator that is not the end: it frees and tries again,
+    /// and tells itself if it gives up.
+    fn driver_failed(&mut self, event: &Event, tables: &Tables) {
+        self.settle(event);
+        let samples = std::mem::take(&mut self.thread(event).samples);
+        let has_blocks = self.process(event).has_blocks;
+        match (asked_by_pytorch(event.stack, tables), has_blocks) {
+            (Some(false), _) | (None, false) => self.close(samples, event, tables),
+            (Some(true), true) => self.thread(event).of_driver = samples,
+            // Its allocator was not heard of yet, or nobody knows who asked: its next word tells.
+            (Some(true), false) | (None, true) => {
+                let all = samples.iter().copied().chain(self.seen(event, tables)).chain([*event]);
+                let all: Vec<Event> = all.collect();
+                let tickets: Vec<Ticket> =
+                    all.into_iter().map(|event| self.queue.wait(event)).collect();
+                let thread = self.thread(event);
+                thread.of_driver = samples;
+                thread.failures.extend(tickets);
+            }
+        }
+    }
+
+    /// PyTorch's allocator gave up.
+    fn allocator_failed(&mut self, event: &Event, tables: &Tables) {
+        let mut samples = std::mem::take(&mut self.thread(event).of_driver);
+        self.recovered(event);
+        self.settle(event);
+        samples.append(&mut self.thread(event).samples);
+        let reserved = samples.iter().rev().find_map(|sample| match sample.action {
+            Action::Sample { counter: Counter::Reserved, bytes } => Some(bytes),
+            _ => None,
+        });
+        self.compare(event, reserved);
+        self.close(samples, event, tables);
+    }
+
+    /// A failure, with what was known then before it.
+    fn close(&mut self, samples: Vec<Event>, failure: &Event, tables: &Tables) {
+        let mut seen = self.seen(failure, tables);
+        seen.extend(rest_of_device(failure, &samples, &seen));
+        let known: Vec<Counter> = samples.iter().filter_map(counter).collect();
+        for sample in samples {
+            self.queue.push(Event { origin: failure.origin, ..sample });
+        }
+        let is_new = |event: &Event| counter(event).is_none_or(|counter| !known.contains(&counter));
+        seen.into_iter().filter(is_new).for_each(|event| self.queue.push(event));
+        self.queue.push(*failure);
+    }
+
+    /// What was seen of the machine because of a failure.
+    fn seen(&self, failure: &Event, tables: &Tables) -> Vec<Event> {
+        let process = self.processes.get(&failure.origin.process);
+        let visible = process.and_then(|process| process.visible_devices.as_deref());
+        self.machine.seen(failure, visible, tables)
+    }
+
+    /// Both sides of the segments must agree.
+    fn compare(&mut self, event: &Event, reserved: Option<Bytes>) {
+        let (process, device) = (event.origin.process, event.origin.device);
+        let ours = self.process(event).reserved(device);
+        // Without any segment PyTorch's memory comes from somewhere else: a pool of the driver's.
+        if let Some(theirs) = reserved.filter(|theirs| *theirs != ours && ours > Bytes::ZERO) {
+            self.found.disagreements.push((process, device, theirs, ours));
+        }
+    }
+
+    /// A process by its first id: a second reading gives it another one.
+    fn known(&mut self, process: ProcessId, tables: &Tables) -> ProcessId {
+        *self.names.entry(process).or_insert_with(|| {
+            tables.process_named(tables.process_name(process)).unwrap_or(process)
+        })
+    }
+
+    fn process(&mut self, event: &Event) -> &mut Process {
+        self.processes.entry(event.origin.process).or_default()
+    }
+
+    fn thread(&mut self, event: &Event) -> &mut Thread {
+        self.threads.entry((event.origin.process, event.origin.thread)).or_default()
+    }
+}
+
+impl EventSink for Translator<'_> {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.found.events += 1;
+        let mut event = *event;
+        event.origin.process = self.known(event.origin.process, tables);
+        self.take(&event, tables);
+        self.queue.flush(tables, self.sink);
+    }
+}
+
+fn counter(event: &Event) -> Option<Counter> {
+    match event.action {
+        Action::Sample { counter, .. } => Some(counter),
+        _ => None,
+    }
+}
+
+/// Whether PyTorch's caching allocator made the call; nothing where no stack was recorded.
+fn asked_by_pytorch(stack: StackId, tables: &Tables) -> Option<bool> {
+    let mut frames = tables.frames(stack).peekable();
+    frames.peek()?;
+    Some(frames.any(|frame| {
+        frame.file.contains("libc10_cuda") || frame.function.contains("CUDACachingAllocator")
+    }))
+}

@@ -1,0 +1,114 @@
+//! Native stacks: the right frames, on any stack, and libraries that come and go.
+
+use std::ffi::{CString, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
+
+fn addresses(capturer: &Capturer) -> Vec<u64> {
+    let mut out = [Raw::Native(0); MAX_FRAMES];
+    let count = capturer.capture(&mut out);
+    let address = |frame: &Raw| match frame {
+        Raw::Native(address) => *address,
+        Raw::Python { .. } => 0,
+    };
+    out[..count].iter().map(address).collect()
+}
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        each: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        into: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+unsafe extern "C" fn collect(context: *mut c_void, into: *mut c_void) -> c_int {
+    // SAFETY: the unwinder passes its context and our list.
+    unsafe { (*into.cast::<Vec<u64>>()).push((_Unwind_GetIP(context) as u64).wrapping_sub(1)) };
+    0
+}
+
+#[inline(never)]
+fn compare(capturer: &Capturer) {
+    let ours = addresses(capturer);
+    let mut theirs = Vec::<u64>::new();
+    // SAFETY: the callback casts back to what is passed.
+    unsafe { _Unwind_Backtrace(collect, (&raw mut theirs).cast()) };
+    // The frames of the two calls themselves differ; from the caller of this function on, none may.
+    let tail = |list: &[u64], start: usize| list[start..].to_vec();
+    let ours = tail(&ours, 3.min(ours.len()));
+    let place = theirs.iter().position(|address| Some(address) == ours.first());
+    let theirs = tail(&theirs, place.expect("a common frame"));
+    let length = ours.len().min(theirs.len());
+    assert!(length > 5, "{ours:x?} {theirs:x?}");
+    assert_eq!(ours[..length], theirs[..length]);
+    assert!(theirs.len() - length <= 1, "libgcc may give the end of the stack a frame of its own");
+}
+
+#[test]
+fn the_frames_are_those_of_libgcc() {
+    let capturer = Capturer::new();
+    compare(&capturer);
+    let mut numbers = [3, 1, 2];
+    numbers.sort_by(|a, b| {
+        compare(&capturer);
+        a.cmp(b)
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| compare(&capturer));
+    });
+}
+
+static CAPTURER: std::sync::LazyLock<Capturer> = std::sync::LazyLock::new(Capturer::new);
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn on_signal(_: c_int) {
+    SEEN.store(addresses(&CAPTURER).len(), Ordering::SeqCst);
+}
+
+#[test]
+fn a_stack_that_is_not_the_threads_is_read_with_care() {
+    let mut room = vec![0u8; 256 << 10];
+    addresses(&CAPTURER);
+    // SAFETY: the room outlives the signal, which is raised here and handled before the call ends.
+    unsafe {
+        let stack =
+            libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: room.len() };
+        assert_eq!(libc::sigaltstack(&raw const stack, std::ptr::null_mut()), 0);
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as extern "C" fn(c_int) as usize;
+        action.sa_flags = libc::SA_ONSTACK;
+        libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut());
+        libc::raise(libc::SIGUSR2);
+        let off = libc::stack_t { ss_flags: libc::SS_DISABLE, ..stack };
+        libc::sigaltstack(&raw const off, std::ptr::null_mut());
+    }
+    assert!(SEEN.load(Ordering::SeqCst) >= 2, "at least the handler and what called it");
+}
+
+#[test]
+fn a_library_that_comes_and_goes_is_noticed() {
+    let probe = std::env::current_exe().expect("this test");
+    let probe = probe.parent().and_then(|deps| deps.parent()).expect("its folder");
+    let path = probe.join("examples/libstacks_probe.so");
+    let capturer = Capturer::new();
+    let known = |capturer: &Capturer| {
+        let modules = capturer.modules().expect("nobody else looks");
+        modules.iter().any(|module| module.path.ends_with("libstacks_probe.so"))
+    };
+    assert!(!known(&capturer));
+    let before = capturer.generation();
+    let name = CString::new(path.to_string_lossy().into_owned()).expect("a path");
+    // SAFETY: loads a library of this package.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+    assert!(!library.is_null(), "build the examples first: cargo build --examples");
+    capturer.refresh();
+    assert!(known(&capturer) && capturer.generation() > before);
+    // SAFETY: nothing of the library is in use.
+    unsafe { libc::dlclose(library) };
+    capturer.refresh();
+    // glibc keeps a library whose thread-locals have destructors; then it is still loaded.
+    let loaded = std::fs::read_to_string("/proc/self/maps").expect("own maps");
+    assert_eq!(known(&capturer), loaded.contains("libstacks_probe.so"));
+}

@@ -1,0 +1,110 @@
+//! What is said when the program has ended.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+use anyhow::{Context, Result};
+use whyoom_causes::{Strength, Verdict};
+use whyoom_report::{write_verdict, write_verdict_json};
+use whyoom_sources::recording::{ENDING, Ending};
+use whyoom_trace::{Bytes, DeviceId};
+
+use super::say;
+use crate::{
+    arguments::RunArguments, input::is_recording, reading::Reading, terminal::error_width,
+};
+
+/// The signal that nothing can catch.
+const KILL: i32 = 9;
+
+/// What a run was judged to be.
+pub(super) struct Concluded {
+    pub(super) verdict: Verdict,
+    /// Whether memory ran out.
+    pub(super) ran_out: bool,
+}
+
+/// Says how the run was: the verdict where something is wrong, a line where nothing is.
+pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option<Concluded>> {
+    if !is_recording(folder) {
+        let killed = Ending::read(folder).is_some_and(|ending| ending.signal == Some(KILL));
+        discard_empty(folder);
+        if killed {
+            say("the program was killed by signal 9 before it used CUDA");
+        } else if !arguments.quiet {
+            say("nothing was recorded: no process of it used CUDA");
+        }
+        return Ok(None);
+    }
+    let ending = Ending::read(folder).unwrap_or_default();
+    let mut reading = Reading::default();
+    reading.add(&shown(folder))?;
+    let verdict = reading.judge()?;
+    if let Some(path) = &arguments.json {
+        write_json(&reading, &verdict, path)?;
+    }
+    let ran_out = !reading.model.incidents().is_empty();
+    if ran_out || is_wrong(&verdict) {
+        let mut out = io::BufWriter::new(anstream::stderr().lock());
+        writeln!(out)?;
+        write_verdict(&reading.answer(&verdict), error_width(), &mut out)?;
+        writeln!(out, "Again: whyoom why {}", shown(folder).display())?;
+        out.flush()?;
+    } else if !arguments.quiet {
+        say_healthy(&reading, &ending, folder);
+    }
+    if ending.signal == Some(KILL) && ending.killed_for_memory == Some(0) {
+        say("it was killed by signal 9, but not by the kernel for want of host memory");
+    }
+    Ok(Some(Concluded { verdict, ran_out }))
+}
+
+/// Whether there is something to tell though memory did not run out.
+fn is_wrong(verdict: &Verdict) -> bool {
+    let primary = &verdict.primary;
+    primary.strength > Strength::Fallback && primary.cause != "healthy"
+}
+
+fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut out = io::BufWriter::new(file);
+    write_verdict_json(&reading.answer(verdict), &mut out)?;
+    Ok(out.flush()?)
+}
+
+fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
+    let on_device = reading.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
+    let peaks = on_device.map(|(_, _, space)| (space.peak().0.allocated, space.peak_reserved()));
+    let (allocated, reserved) = peaks.max().unwrap_or_default();
+    let peak = match (allocated, reserved) {
+        (Bytes::ZERO, _) => String::new(),
+        (allocated, Bytes::ZERO) => format!(": peak {allocated}"),
+        (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved"),
+    };
+    let (events, folder) = (reading.recorded_events, shown(folder));
+    let folder = folder.display();
+    let word = match ending.status {
+        Some(0) => "nothing is wrong",
+        _ => "memory did not run out",
+    };
+    say(&format!("{word}{peak}; recorded {events} events in {folder} (whyoom why {folder})"));
+    for note in reading.notes() {
+        say(note);
+    }
+}
+
+/// As a person would type it: from here, where it is here.
+fn shown(folder: &Path) -> std::path::PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    folder.strip_prefix(here).unwrap_or(folder).to_owned()
+}
+
+/// Removes a folder that nothing was recorded into.
+pub(super) fn discard_empty(folder: &Path) {
+    let _ = fs::remove_file(folder.join(ENDING));
+    // Fails where there is anything else in it, and then it stays.
+    let _ = fs::remove_dir(folder);
+}

@@ -1,0 +1,111 @@
+//! Where a recording goes.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, Result, ensure};
+
+/// Two runs may start in one second.
+const MOST_OF_A_SECOND: u32 = 100;
+const DAY: u64 = 24 * 60 * 60;
+
+/// Makes the folder that was asked for, or one with the time in its name, here. Its path is absolute:
+/// programs change their directory.
+pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
+    let folder = match asked_for {
+        Some(folder) => named(folder)?,
+        None => dated()?,
+    };
+    Ok(std::path::absolute(folder)?)
+}
+
+/// The folder of a second run, beside the first one's.
+pub(super) fn beside(first: &Path) -> Result<PathBuf> {
+    let name = first.file_name().unwrap_or_default().to_string_lossy();
+    numbered(&first.with_file_name(format!("{name}-applied")))
+}
+
+fn named(folder: &Path) -> Result<PathBuf> {
+    let context = || format!("cannot make the folder {}", folder.display());
+    fs::create_dir_all(folder).with_context(context)?;
+    let empty = fs::read_dir(folder).with_context(context)?.next().is_none();
+    ensure!(empty, "{} is not empty: a recording needs a folder of its own", folder.display());
+    Ok(folder.to_owned())
+}
+
+fn dated() -> Result<PathBuf> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    numbered(Path::new(&format!("whyoom-run-{}", moment(since.as_secs()))))
+}
+
+/// Makes a new folder of this name; with a number behind it where there is one already.
+fn numbered(name: &Path) -> Result<PathBuf> {
+    let mut folder = name.to_owned();
+    for number in 2..MOST_OF_A_SECOND {
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                folder = name.with_file_name(format!(
+                    "{}-{number}",
+                    name.file_name().unwrap_or_default().to_string_lossy()
+                ));
+            }
+            made => {
+                return made
+                    .map(|()| folder)
+                    .with_context(|| format!("cannot make the folder {}", name.display()));
+            }
+        }
+    }
+    anyhow::bail!("there are too many folders called {}", name.display())
+}
+
+/// Seconds since 1970 as YYYYMMDD-HHMMSS, in universal time.
+fn moment(seconds: u64) -> String {
+    let (year, month, day) = date(seconds / DAY);
+    let time = seconds % DAY;
+    let (hours, minutes, seconds) = (time / 3600, time / 60 % 60, time % 60);
+    format!("{year:04}{month:02}{day:02}-{hours:02}{minutes:02}{seconds:02}")
+}
+
+/// The date of a day since 1970, by eras of 400 years that begin on 1 March.
+fn date(day: u64) -> (u64, u64, u64) {
+    let shifted = day + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_read_as_dates() {
+        assert_eq!(moment(0), "19700101-000000");
+        assert_eq!(moment(951_782_400), "20000229-000000");
+        assert_eq!(moment(1_798_859_045), "20270102-030405");
+        assert_eq!(moment(4_107_542_399), "21000228-235959");
+    }
+
+    #[test]
+    fn a_folder_that_is_in_use_is_refused() {
+        let folder = std::env::temp_dir().join(format!("whyoom-folder-{}", std::process::id()));
+        assert!(make(Some(&folder)).is_ok());
+        assert!(make(Some(&folder)).is_ok(), "an empty one may be used");
+        let second = beside(&folder).expect("a second folder");
+        let third = beside(&folder).expect("a third one");
+        assert_ne!(second, third);
+        fs::write(folder.join("x"), "").expect("a file");
+        assert!(make(Some(&folder)).is_err());
+        for folder in [folder, second, third] {
+            fs::remove_dir_all(folder).expect("our own folder");
+        }
+    }
+}

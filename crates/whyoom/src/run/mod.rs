@@ -1,0 +1,114 @@
+//! `whyoom run`: a program with the recorder in it, and the verdict when it has ended.
+
+mod apply;
+mod ending;
+mod folder;
+mod history;
+mod host_memory;
+mod program;
+mod recorder;
+mod watcher;
+
+use std::{
+    ffi::OsString,
+    io,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::{Command, ExitStatus},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::Result;
+use whyoom_lab_core::session::exit_code;
+use whyoom_sources::recording::Ending;
+
+pub(crate) use self::{history::snapshots, recorder::FOLDER_VARIABLE};
+use self::{host_memory::Kills, program::Running, recorder::Recorder, watcher::Watcher};
+use crate::arguments::RunArguments;
+
+/// What shells end with where a program is not found, and where it cannot be started.
+const NOT_FOUND: u8 = 127;
+const NOT_STARTED: u8 = 126;
+
+/// The program's own exit code: whatever goes wrong with the recording, that stays.
+pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
+    let recorder = match prepare(arguments) {
+        Ok(recorder) => Some(recorder),
+        Err(error) => {
+            say(&format!("{error:#}; the program runs unrecorded"));
+            None
+        }
+    };
+    let status = match execute(&arguments.command, recorder.as_ref(), None) {
+        Ok(status) => status,
+        Err(code) => return Ok(code),
+    };
+    let Some(recorder) = recorder else { return Ok(exit_code(status)) };
+    let concluded = ending::conclude(arguments, &recorder.folder);
+    let concluded = concluded.unwrap_or_else(|error| {
+        say(&format!("the recording gives no verdict: {error:#}"));
+        None
+    });
+    if !arguments.apply {
+        return Ok(exit_code(status));
+    }
+    apply::rerun(arguments, &recorder, status, concluded.as_ref())
+}
+
+fn prepare(arguments: &RunArguments) -> Result<Recorder> {
+    let folder = folder::make(arguments.output.as_deref())?;
+    let library = recorder::library().inspect_err(|_| ending::discard_empty(&folder))?;
+    Ok(Recorder::new(arguments, folder, library))
+}
+
+/// Runs the program to its end, or says why it cannot be started: the exit code for that comes back.
+fn execute(
+    words: &[OsString],
+    recorder: Option<&Recorder>,
+    setting: Option<(&str, &str)>,
+) -> Result<ExitStatus, u8> {
+    let Some((name, arguments)) = words.split_first() else { return Err(NOT_STARTED) };
+    let mut command = Command::new(name);
+    command.args(arguments).envs(setting);
+    if let Some(recorder) = recorder
+        && let Err(error) = recorder.equip(&mut command)
+    {
+        say(&format!("{error:#}"));
+    }
+    let before = Kills::count();
+    let running = Running::start(command).map_err(|error| {
+        recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
+        say(&format!("cannot run {}: {error}", name.to_string_lossy()));
+        if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
+    })?;
+    let pid = running.pid();
+    let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder));
+    let status = running.wait().map_err(|error| {
+        say(&format!("cannot wait for {}: {error}", name.to_string_lossy()));
+        NOT_STARTED
+    })?;
+    drop(watcher);
+    if let Some(recorder) = recorder {
+        note_ending(words, pid, status, before, &recorder.folder);
+    }
+    Ok(status)
+}
+
+/// Keeps how the program ended beside the recording. Where that is impossible, so is the recording.
+fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, folder: &Path) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ending = Ending {
+        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        pid,
+        time: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+        status: status.code(),
+        signal: status.signal(),
+        killed_for_memory: Kills::count().since(before),
+    };
+    let _ = ending.write(folder);
+}
+
+/// A line to the person who waits. The program's own output goes elsewhere or stands above.
+fn say(line: &str) {
+    anstream::eprintln!("whyoom: {line}");
+}

@@ -1,0 +1,171 @@
+//! Looks at the machine when an allocation of a recorded process fails: who else held memory then.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use whyoom_gpu::Gpus;
+use whyoom_node::{DeviceReport, Looker, NodeReport, events::standing, judge};
+use whyoom_recording::LiveView;
+use whyoom_sources::recording::{Look, SeenDevice, SeenHolder};
+
+/// Between two searches for new processes, and the longest that the end is waited for.
+const GLANCE: Duration = Duration::from_millis(50);
+/// After a look: a loop that retries fails thousands of times a second.
+const REST: Duration = Duration::from_millis(200);
+/// A run that fails more often has told enough.
+const MOST_LOOKS: u32 = 1000;
+
+/// Watches a recording until it is dropped.
+pub(super) struct Watcher {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    folder: PathBuf,
+    ended: AtomicBool,
+    looks: AtomicU32,
+    eyes: Mutex<Eyes>,
+}
+
+impl Watcher {
+    /// Starts to watch. Where no thread can be had, nothing is looked at.
+    pub(super) fn start(folder: &Path) -> Self {
+        let shared = Arc::new(Shared {
+            folder: folder.to_owned(),
+            ended: AtomicBool::new(false),
+            looks: AtomicU32::new(0),
+            eyes: Mutex::new(Eyes::Closed),
+        });
+        let seen = Arc::clone(&shared);
+        let search = thread::Builder::new().name("whyoom-watch".to_owned());
+        let thread = search.spawn(move || find_processes(&seen)).ok();
+        Self { shared, thread }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Finds the parts of processes as they come, and watches each.
+fn find_processes(shared: &Arc<Shared>) {
+    let mut known = BTreeSet::new();
+    let mut threads = Vec::new();
+    loop {
+        let ended = shared.ended.load(Relaxed);
+        for path in parts(&shared.folder).filter(|path| known.insert(path.clone())) {
+            let shared = Arc::clone(shared);
+            let watch = thread::Builder::new().name("whyoom-watch".to_owned());
+            threads.extend(watch.spawn(move || watch_process(&path, &shared)));
+        }
+        if ended {
+            break;
+        }
+        thread::sleep(GLANCE);
+    }
+    for thread in threads {
+        let _ = thread.join();
+    }
+}
+
+fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_part = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "part");
+    entries.map(|entry| entry.path()).filter(is_part)
+}
+
+/// Looks at each failure of a process; at those of one moment once.
+fn watch_process(path: &Path, shared: &Shared) {
+    let Ok(part) = LiveView::open(path) else { return };
+    shared.open_eyes();
+    let mut seen = 0;
+    loop {
+        let ended = shared.ended.load(Relaxed);
+        let failures = part.wait(seen, GLANCE);
+        if failures != seen {
+            seen = failures;
+            shared.look(part.info().pid);
+            thread::sleep(if ended { Duration::ZERO } else { REST });
+        } else if ended {
+            return;
+        }
+    }
+}
+
+impl Shared {
+    /// Asks for the driver before it is needed: opening it takes a while.
+    fn open_eyes(&self) {
+        if let Ok(mut eyes) = self.eyes.lock() {
+            eyes.open();
+        }
+    }
+
+    fn look(&self, pid: u32) {
+        if self.looks.fetch_add(1, Relaxed) >= MOST_LOOKS {
+            return;
+        }
+        let Ok(mut eyes) = self.eyes.lock() else { return };
+        let Some(report) = eyes.look() else { return };
+        // Where it cannot be written, the recording cannot either.
+        let _ = seen(&report, pid).append(&self.folder);
+    }
+}
+
+/// The driver, where there is one to ask.
+enum Eyes {
+    Closed,
+    Open(Box<(Gpus, Looker)>),
+    Blind,
+}
+
+impl Eyes {
+    fn open(&mut self) {
+        if let Self::Closed = self {
+            *self = Gpus::open()
+                .map_or(Self::Blind, |gpus| Self::Open(Box::new((gpus, Looker::new()))));
+        }
+    }
+
+    fn look(&mut self) -> Option<NodeReport> {
+        let Self::Open(open) = self else { return None };
+        let (gpus, looker) = &mut **open;
+        looker.look(gpus).ok().map(|capture| judge(&capture))
+    }
+}
+
+fn seen(report: &NodeReport, pid: u32) -> Look {
+    Look { time: report.time, pid, devices: report.devices.iter().map(device).collect() }
+}
+
+fn device(report: &DeviceReport) -> SeenDevice {
+    let holders = report.holders.iter().filter_map(|holder| {
+        Some(SeenHolder {
+            pid: holder.pid,
+            bytes: holder.bytes?,
+            command: holder.command.clone().unwrap_or_default(),
+            standing: standing(holder),
+        })
+    });
+    SeenDevice {
+        index: report.device.index,
+        uuid: report.device.uuid.clone(),
+        total: report.device.memory.total,
+        free: report.device.memory.free,
+        holders: holders.collect(),
+    }
+}

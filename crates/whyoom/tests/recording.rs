@@ -1,0 +1,168 @@
+//! A recording, made here event by event, as the commands read it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, now};
+use whyoom_sources::recording::{Ending, Look, SeenDevice, SeenHolder};
+use whyoom_trace::{
+    Action, Address, Bytes, Counter, Event, MemoryKind, ResultCode, StackId, Standing, StringId,
+    ThreadId,
+};
+
+const MIB: u64 = 1 << 20;
+const IN_PYTORCH: StackId = StackId(1);
+
+/// A folder of its own, removed with this.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("whyoom-recording-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Writer {
+    part: Part,
+    lease: Lease,
+}
+
+impl Writer {
+    fn new(folder: &Path) -> Self {
+        let part = Part::create(folder, Options::default()).unwrap();
+        let lease = part.lease(ThreadId(1)).unwrap();
+        let path = StringId(1);
+        part.define(Definition::String { id: path, text: b"/venv/libc10_cuda.so" }).unwrap();
+        let module =
+            Definition::Module { start: 0x1000, end: 0x9000, bias: 0x1000, path, build_id: &[] };
+        part.define(module).unwrap();
+        let frames = [RawFrame::Native(0x1234)];
+        part.define(Definition::Stack { id: IN_PYTORCH, frames: &frames }).unwrap();
+        Self { part, lease }
+    }
+
+    fn write(&mut self, stack: StackId, result: i32, action: Action) {
+        let (time, result) = (now(), ResultCode(result));
+        let event = Event { time, stack, result, action, ..Event::default() };
+        self.lease.event(&self.part, &event).unwrap();
+    }
+
+    fn sample(&mut self, counter: Counter, bytes: u64) {
+        self.write(StackId(0), 0, Action::Sample { counter, bytes: Bytes(bytes) });
+    }
+
+    /// A segment with one block in it.
+    fn tensor(&mut self, address: u64, size: u64) {
+        let (address, size) = (Address(address), Bytes(size));
+        self.write(IN_PYTORCH, 0, Action::Alloc { kind: MemoryKind::Device, address, size });
+        self.write(IN_PYTORCH, 0, Action::BlockAlloc { address, requested: size, size });
+    }
+
+    /// The driver refuses, and PyTorch's allocator gives up.
+    fn run_out(&mut self, requested: u64, free: u64, reserved: u64) {
+        let failure = Action::OutOfMemory { requested: Bytes(requested) };
+        self.sample(Counter::DeviceTotal, 2048 * MIB);
+        self.sample(Counter::DeviceFree, free);
+        self.write(IN_PYTORCH, 2, failure);
+        self.sample(Counter::Allocated, reserved);
+        self.sample(Counter::Reserved, reserved);
+        self.write(IN_PYTORCH, 0, failure);
+        self.part.failed();
+    }
+}
+
+fn whyoom(arguments: &[&str], folder: &Path) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+    let output = command.args(arguments).arg("--json").arg(folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Ten tensors of 100 MiB, then one too many.
+fn ran_out(folder: &Path) -> u64 {
+    let mut writer = Writer::new(folder);
+    for number in 0..10 {
+        writer.tensor(number << 32, 100 * MIB);
+    }
+    let failed = std::time::SystemTime::now();
+    writer.run_out(1500 * MIB, 548 * MIB, 1000 * MIB);
+    failed.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+#[test]
+fn why_judges_a_recording() {
+    let folder = Folder::new("why");
+    let failed = ran_out(&folder.0);
+    let holder = |pid, bytes| SeenHolder {
+        pid,
+        bytes,
+        command: "python serve.py".to_owned(),
+        standing: Standing::Runs,
+    };
+    let own = std::process::id();
+    let holders = vec![holder(own, 1200 * MIB), holder(1, 300 * MIB)];
+    let device =
+        SeenDevice { total: 2048 * MIB, free: 548 * MIB, holders, ..SeenDevice::default() };
+    let look = Look { time: failed + 1_000_000, pid: own, devices: vec![device] };
+    look.append(&folder.0).unwrap();
+
+    let answer = whyoom(&["why"], &folder.0);
+    assert_eq!(answer["inputs"][0]["kind"], "recording");
+    assert_eq!(answer["incidents_seen"], 1, "PyTorch's failure and the driver's are one");
+    let totals = &answer["totals"][0];
+    assert!(totals["process"].as_str().unwrap().ends_with(&format!("(PID {own})")), "{totals:#}");
+    assert_eq!(totals["reserved_bytes"], 1000 * MIB);
+    assert_eq!(totals["segments"], 10);
+    let incident = &answer["incidents"][0];
+    assert_eq!(incident["free_bytes"], 548 * MIB);
+    assert_eq!(incident["process_used_bytes"], 1200 * MIB);
+    assert_eq!(incident["others"][0]["pid"], 1);
+}
+
+#[test]
+fn replay_replays_a_recording() {
+    let folder = Folder::new("replay");
+    ran_out(&folder.0);
+    let answer = whyoom(&["replay"], &folder.0);
+    let run = &answer["runs"][0];
+    assert_eq!(run["allocations"], 10);
+    assert_eq!(run["recorded_peak_reserved_bytes"], 1000 * MIB);
+    assert_eq!(run["capacity_bytes"], 1548 * MIB);
+    assert_eq!(run["model"]["equal"], run["model"]["steps"]);
+}
+
+#[test]
+fn a_kill_is_told_by_who_started_it() {
+    let folder = Folder::new("kill");
+    Writer::new(&folder.0).tensor(1 << 32, 20 * MIB);
+    let pid = std::process::id();
+    let mut ending = Ending { pid, signal: Some(9), ..Ending::default() };
+    ending.write(&folder.0).unwrap();
+    assert_eq!(whyoom(&["why"], &folder.0)["verdict"]["cause"], "host-oom");
+    ending.killed_for_memory = Some(0);
+    ending.write(&folder.0).unwrap();
+    assert_ne!(whyoom(&["why"], &folder.0)["verdict"]["cause"], "host-oom");
+}
+
+#[test]
+fn a_folder_that_is_no_recording_is_said_to_be_none() {
+    let folder = Folder::new("none");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+    let output = command.arg("why").arg(&folder.0).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no recording of whyoom run"));
+}
