@@ -178,7 +178,8 @@ impl<'a> Scene<'a> {
     /// Whether the failed request came from a model that generates.
     pub(crate) fn is_generating(&self) -> bool {
         let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
-        self.tables.frames(stack).any(|frame| frame.is_python() && frame.function == "generate")
+        let generates = |function: &str| function.rsplit('.').next() == Some("generate");
+        self.tables.frames(stack).any(|frame| frame.is_python() && generates(frame.function))
     }
 
     /// Sums by stack as sums by place, the most first: several stacks may lead to one line.

@@ -56,7 +56,7 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
 
 /// What holds for each process on each device, in order of first sight: of several failures the last,
 /// which ended the run, unless only an earlier one could be explained. Where the run went on after all of
-/// them, none did: then what most of them have.
+/// them, none did: then the first, before the program tried something else.
 fn judge_processes(scenes: &[Scene<'_>]) -> Vec<Vec<Finding>> {
     let mut judged: Vec<Judged> = Vec::new();
     for scene in scenes {
@@ -87,19 +87,11 @@ struct Judged {
 impl Judged {
     fn chosen(mut self) -> Vec<Finding> {
         let explained = |found: &Vec<Finding>| found[0].strength > Strength::Fallback;
-        let last = self.failures.iter().rposition(explained).unwrap_or(0);
-        let index = if self.went_on { self.most_common().unwrap_or(last) } else { last };
-        self.failures.swap_remove(index)
-    }
-
-    /// The last of those whose cause most of them have; of equals the one whose cause came first.
-    fn most_common(&self) -> Option<usize> {
-        let explained =
-            || self.failures.iter().filter(|found| found[0].strength > Strength::Fallback);
-        let count = |cause: &str| explained().filter(|found| found[0].cause == cause).count();
-        let most = explained().map(|found| count(found[0].cause)).max()?;
-        let cause = explained().map(|found| found[0].cause).find(|cause| count(cause) == most)?;
-        self.failures.iter().rposition(|found| found[0].cause == cause)
+        let index = match self.went_on {
+            true => self.failures.iter().position(explained),
+            false => self.failures.iter().rposition(explained),
+        };
+        self.failures.swap_remove(index.unwrap_or(0))
     }
 }
 

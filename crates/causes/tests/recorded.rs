@@ -1,5 +1,4 @@
 //! Causes that only a recorded run shows, on event streams that are built here.
-
 use whyoom_causes::{Verdict, judge};
 use whyoom_memory::Model;
 use whyoom_trace::{

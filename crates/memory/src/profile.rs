@@ -74,7 +74,12 @@ impl StackProfile {
 }
 
 fn is_forward(frame: &FrameText<'_>) -> bool {
-    frame.function == "forward" && frame.is_python()
+    frame.is_python() && plain_name(frame.function) == "forward"
+}
+
+/// A function's name without the class it is in: recordings name `Block.forward`, snapshots `forward`.
+fn plain_name(function: &str) -> &str {
+    function.rsplit('.').next().unwrap_or(function)
 }
 
 /// A number that tells one function from another.
@@ -99,7 +104,7 @@ impl Signs {
         let file = frame.file.rsplit('/').next().unwrap_or(frame.file);
         let in_optimizer = frame.file.contains("/torch/optim/") || file.contains("optim");
         let in_module = frame.file.contains("torch/nn/modules/module.py");
-        match frame.function {
+        match plain_name(frame.function) {
             _ if in_optimizer => self.innermost = self.innermost.or(Some(Phase::Optimizer)),
             "forward" => self.innermost = self.innermost.or(Some(Phase::Forward)),
             "_call_impl" if in_module => self.innermost = self.innermost.or(Some(Phase::Forward)),
@@ -176,6 +181,8 @@ mod tests {
             (&[("at::empty", "??"), ("__init__", "/home/me/model.py")], Category::Parameters),
             (&[("convert", MODULE), ("_apply", MODULE), ("to", MODULE)], Category::Parameters),
             (&[("forward", "/home/me/model.py"), ("_call_impl", MODULE)], Category::Activations),
+            (&[("Block.forward", "/home/me/model.py")], Category::Activations),
+            (&[("Module._apply", MODULE), ("Module.to", MODULE)], Category::Parameters),
             (
                 &[
                     ("torch::autograd::generated::MulBackward0::apply(x)", "??"),

@@ -46,7 +46,7 @@ impl Bench {
         command
             .arg(way)
             .env("LD_LIBRARY_PATH", self.folder.path())
-            .env("LD_PRELOAD", built("libwhyoom_recorder.so"))
+            .env("LD_PRELOAD", built("deps/libwhyoom_recorder.so"))
             .env("WHYOOM_RECORDING", self.recording())
             .envs(variables.iter().copied());
         command.output().expect("the client starts")

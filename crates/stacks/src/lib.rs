@@ -43,15 +43,7 @@ pub enum Raw {
 }
 
 /// How often a lock is tried before it is given up.
-const LOCK_TRIES: u32 = 4096;
-
-/// What became of a set of modules.
-enum Renewal {
-    Current,
-    Newer(Arc<ModuleSet>),
-    /// It is out of date, and another thread is at it.
-    Busy,
-}
+const LOCK_TRIES: u32 = 64;
 
 /// Captures stacks. One per process, shared by its threads.
 pub struct Capturer {
@@ -100,11 +92,8 @@ impl Capturer {
     pub fn capture(&self, out: &mut [Raw; MAX_FRAMES]) -> usize {
         let (ip, regs) = registers::here();
         let mut frames = Frames { room: out, count: 0 };
-        native::with_state(self, regs.sp(), |state, current| {
-            let end = match current {
-                true => native::walk(self, state, ip, regs, &mut frames, true),
-                false => End::Lost,
-            };
+        native::with_state(self, regs.sp(), |state| {
+            let end = native::walk(self, state, ip, regs, &mut frames, true);
             if end == End::Outermost || self.push_python(&mut frames, end) {
                 return;
             }
@@ -140,7 +129,7 @@ impl Capturer {
     /// Looks at the loader's list again if it has changed, as each capture does by itself.
     pub fn refresh(&self) {
         let set = self.lock().map(|set| set.clone());
-        set.inspect(|set| drop(self.renewal(set)));
+        set.and_then(|set| self.newer_than(&set));
     }
 
     /// The set that all threads share. Waited for a little, since it is held for microseconds; not
@@ -154,20 +143,26 @@ impl Capturer {
         })
     }
 
-    /// Whether there is a newer set than `seen`. Asking the loader's counters takes some 30 ns.
-    fn renewal(&self, seen: &ModuleSet) -> Renewal {
+    /// The modules as of now, if they are not those of `seen`. Asking the loader's counters takes
+    /// some 30 ns.
+    fn newer_than(&self, seen: &ModuleSet) -> Option<Arc<ModuleSet>> {
         let now = snapshot::changes();
         if now == seen.changes {
-            return Renewal::Current;
+            return None;
         }
-        let Some(mut set) = self.lock() else { return Renewal::Busy };
+        let Some(mut set) = self.lock() else {
+            // The thread makes a set for itself; who holds the lock makes one for all.
+            let (renewed, python) = seen.renewed();
+            self.meet_python(python);
+            return Some(Arc::new(renewed));
+        };
         if set.changes != now {
             let (renewed, python) = set.renewed();
             *set = Arc::new(renewed);
             self.generation.fetch_add(1, Ordering::Release);
             self.meet_python(python);
         }
-        Renewal::Newer(set.clone())
+        Some(set.clone())
     }
 
     fn meet_python(&self, found: FoundPython) {

@@ -1,5 +1,6 @@
 //! The modules that the unwinder knows.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +87,7 @@ impl ModuleSet {
         let same = |old: &&Arc<Module>| {
             (old.start, old.end, old.bias) == (entry.start, entry.end, entry.bias)
                 && *old.build_id == *build_id
-                && (name.is_empty() || old.path.as_os_str().as_bytes() == name)
+                && (name.is_empty() || old.path.ends_with(plain(name)))
         };
         self.find(entry.start).filter(same).cloned().unwrap_or_else(|| {
             Arc::new(Module {
@@ -100,11 +101,19 @@ impl ModuleSet {
     }
 }
 
+/// The file behind the loader's name for it, which is empty for the executable and may be relative.
 fn path(name: &[u8]) -> PathBuf {
-    if name.is_empty() {
+    let name = plain(name);
+    if name.as_os_str().is_empty() {
         return std::fs::read_link("/proc/self/exe").unwrap_or_default();
     }
-    Path::new(std::ffi::OsStr::from_bytes(name)).to_path_buf()
+    let file = std::env::current_dir().map(|folder| folder.join(name)).unwrap_or_default();
+    // A name without a folder, as the vDSO's, is no file here.
+    if file.exists() { file } else { name.to_path_buf() }
+}
+
+fn plain(name: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(name.strip_prefix(b"./").unwrap_or(name)))
 }
 
 fn unwind_module(entry: &Entry) -> framehop::Module<&'static [u8]> {
@@ -152,6 +161,11 @@ mod tests {
         let own = path as fn(&[u8]) -> PathBuf as usize as u64;
         let module = set.find(own).expect("this program");
         assert_eq!(Some(&module.path), std::env::current_exe().ok().as_ref());
+        assert_eq!(
+            path(b"./src/lib.rs"),
+            std::env::current_dir().expect("here").join("src/lib.rs")
+        );
+        assert_eq!(path(b"linux-vdso.so.1"), Path::new("linux-vdso.so.1"));
         assert!(set.find(16).is_none());
         assert!(set.find(u64::MAX).is_none());
     }

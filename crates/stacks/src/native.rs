@@ -9,7 +9,7 @@ use framehop::{
 
 use crate::memory::{StackBounds, guarded_read};
 use crate::modules::ModuleSet;
-use crate::{Capturer, Frames, Raw, Renewal};
+use crate::{Capturer, Frames, Raw};
 
 /// framehop's rule cache has 509 slots and one entry in each, so that two frames of one stack can
 /// push each other out every time. Several caches side by side make a cache of so many entries a
@@ -59,16 +59,11 @@ impl ThreadState {
     }
 
     /// Makes sure that the modules are those that are loaded now, so that no table of one that went
-    /// is read. False where they could not be had in time.
-    fn keep_up(&mut self, capturer: &Capturer) -> bool {
-        match capturer.renewal(&self.set) {
-            Renewal::Current => true,
-            Renewal::Newer(set) => {
-                self.set = set;
-                self.book.fill([0; WAYS]);
-                true
-            }
-            Renewal::Busy => false,
+    /// is read.
+    fn keep_up(&mut self, capturer: &Capturer) {
+        if let Some(set) = capturer.newer_than(&self.set) {
+            self.set = set;
+            self.book.fill([0; WAYS]);
         }
     }
 
@@ -111,20 +106,20 @@ impl ThreadState {
     }
 }
 
-/// Runs `body` with the calling thread's state, and whether that is up to date; not inside another
-/// capture, and not when the thread is ending.
+/// Runs `body` with the calling thread's state; not inside another capture, and not when the thread
+/// is ending.
 pub(crate) fn with_state(
     capturer: &Capturer,
     sp: u64,
-    body: impl FnOnce(&mut ThreadState, bool),
+    body: impl FnOnce(&mut ThreadState),
 ) -> Option<()> {
     let mut state = match STATE.try_with(Cell::take).ok()? {
         Some(state) => state,
         None if STARTED.try_with(|started| started.replace(true)).ok()? => return None,
         None => ThreadState::new(sp),
     };
-    let current = state.keep_up(capturer);
-    body(&mut state, current);
+    state.keep_up(capturer);
+    body(&mut state);
     STATE.try_with(|cell| cell.set(Some(state))).ok()
 }
 

@@ -31,5 +31,8 @@ pub(crate) fn kind_of(first_bytes: &[u8]) -> Result<InputKind> {
 /// Whether a folder holds a recording of `whyoom run`.
 pub(crate) fn is_recording(path: &Path) -> bool {
     let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.any(|entry| Path::new(&entry.file_name()).extension().is_some_and(|it| it == "part"))
+    entries.any(|entry| {
+        let name = entry.file_name();
+        Path::new(&name).extension().is_some_and(|kind| kind == "part" || kind == "events")
+    })
 }

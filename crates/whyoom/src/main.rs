@@ -30,7 +30,11 @@ const FAILED: u8 = 1;
 const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
-    if let Some(file) = std::env::args().nth(1).filter(|word| Path::new(word).is_file()) {
+    let readable = |word: &String| {
+        let path = Path::new(word);
+        path.is_file() || input::is_recording(path)
+    };
+    if let Some(file) = std::env::args().nth(1).filter(readable) {
         anstream::eprintln!("whyoom: did you mean:  whyoom why {file}");
         return ExitCode::from(MISUSED);
     }

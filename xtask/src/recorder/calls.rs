@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use whyoom_recording::{Losses, Recording, Unresolved};
-use whyoom_trace::{Action, Address, Event, MemoryKind, Tables, lines};
+use whyoom_trace::{Action, Address, Bytes, Event, HandleId, MemoryKind, Tables, lines};
 
 /// The events of a recording with the number of each one's process.
 pub(super) struct Read {
@@ -71,6 +71,15 @@ impl Calls {
         | Action::Free { kind: MemoryKind::Array, address } = &mut event.action
         {
             *address = self.numbered(pid, *address);
+        }
+        // What only the lab knows of a call that it refuses: a handle that it had chosen, the size of
+        // another process's memory.
+        match &mut event.action {
+            Action::Create { handle, .. } if event.result.0 != 0 => *handle = HandleId(0),
+            Action::Alloc { kind: MemoryKind::Imported, size, .. } if event.result.0 != 0 => {
+                *size = Bytes::ZERO;
+            }
+            _ => {}
         }
         if let Some(words) = in_words(&event, tables) {
             self.by_thread.entry((pid, event.origin.thread.0)).or_default().push(words);

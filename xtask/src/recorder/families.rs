@@ -44,9 +44,7 @@ pub(super) fn run(stage: &Stage) -> Result<String> {
     tally.case("cuda-bindings", || count(stage, &bindings, "cuda-bindings"));
     let graphs = Trial::new("2GiB", &[text(&build()?.join("program16"))]);
     tally.case("graph memory", || count(stage, &graphs, "graph-memory"));
-    for (script, argument, setting) in
-        if std::env::var_os("F_SHORT").is_some() { &TORCH[4..5] } else { TORCH }
-    {
+    for (script, argument, setting) in TORCH {
         let name = format!("{}-{argument}", script.trim_end_matches(".py"));
         let name = name.trim_end_matches('-');
         let mut trial = torch(script, argument)?;

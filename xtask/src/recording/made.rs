@@ -16,7 +16,7 @@ const HELD: u64 = 1000;
 /// thousand events later.
 pub(super) fn event(thread: u32, number: u64) -> Event {
     let pair = number / 2;
-    let of = if number % 2 == 0 { pair } else { pair.saturating_sub(HELD) };
+    let of = if number.is_multiple_of(2) { pair } else { pair.saturating_sub(HELD) };
     let random = mix(of ^ u64::from(thread) << 48);
     let address = Address(0x7f00_0000_0000 + (random >> 20) % (1 << 25) * 512);
     let requested = Bytes(1 + (random >> 8) % (64 << ((random & 7) * 2)));

@@ -28,7 +28,7 @@ sees that nobody gives them back.",
     check,
 };
 
-/// How many growing stacks are listed.
+/// How many growing places are listed.
 const LISTED: usize = 3;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
@@ -42,14 +42,16 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         false => Strength::Contributing,
     };
     let worst = growth.stacks.first()?;
-    let place = scene.place(worst.stack);
+    let stacks = growth.stacks.iter().map(|growing| (growing.stack, growing.usage)).collect();
+    let places = scene.by_place(stacks);
+    let (place, most) = places.first()?;
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
         format!("Memory grows by {} every iteration and is not given back", growth.per_iteration),
         format!(
             "{} iterations added {}; {} of it was made at {place}.",
-            growth.iterations, growth.total, worst.usage.bytes
+            growth.iterations, growth.total, most
         ),
     );
     finding.gives_back = Some(growth.total);
@@ -64,9 +66,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
         Evidence::bytes("growth in all", growth.total, Basis::Computed),
     ]);
-    for stack in growth.stacks.iter().take(LISTED) {
-        let label = format!("kept, from {}", scene.place(stack.stack));
-        finding.evidence.push(Evidence::bytes(label, stack.usage.bytes, Basis::Recorded));
+    for (place, bytes) in places.iter().take(LISTED) {
+        let label = format!("kept, from {place}");
+        finding.evidence.push(Evidence::bytes(label, *bytes, Basis::Recorded));
     }
     if scene.exited() {
         let text =
@@ -74,9 +76,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::text("after the program's end", text, Basis::Recorded));
     }
     finding.remedies = if scene.is_compiled(worst.stack) {
-        for_compiled(&place, growth.total)
+        for_compiled(place, growth.total)
     } else {
-        for_python(&place, growth.total)
+        for_python(place, growth.total)
     };
     Some(finding)
 }
@@ -102,6 +104,11 @@ fn for_python(place: &str, total: Bytes) -> Vec<Remedy> {
         Remedy::line(
             "outputs.append(y.detach().cpu())",
             "if a list keeps it: collect on the host, without the graph",
+        )
+        .freeing(total),
+        Remedy::line(
+            "errors.append(str(error))",
+            "if an exception is kept: its traceback keeps the variables of every function it passed",
         )
         .freeing(total),
     ]

@@ -41,9 +41,12 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if outside < lacking || !notable {
         return None;
     }
+    // What asked beside PyTorch counts its own memory as used: not this was in its way.
+    let asked_beside = scene.incident?.of_driver && !scene.asked_by_pytorch();
+    let strength = if asked_beside { Strength::Contributing } else { Strength::Explains };
     let mut finding = scene.finding(
         CAUSE.id,
-        Strength::Explains,
+        strength,
         format!("{outside} was taken beside PyTorch's allocator, {most} of it by {name}"),
         format!("{lacking} was missing; PyTorch itself reserves {}.", totals.reserved),
     );

@@ -1,6 +1,6 @@
 //! Memory of other processes, opened here.
 
-use whyoom_trace::MemoryKind::Imported;
+use whyoom_trace::{Action, Address, Bytes, MemoryKind::Imported};
 
 use super::written;
 use crate::{
@@ -16,6 +16,9 @@ use crate::{
 pub(crate) struct Handle {
     bytes: [u8; 64],
 }
+
+/// `CUDA_ERROR_INVALID_CONTEXT`.
+const INVALID_CONTEXT: Code = 201;
 
 static RANGE: Function<unsafe extern "C" fn(*mut u64, *mut usize, u64) -> Code> =
     Function::named(c"cuMemGetAddressRange_v2");
@@ -49,7 +52,14 @@ fn opened(call: &Call, address: *const u64, result: Code) {
         call.process.recount(address, 1);
         return;
     }
-    call.allocated(time, call.here(), (Imported, address, size_at(address)), result);
+    let place = call.here();
+    if result == INVALID_CONTEXT && place.context != 0 {
+        // There is a context: the handle is of this process's own memory.
+        let action = Action::Alloc { kind: Imported, address: Address(0), size: Bytes::ZERO };
+        return call.write(time, place, call.stack(), result, action);
+    }
+    let size = if result == 0 { size_at(address) } else { 0 };
+    call.allocated(time, place, (Imported, address, size), result);
 }
 
 /// How much is there; the handle does not tell.

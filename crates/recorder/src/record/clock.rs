@@ -1,6 +1,6 @@
 //! The clock of recordings.
 
-/// Nanoseconds of the recording's clock.
+/// Nanoseconds of it.
 #[inline]
 pub(crate) fn now() -> u64 {
     whyoom_recording::now().0

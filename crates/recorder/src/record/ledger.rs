@@ -9,6 +9,11 @@ use foldhash::fast::FixedState;
 use whyoom_recording::LiveTotals;
 use whyoom_trace::{Action, Address, Bytes, DeviceId, MemoryKind};
 
+use super::process::stop;
+
+/// Why recording stops where the process has no memory left, rather than the program.
+pub(super) const NO_MEMORY: &str = "the process has no memory left for what the recorder keeps";
+
 /// Threads that allocate at once seldom meet in one shard.
 const SHARDS: usize = 64;
 
@@ -45,8 +50,12 @@ impl Ledger {
     }
 
     pub(crate) fn insert(&self, address: u64, held: Held, live: &LiveTotals) {
+        let mut shard = self.shard(address);
+        if shard.try_reserve(1).is_err() {
+            return stop(&NO_MEMORY);
+        }
         count(&held, live, true);
-        let old = self.shard(address).insert(address, held);
+        let old = shard.insert(address, held);
         // The driver took it back without a call that we saw, as the end of a context does.
         if let Some(old) = old {
             count(&old, live, false);

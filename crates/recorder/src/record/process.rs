@@ -120,23 +120,18 @@ fn begin_alone() -> Option<&'static Process> {
 
 fn create() -> Option<&'static Process> {
     let environment = ENVIRONMENT.get()?;
-    let made = catch_unwind(AssertUnwindSafe(|| Process::new(environment)));
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        let process: &'static Process = Box::leak(Box::new(Process::new(environment)?));
+        CURRENT.store(ptr::from_ref(process).cast_mut(), Release);
+        settings::write(process);
+        Ok::<_, Stop>(process)
+    }));
     match made {
-        Ok(Ok(process)) => {
-            let process: &'static Process = Box::leak(Box::new(process));
-            CURRENT.store(ptr::from_ref(process).cast_mut(), Release);
-            settings::write(process);
-            Some(process)
-        }
-        Ok(Err(reason)) => {
-            stop(&reason);
-            None
-        }
-        Err(_) => {
-            stop(&"the recorder itself failed when it began, which is a bug in whyoom");
-            None
-        }
+        Ok(Ok(process)) => return Some(process),
+        Ok(Err(reason)) => stop(&reason),
+        Err(_) => stop(&"the recorder itself failed when it began, which is a bug in whyoom"),
     }
+    None
 }
 
 /// Ends recording in this process and says why, once.

@@ -24,8 +24,10 @@ use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
 use whyoom_trace::{FrameId, StackId};
 
 use super::{
+    ledger::NO_MEMORY,
     modules::Modules,
     names::{Names, define},
+    process::stop,
 };
 
 /// What is asked for.
@@ -118,6 +120,10 @@ impl Stacks {
         let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known.get(&print) {
             return *id;
+        }
+        if known.try_reserve(1).is_err() {
+            stop(&NO_MEMORY);
+            return StackId(0);
         }
         let mut raw = [RawFrame::Native(0); MAX_FRAMES];
         for (place, frame) in raw.iter_mut().zip(frames) {

@@ -61,7 +61,7 @@ pub(crate) fn replace(
 /// what is exported under no name that we know is told by the version that was asked for, and only
 /// where that is one whose signatures we know.
 fn hook_for(name: &CStr, found: *mut c_void, version: i32, flags: u64) -> Option<&'static Hook> {
-    let name = name.to_str().ok()?;
+    let name = renamed(name.to_str().ok()?, version);
     let named =
         || hook::table().filter(|hook| hook.base == name || hook.symbol.to_str() == Ok(name));
     let is_found = |hook: &&Hook| hook.wrapper == found.cast_const() || hook.exported() == found;
@@ -69,6 +69,14 @@ fn hook_for(name: &CStr, found: *mut c_void, version: i32, flags: u64) -> Option
         return Some(hook);
     }
     by_version(named(), name, version, flags)
+}
+
+/// A name that from some version on means a function which has another one of its own.
+fn renamed(name: &str, version: i32) -> &str {
+    match name {
+        "cuGraphInstantiate" if version >= 12000 => "cuGraphInstantiateWithFlags",
+        name => name,
+    }
 }
 
 fn by_version(
@@ -93,6 +101,7 @@ mod tests {
     use super::*;
 
     fn meant(name: &str, version: i32, flags: u64) -> Option<&'static str> {
+        let name = renamed(name, version);
         let named = hook::table().filter(|hook| hook.base == name);
         by_version(named, name, version, flags).and_then(|hook| hook.symbol.to_str().ok())
     }
@@ -104,6 +113,9 @@ mod tests {
         assert_eq!(meant("cuGetProcAddress", 11040, 0), Some("cuGetProcAddress"));
         assert_eq!(meant("cuGetProcAddress", 12000, 0), Some("cuGetProcAddress_v2"));
         assert_eq!(meant("cuMemAlloc", 14000, 0), None, "not known yet");
+        assert_eq!(meant("cuGraphInstantiate", 11080, 0), Some("cuGraphInstantiate_v2"));
+        assert_eq!(meant("cuGraphInstantiate", 12000, 0), Some("cuGraphInstantiateWithFlags"));
+        assert_eq!(meant("cuCtxSynchronize", 13000, 0), Some("cuCtxSynchronize_v2"));
     }
 
     #[test]

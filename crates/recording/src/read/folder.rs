@@ -25,7 +25,12 @@ pub(super) struct Files {
 pub(super) fn list(folder: &Path) -> io::Result<BTreeMap<String, Files>> {
     let mut parts = BTreeMap::<String, Files>::new();
     for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name();
+        let entry = entry?;
+        // Opening anything else might wait for ever.
+        if !entry.file_type()?.is_file() {
+            continue;
+        }
+        let name = entry.file_name();
         let Some((part, kind, number)) = parse(&name) else { continue };
         let files = parts.entry(part.to_owned()).or_default();
         match kind {

@@ -3,6 +3,7 @@
 mod block;
 mod cursor;
 mod definitions;
+mod errors;
 mod folder;
 mod info;
 mod live_view;
@@ -13,8 +14,9 @@ mod part_file;
 mod recording;
 mod renumber;
 
+pub use errors::{OpenError, ReadError};
 pub use info::{Ending, PartInfo};
 pub use live_view::LiveView;
 pub use losses::Losses;
 pub use modules::{Module, Resolve, Unresolved};
-pub use recording::{OpenError, ReadError, Recording};
+pub use recording::Recording;

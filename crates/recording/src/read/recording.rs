@@ -9,7 +9,7 @@ use std::{
 use whyoom_trace::{EventSink, Tables};
 
 use super::{
-    Ending, Losses, PartInfo, Resolve,
+    Ending, Losses, OpenError, PartInfo, ReadError, Resolve,
     cursor::{lose_file, lose_header},
     definitions::Definer,
     folder::{self, FileView, Files},
@@ -17,46 +17,6 @@ use super::{
     part_file::PartFile,
 };
 use crate::{format::Kind, header::Wrong};
-
-/// Why a folder cannot be opened as a recording.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The folder cannot be read.
-    #[error("{folder}: cannot be read as a recording: {error}", folder = .folder.display())]
-    Unreadable {
-        /// The folder.
-        folder: PathBuf,
-        /// What the operating system says.
-        error: io::Error,
-    },
-    /// There is nothing of a recording in it.
-    #[error(
-        "{folder}: no recording: nothing was written there, or it is another folder; `whyoom run -- \
-         COMMAND` makes one", folder = .0.display()
-    )]
-    Empty(PathBuf),
-    /// All of it was written by a newer version.
-    #[error(
-        "{folder}: was written by a newer whyoom (format {version}): read it with that one",
-        folder = .folder.display()
-    )]
-    Newer {
-        /// The folder.
-        folder: PathBuf,
-        /// The version of its format.
-        version: u32,
-    },
-}
-
-/// Why a recording cannot be read any further.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The folder is gone since it was opened.
-    #[error("{folder}: was removed while it was being read", folder = .0.display())]
-    Gone(PathBuf),
-}
 
 /// A recording, as it stood when it was opened: a process that still writes to it adds nothing.
 #[derive(Debug)]
@@ -143,7 +103,7 @@ impl Recording {
         let mut chains = Vec::new();
         for (info, open) in self.infos.iter().zip(&self.parts) {
             let mut definer = Definer::new(tables, resolve);
-            for &number in &open.pieces {
+            for number in self.all_pieces(info, &open.pieces) {
                 self.define(info, number, &mut definer, &mut losses);
             }
             let ids = definer.ids;
@@ -159,6 +119,15 @@ impl Recording {
         }
         Merge::new(&self.folder, parts, chains).run(tables, &mut losses, sink);
         Ok(losses)
+    }
+
+    /// The pieces that were there, and those that a process that still writes has made since: the
+    /// last events may name what is in them.
+    fn all_pieces(&self, info: &PartInfo, listed: &[u32]) -> impl Iterator<Item = u32> {
+        let next = listed.last().map_or(0, |last| last.saturating_add(1));
+        let made =
+            |number: &u32| folder::path(&self.folder, &info.stem, Kind::Tables, *number).exists();
+        listed.iter().copied().chain((next..).take_while(made))
     }
 
     fn define(&self, info: &PartInfo, number: u32, definer: &mut Definer<'_>, losses: &mut Losses) {

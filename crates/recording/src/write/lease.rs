@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use whyoom_trace::{Event, ThreadId};
 
-use super::{
-    Stop,
-    part::{Part, Shared},
-    segment::Segment,
-};
+use super::{Part, Stop, segment::Segment, shared::Shared};
 
 /// A segment that is this thread's alone. Dropping it gives it back: another thread goes on in it.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod part;
 mod path;
 mod ring;
 mod segment;
+mod shared;
 mod stop;
 mod tables;
 

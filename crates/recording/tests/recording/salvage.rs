@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
 };
 
@@ -159,6 +160,17 @@ fn a_folder_without_a_recording_is_refused() {
     assert!(matches!(Recording::open(folder.path()), Err(OpenError::Empty(_))));
     let nowhere = folder.path().join("nowhere");
     assert!(matches!(Recording::open(&nowhere), Err(OpenError::Unreadable { .. })));
+}
+
+#[test]
+fn what_is_no_file_is_left_alone() {
+    let folder = recording(10);
+    let pipe = folder.path().join("1-1-0.events\0");
+    let pipe = std::ffi::CString::from_vec_with_nul(pipe.into_os_string().into_vec()).unwrap();
+    // SAFETY: the path is a string.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+    fs::create_dir(folder.path().join("1-1.part")).unwrap();
+    assert_eq!(read(folder.path()).0.len(), 10);
 }
 
 /// One thing that befalls a file.

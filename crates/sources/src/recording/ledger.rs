@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Event, SizeClass};
+use whyoom_trace::{DeviceId, Event, SizeClass};
 
 use super::queue::Ticket;
 
@@ -48,7 +48,11 @@ pub(super) struct Created {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     pub(super) taken: BTreeMap<u64, Taken>,
+    /// What is mapped and no block lies in so far.
     pub(super) mappings: BTreeMap<u64, Mapping>,
+    /// What is mapped as part of a segment, and on which device. Apart from the others, so that each
+    /// mapping is claimed once, whatever a damaged recording says.
+    pub(super) grown: BTreeMap<u64, DeviceId>,
     pub(super) created: HashMap<u64, Created, RandomState>,
     reservations: BTreeMap<u64, Reservation>,
 }
@@ -83,7 +87,13 @@ impl Ledger {
             return Vec::new();
         }
         let end = start.saturating_add(reservation.size);
-        self.mappings.range(start..end).map(|(&address, mapping)| (address, *mapping)).collect()
+        let claimed: Vec<(u64, Mapping)> = self
+            .mappings
+            .range(start..end)
+            .map(|(&address, mapping)| (address, *mapping))
+            .collect();
+        remove_range(&mut self.mappings, start, end);
+        claimed
     }
 
     fn reservation_at(&self, address: u64) -> Option<u64> {
@@ -91,12 +101,18 @@ impl Ledger {
         (address - start < reservation.size).then_some(start)
     }
 
-    /// Forgets the mappings that start in a range.
-    pub(super) fn unmap(&mut self, address: u64, size: u64) {
+    /// Forgets the mappings that start in a range; the device of a segment's part that goes.
+    pub(super) fn unmap(&mut self, address: u64, size: u64) -> Option<DeviceId> {
         let end = address.saturating_add(size);
-        let gone: Vec<u64> = self.mappings.range(address..end).map(|(&start, _)| start).collect();
-        for start in gone {
-            self.mappings.remove(&start);
-        }
+        let device = self.grown.get(&address).copied();
+        remove_range(&mut self.mappings, address, end);
+        remove_range(&mut self.grown, address, end);
+        device
+    }
+}
+
+fn remove_range<T>(map: &mut BTreeMap<u64, T>, start: u64, end: u64) {
+    while let Some((&address, _)) = map.range(start..end).next() {
+        map.remove(&address);
     }
 }

@@ -2,18 +2,24 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use whyoom_recording::Recording;
+use whyoom_recording::{PartInfo, Recording};
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, ResultCode, StackId, Standing, StringId, Tables,
+    Action, Bytes, Counter, DeviceId, Event, ProcessId, ResultCode, StackId, Standing, StringId,
+    Tables,
 };
 
 use super::looks::{Look, Looks};
 
+/// A longer command is cut.
+const LONGEST_COMMAND: usize = 60;
+
 /// What is known beside the events, with its names in the tables.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
-    /// The processes' numbers, by their names.
-    pub(super) pids: BTreeMap<String, u32>,
+    /// The processes by the names that the recording's reader gives them.
+    pub(super) processes: BTreeMap<String, ProcessId>,
+    /// Their numbers.
+    pub(super) pids: BTreeMap<ProcessId, u32>,
     pub(super) looks: Looks,
     pub(super) commands: BTreeMap<String, StringId>,
 }
@@ -27,18 +33,24 @@ impl Machine {
         let commands = holders
             .map(|holder| (holder.command.clone(), tables.string(&holder.command)))
             .collect();
-        let pids = recording.parts().iter().map(|part| (part.name(), part.pid)).collect();
-        Self { pids, looks, commands }
+        let (mut processes, mut pids) = (BTreeMap::new(), BTreeMap::new());
+        for part in recording.parts() {
+            let name = readable_name(part);
+            let process = tables.process_named(&name).unwrap_or_else(|| tables.process(name));
+            processes.insert(part.name(), process);
+            pids.insert(process, part.pid);
+        }
+        Self { processes, pids, looks, commands }
+    }
+
+    /// The process of a number; of several programs that it ran, the last.
+    pub(super) fn process(&self, pid: u32) -> Option<ProcessId> {
+        self.pids.iter().rev().find(|(_, known)| **known == pid).map(|(process, _)| *process)
     }
 
     /// What was seen because of a failure. The process may see the devices that `visible` names.
-    pub(super) fn seen(
-        &self,
-        failure: &Event,
-        visible: Option<&str>,
-        tables: &Tables,
-    ) -> Vec<Event> {
-        let pid = self.pids.get(tables.process_name(failure.origin.process));
+    pub(super) fn seen(&self, failure: &Event, visible: Option<&str>) -> Vec<Event> {
+        let pid = self.pids.get(&failure.origin.process);
         let Some(look) = pid.and_then(|pid| self.looks.after(*pid, failure.time.0)) else {
             return Vec::new();
         };
@@ -70,6 +82,21 @@ impl Machine {
     }
 }
 
+/// A process's command as people know it, and its number: without the program's folder, in one line, not
+/// too long.
+fn readable_name(part: &PartInfo) -> String {
+    let mut words = part.command.iter().map(String::as_str);
+    let program = words.next().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let command = program.into_iter().chain(words).collect::<Vec<_>>().join(" ");
+    let command = command.split(|c: char| c.is_whitespace() || c.is_control());
+    let command = command.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let (mut shown, pid) = (command.clone(), part.pid);
+    if command.chars().count() > LONGEST_COMMAND {
+        shown = command.chars().take(LONGEST_COMMAND - 1).chain(['…']).collect();
+    }
+    if shown.is_empty() { format!("process {pid}") } else { format!("{shown} (PID {pid})") }
+}
+
 /// What a process that had ended before it was looked at used: what the others did not. Where some are
 /// named by numbers of another namespace it may be one of these, and nothing can be said.
 pub(super) fn rest_of_device(failure: &Event, samples: &[Event], seen: &[Event]) -> Option<Event> {
@@ -98,4 +125,24 @@ pub(super) fn rest_of_device(failure: &Event, samples: &[Event], seen: &[Event])
 /// An event that goes before a failure.
 fn beside(failure: &Event, action: Action) -> Event {
     Event { action, stack: StackId(0), result: ResultCode(0), ..*failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_for_people() {
+        let name = |words: &[&str]| {
+            let command = words.iter().map(|&word| word.to_owned()).collect();
+            readable_name(&PartInfo { command, pid: 7, ..PartInfo::default() })
+        };
+        assert_eq!(
+            name(&["/opt/venv/bin/python", "/data/train.py"]),
+            "python /data/train.py (PID 7)"
+        );
+        assert_eq!(name(&["sh", "-c", "a\n\tb\u{1b}"]), "sh -c a b (PID 7)");
+        assert_eq!(name(&[]), "process 7");
+        assert_eq!(name(&["x".repeat(99).as_str()]), format!("{}… (PID 7)", "x".repeat(59)));
+    }
 }

@@ -18,8 +18,8 @@ mod translate;
 use std::path::Path;
 
 use thiserror::Error;
-use whyoom_recording::{OpenError, PartInfo, ReadError, Recording};
-use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time};
+use whyoom_recording::{OpenError, ReadError, Recording};
+use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, Software, Tables, Time};
 
 pub use self::{
     ending::{ENDING, Ending},
@@ -73,7 +73,7 @@ pub fn import(
     let losses = recording.read(resolve, tables, &mut translator)?;
     let found = translator.finish(tables);
     if let Some(ending) = Ending::read(folder) {
-        tell_of_kill(&ending, &recording, tables, sink);
+        tell_of_kill(&ending, &machine, tables, sink);
     }
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
@@ -81,17 +81,10 @@ pub fn import(
 }
 
 /// Signal 9 leaves no word of its own: its starter's word stands for it.
-fn tell_of_kill(
-    ending: &Ending,
-    recording: &Recording,
-    tables: &mut Tables,
-    sink: &mut dyn EventSink,
-) {
+fn tell_of_kill(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let Some((symptom, text)) = ending.symptom() else { return };
-    let part = recording.parts().iter().rev().find(|part| part.pid == ending.pid);
-    let name = part.map_or_else(|| ending.command.join(" "), PartInfo::name);
-    let process: ProcessId =
-        tables.process_named(&name).unwrap_or_else(|| tables.process(name.clone()));
+    let process = machine.process(ending.pid);
+    let process = process.unwrap_or_else(|| tables.process(ending.command.join(" ")));
     let text = tables.string(&text);
     let action = Action::Symptom { symptom, software: Software::Supervisor, text };
     let origin = Origin { process, device: DeviceId::HOST, ..Origin::default() };

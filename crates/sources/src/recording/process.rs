@@ -51,8 +51,10 @@ impl Process {
                 let class = self.ledger.class_at(address.0);
                 let ticket = queue.wait(*event);
                 let mapping = Mapping { size: size.0, handle: handle.0, event: *event, ticket };
-                self.ledger.mappings.insert(address.0, mapping);
-                let Some(class) = class else { return Some(ticket) };
+                let Some(class) = class else {
+                    self.ledger.mappings.insert(address.0, mapping);
+                    return Some(ticket);
+                };
                 self.map_segment(address.0, &mapping, class, event, queue);
                 None
             }
@@ -124,6 +126,7 @@ impl Process {
         if !open {
             queue.push(Event { time: now.time, ..segment });
         }
+        self.ledger.grown.insert(start, device);
         self.add(device, size);
     }
 
@@ -161,9 +164,7 @@ impl Process {
     }
 
     fn unmap(&mut self, event: &Event, address: Address, size: Bytes) -> Event {
-        let mapping = self.ledger.mappings.get(&address.0).copied();
-        let device = mapping.map_or(event.origin.device, |mapping| self.device_of(&mapping));
-        self.ledger.unmap(address.0, size.0);
+        let device = self.ledger.unmap(address.0, size.0).unwrap_or(event.origin.device);
         if self.ledger.class_at(address.0).is_none() {
             return *event;
         }

@@ -43,6 +43,12 @@ impl Queue {
         self.entry(ticket).is_some_and(|index| !self.entries[index].decided)
     }
 
+    /// An event that waits.
+    pub(super) fn waiting(&self, ticket: Ticket) -> Option<&Event> {
+        let entry = &self.entries[self.entry(ticket)?];
+        entry.event.as_ref().filter(|_| !entry.decided)
+    }
+
     /// Puts another event, or none, in the place of one that waits.
     pub(super) fn replace(&mut self, ticket: Ticket, event: Option<Event>) {
         if let Some(index) = self.entry(ticket) {

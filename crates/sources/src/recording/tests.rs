@@ -224,7 +224,7 @@ fn a_process_that_has_ended_used_what_the_others_did_not() {
         devices: vec![SeenDevice { total: 110, free: 90, holders, ..SeenDevice::default() }],
     };
     let used = |holders| {
-        let pids = [("program (PID 7)".to_owned(), 7)].into();
+        let pids = [(process, 7)].into();
         let machine = Machine { pids, looks: vec![look(holders)].into(), ..Machine::default() };
         let mut sent = Vec::<Event>::new();
         let mut translator = Translator::new(&mut sent, &machine);
@@ -245,4 +245,21 @@ fn a_process_that_has_ended_used_what_the_others_did_not() {
     assert_eq!(used(vec![holder(8, Standing::Runs), holder(7, Standing::Runs)]), Some(Bytes(30)));
     assert_eq!(used(vec![holder(8, Standing::Ghost)]), None);
     assert_eq!(used(vec![]), None);
+}
+
+#[test]
+fn pieces_that_go_back_count_as_free() {
+    let mut tables = Tables::default();
+    let (inside, _) = stacks(&mut tables);
+    let create = Action::Create { handle: HandleId(1), size: Bytes(20 * MIB) };
+    let refused = Event { stack: inside, result: REFUSED, ..event(1, failure(20 * MIB)) };
+    let events = [
+        event(1, create),
+        event(1, sample(Counter::DeviceFree, 10 * MIB)),
+        refused,
+        event(1, Action::Release { handle: HandleId(1) }),
+        event(1, failure(64 * MIB)),
+    ];
+    let sent = translate(&events, &tables).0;
+    assert!(sent.contains(&sample(Counter::DeviceFree, 30 * MIB)), "{sent:?}");
 }

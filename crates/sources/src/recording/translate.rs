@@ -31,7 +31,7 @@ pub(super) struct Translator<'a> {
     queue: Queue,
     processes: HashMap<ProcessId, Process, RandomState>,
     threads: HashMap<(ProcessId, ThreadId), Thread, RandomState>,
-    /// What each process of this reading was called when the recording was read before.
+    /// What the processes of the reader are.
     names: HashMap<ProcessId, ProcessId, RandomState>,
     machine: &'a Machine,
     pub(super) found: Found,
@@ -75,7 +75,7 @@ impl<'a> Translator<'a> {
             Action::Sample { .. } | Action::Holder { .. } => {
                 self.thread(event).samples.push(*event);
             }
-            Action::OutOfMemory { .. } if succeeded => self.allocator_failed(event, tables),
+            Action::OutOfMemory { .. } if succeeded => self.allocator_failed(event),
             Action::OutOfMemory { .. } => self.driver_failed(event, tables),
             _ if !succeeded => self.queue.push(*event),
             Action::BlockAlloc { .. } => self.block(event),
@@ -142,15 +142,20 @@ impl<'a> Translator<'a> {
     /// The driver refused. Inside PyTorch's allocator that is not the end: it frees and tries again,
     /// and tells itself if it gives up.
     fn driver_failed(&mut self, event: &Event, tables: &Tables) {
+        let in_hand = self.in_hand(event);
         self.settle(event);
-        let samples = std::mem::take(&mut self.thread(event).samples);
+        let mut samples = std::mem::take(&mut self.thread(event).samples);
         let has_blocks = self.process(event).has_blocks;
-        match (asked_by_pytorch(event.stack, tables), has_blocks) {
-            (Some(false), _) | (None, false) => self.close(samples, event, tables),
+        let asked_by_pytorch = asked_by_pytorch(event.stack, tables);
+        if asked_by_pytorch == Some(true) {
+            samples.iter_mut().for_each(|sample| add_to_free(sample, in_hand));
+        }
+        match (asked_by_pytorch, has_blocks) {
+            (Some(false), _) | (None, false) => self.close(samples, event),
             (Some(true), true) => self.thread(event).of_driver = samples,
             // Its allocator was not heard of yet, or nobody knows who asked: its next word tells.
             (Some(true), false) | (None, true) => {
-                let all = samples.iter().copied().chain(self.seen(event, tables)).chain([*event]);
+                let all = samples.iter().copied().chain(self.seen(event)).chain([*event]);
                 let all: Vec<Event> = all.collect();
                 let tickets: Vec<Ticket> =
                     all.into_iter().map(|event| self.queue.wait(event)).collect();
@@ -161,8 +166,20 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// What this thread has got in pieces for the request that fails now: PyTorch gives it back.
+    fn in_hand(&self, event: &Event) -> Bytes {
+        let thread = self.threads.get(&(event.origin.process, event.origin.thread));
+        let undecided = thread.map_or(&[][..], |thread| &thread.undecided);
+        let waiting = undecided.iter().filter_map(|ticket| self.queue.waiting(*ticket));
+        let created = waiting.map(|event| match event.action {
+            Action::Create { size, .. } => size,
+            _ => Bytes::ZERO,
+        });
+        created.sum()
+    }
+
     /// PyTorch's allocator gave up.
-    fn allocator_failed(&mut self, event: &Event, tables: &Tables) {
+    fn allocator_failed(&mut self, event: &Event) {
         let mut samples = std::mem::take(&mut self.thread(event).of_driver);
         self.recovered(event);
         self.settle(event);
@@ -172,12 +189,12 @@ impl<'a> Translator<'a> {
             _ => None,
         });
         self.compare(event, reserved);
-        self.close(samples, event, tables);
+        self.close(samples, event);
     }
 
     /// A failure, with what was known then before it.
-    fn close(&mut self, samples: Vec<Event>, failure: &Event, tables: &Tables) {
-        let mut seen = self.seen(failure, tables);
+    fn close(&mut self, samples: Vec<Event>, failure: &Event) {
+        let mut seen = self.seen(failure);
         seen.extend(rest_of_device(failure, &samples, &seen));
         let known: Vec<Counter> = samples.iter().filter_map(counter).collect();
         for sample in samples {
@@ -189,10 +206,10 @@ impl<'a> Translator<'a> {
     }
 
     /// What was seen of the machine because of a failure.
-    fn seen(&self, failure: &Event, tables: &Tables) -> Vec<Event> {
+    fn seen(&self, failure: &Event) -> Vec<Event> {
         let process = self.processes.get(&failure.origin.process);
         let visible = process.and_then(|process| process.visible_devices.as_deref());
-        self.machine.seen(failure, visible, tables)
+        self.machine.seen(failure, visible)
     }
 
     /// Both sides of the segments must agree.
@@ -205,10 +222,11 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// A process by its first id: a second reading gives it another one.
+    /// A process by the name that it has for people, which is the same in a second reading.
     fn known(&mut self, process: ProcessId, tables: &Tables) -> ProcessId {
         *self.names.entry(process).or_insert_with(|| {
-            tables.process_named(tables.process_name(process)).unwrap_or(process)
+            let named = self.machine.processes.get(tables.process_name(process));
+            named.copied().unwrap_or(process)
         })
     }
 
@@ -228,6 +246,12 @@ impl EventSink for Translator<'_> {
         event.origin.process = self.known(event.origin.process, tables);
         self.take(&event, tables);
         self.queue.flush(tables, self.sink);
+    }
+}
+
+fn add_to_free(sample: &mut Event, more: Bytes) {
+    if let Action::Sample { counter: Counter::DeviceFree, bytes } = &mut sample.action {
+        *bytes = bytes.plus(more);
     }
 }
 

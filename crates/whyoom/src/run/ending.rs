@@ -35,7 +35,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         if killed {
             say("the program was killed by signal 9 before it used CUDA");
         } else if !arguments.quiet {
-            say("nothing was recorded: no process of it used CUDA");
+            say("nothing was recorded: no process of it was seen to use CUDA");
         }
         return Ok(None);
     }
@@ -91,8 +91,9 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
         _ => "memory did not run out",
     };
     say(&format!("{word}{peak}; recorded {events} events in {folder} (whyoom why {folder})"));
-    for note in reading.notes() {
-        say(note);
+    let notes: Vec<&str> = reading.notes().collect();
+    if !notes.is_empty() {
+        say(&notes.join(" "));
     }
 }
 

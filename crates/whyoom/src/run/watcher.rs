@@ -68,10 +68,16 @@ fn find_processes(shared: &Arc<Shared>) {
     let mut threads = Vec::new();
     loop {
         let ended = shared.ended.load(Relaxed);
-        for path in parts(&shared.folder).filter(|path| known.insert(path.clone())) {
+        for path in parts(&shared.folder) {
+            // One that is still being made is there the next time.
+            let Some(part) = (!known.contains(&path)).then(|| LiveView::open(&path).ok()).flatten()
+            else {
+                continue;
+            };
+            known.insert(path);
             let shared = Arc::clone(shared);
             let watch = thread::Builder::new().name("whyoom-watch".to_owned());
-            threads.extend(watch.spawn(move || watch_process(&path, &shared)));
+            threads.extend(watch.spawn(move || watch_process(&part, &shared)));
         }
         if ended {
             break;
@@ -90,8 +96,7 @@ fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Looks at each failure of a process; at those of one moment once.
-fn watch_process(path: &Path, shared: &Shared) {
-    let Ok(part) = LiveView::open(path) else { return };
+fn watch_process(part: &LiveView, shared: &Shared) {
     shared.open_eyes();
     let mut seen = 0;
     loop {

@@ -1,0 +1,195 @@
+//! What a part and its leases share.
+
+use std::{
+    path::Path,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use rustix::io::Errno;
+use whyoom_trace::Time;
+
+use super::{
+    ForkGuard, Options, Stop,
+    path::Stem,
+    ring::{self, Ring},
+    segment::Segment,
+    tables::TableWriter,
+};
+use crate::{
+    definition::Definition,
+    format::{BLOCK, Kind, PART_FILE, PART_IDENTITY},
+    header::Identity,
+    identity::PartIdentity,
+    live::State,
+    mapped::Mapped,
+};
+
+/// The length of a thread's first segment, where segments are not shorter still.
+const FIRST_SEGMENT: u64 = 64 << 10;
+/// A program that replaces itself keeps its number and start; after so many times recording stops.
+const MOST_PARTS: u32 = 100_000;
+
+/// The files of a part, and who has which.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) guard: ForkGuard,
+    stem: Stem,
+    map: Mapped,
+    pid: u32,
+    started: u64,
+    unix_offset: i64,
+    segment_bytes: u64,
+    /// The number of the next segment.
+    next_number: AtomicU32,
+    ring: Option<Mutex<Ring>>,
+    tables: Mutex<TableWriter>,
+    /// Segments that threads gave back; none once the part has ended.
+    idle: Mutex<Option<Vec<Segment>>>,
+}
+
+impl Shared {
+    /// Makes the file of a new part.
+    pub(super) fn create(folder: &Path, options: Options) -> Result<Self, Stop> {
+        let wanted = u64::from(options.segment_bytes);
+        let segment_bytes = ring::segment_bytes(wanted, options.limit, BLOCK as u64);
+        let identity = PartIdentity::of_this_process(segment_bytes as u32, options.limit);
+        let (stem, map) = create_file(folder, &identity)?;
+        map.put_identity(&identity.bytes());
+        Ok(Self {
+            guard: ForkGuard::new()?,
+            stem,
+            map,
+            pid: identity.pid,
+            started: identity.started,
+            unix_offset: identity.unix_offset,
+            segment_bytes,
+            next_number: AtomicU32::new(0),
+            ring: options.limit.map(|limit| Mutex::new(Ring::new(limit))),
+            tables: Mutex::default(),
+            idle: Mutex::new(Some(Vec::with_capacity(64))),
+        })
+    }
+
+    /// Writes a definition.
+    pub(super) fn define(&self, definition: &Definition<'_>) -> Result<(), Stop> {
+        let identity = self.identity(0, Time(0), 0);
+        let mut tables = lock(&self.tables);
+        let result = tables.define(definition, &self.stem, identity);
+        self.state().pieces.store(tables.made(), Ordering::Relaxed);
+        result.map_err(|error| self.stop(error))
+    }
+
+    /// A segment that another thread gave back.
+    pub(super) fn idle_segment(&self) -> Option<Segment> {
+        lock(&self.idle).as_mut().and_then(Vec::pop)
+    }
+
+    pub(super) fn state(&self) -> &State {
+        // SAFETY: the file has a second page, which consists of atomics; zeros are valid.
+        unsafe { &*self.map.start().add(PART_IDENTITY).cast::<State>() }
+    }
+
+    fn identity(&self, number: u32, first: Time, bytes: u64) -> Identity {
+        Identity {
+            pid: self.pid,
+            number,
+            started: self.started,
+            first_time: first.0,
+            bytes,
+            after: None,
+            unix_offset: self.unix_offset,
+        }
+    }
+
+    /// Keeps the reason, and returns it.
+    fn stop(&self, error: Errno) -> Stop {
+        let stop = Stop::from(error);
+        self.state().stop(format_args!("{stop}"));
+        stop
+    }
+
+    /// A new segment, whose first event is of that time, after another of the same thread: that one's
+    /// number and length.
+    pub(super) fn new_segment(
+        &self,
+        first: Time,
+        before: Option<(u32, u64)>,
+    ) -> Result<Segment, Stop> {
+        let (after, length) = before.unzip();
+        let bytes = match self.ring {
+            Some(_) => self.segment_bytes,
+            None => self.segment_bytes.min(length.map_or(FIRST_SEGMENT, |length| length * 4)),
+        };
+        if let Some(ring) = &self.ring {
+            lock(ring).make_room(bytes, &self.stem, self.state());
+        }
+        let number = self.next_number.fetch_add(1, Ordering::Relaxed);
+        let identity = Identity { after, ..self.identity(number, first, bytes) };
+        let made = Segment::create(&self.stem, identity).map_err(|error| {
+            if let Some(ring) = &self.ring {
+                lock(ring).not_made(bytes);
+            }
+            self.stop(error)
+        })?;
+        self.state().segments.fetch_add(1, Ordering::Relaxed);
+        Ok(made)
+    }
+
+    /// A segment is full.
+    pub(super) fn retire(&self, segment: Segment) {
+        if let Some(ring) = &self.ring {
+            lock(ring).full(&segment);
+        }
+        segment.close(&self.stem);
+    }
+
+    /// A thread needs its segment no more.
+    pub(super) fn give_back(&self, segment: Segment) {
+        match &mut *lock(&self.idle) {
+            Some(idle) => idle.push(segment),
+            None => segment.close(&self.stem),
+        }
+    }
+
+    pub(super) fn count(&self, events: u64) {
+        self.state().totals.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// The process ends in order.
+    pub(super) fn end(&self) {
+        if !self.guard.is_same_process() {
+            return;
+        }
+        for segment in lock(&self.idle).take().unwrap_or_default() {
+            segment.close(&self.stem);
+        }
+        lock(&self.tables).close(&self.stem);
+        self.state().ended.store(1, Ordering::Release);
+    }
+}
+
+/// A lock that a thread died with protects data that is right after every step.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The file of the part: a name that no other program of this process has taken.
+fn create_file(folder: &Path, identity: &PartIdentity) -> Result<(Stem, Mapped), Stop> {
+    let (pid, started) = (identity.pid, identity.started);
+    for program in 0..MOST_PARTS {
+        let name = match program {
+            0 => format!("{pid}-{started}"),
+            _ => format!("{pid}-{started}-EXEC{program}"),
+        };
+        let stem = Stem::new(folder, &name);
+        match stem.with(Kind::Part, None, |path| Mapped::create(path, PART_FILE)) {
+            Ok(map) => return Ok((stem, map)),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Errno::EXIST.into())
+}
