@@ -45,8 +45,12 @@ impl Resolve for Symbols {
             out.push(tables.frame_text(&format!("{library}+{place:#x}"), library, 0));
         }
         out.extend(frames.iter().map(|frame| {
-            let file = if frame.file.is_empty() { library } else { &frame.file };
-            tables.frame_text(&frame.function, file, frame.line)
+            if frame.file.is_empty() {
+                return tables.frame_text(&frame.function, library, frame.line);
+            }
+            let named = tables.frame_text(&frame.function, &frame.file, frame.line);
+            tables.set_library(named, library);
+            named
         }));
     }
 }

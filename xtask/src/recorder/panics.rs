@@ -53,11 +53,12 @@ pub(super) fn everywhere(stage: &Stage) -> Result<usize> {
         hooks(&stage.recorder())?.into_iter().partition(|name| name.starts_with(REPORTS));
     let (count, mut unreached) = (functions.len() + reports.len(), Vec::new());
     while let Some(family) = functions.first().map(|name| family_of(name)) {
-        let (of_family, others) = functions.into_iter().partition(|name| family_of(name) == family);
-        unreached.extend(at_each(stage, &driver_suite(family)?, of_family)?);
+        let (of_family, others): (Vec<_>, Vec<_>) =
+            functions.into_iter().partition(|name| family_of(name) == family);
+        unreached.extend(at_each(stage, &driver_suite(family)?, &of_family)?);
         functions = others;
     }
-    let unheard = at_each(stage, &failing_torch()?, reports)?;
+    let unheard = at_each(stage, &failing_torch()?, &reports)?;
     ensure!(unheard.is_empty(), "PyTorch never called {unheard:?}");
     println!("hooks that no program here calls: {}", unreached.join(", "));
     Ok(count - unreached.len())
@@ -69,7 +70,7 @@ fn family_of(function: &str) -> &'static str {
 }
 
 /// Tries the names on one program; those that it does not call.
-fn at_each(stage: &Stage, trial: &Trial, names: Vec<String>) -> Result<Vec<String>> {
+fn at_each(stage: &Stage, trial: &Trial, names: &[String]) -> Result<Vec<String>> {
     let plain = trial.plain(stage)?;
     let next = AtomicUsize::new(0);
     let work = || -> Result<Vec<String>> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, ProcessId, ResultCode, StackId,
-    Tables, ThreadId,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
+    StackId, Tables, ThreadId,
 };
 
 use super::{
@@ -198,7 +198,9 @@ impl<'a> Translator<'a> {
         seen.extend(rest_of_device(failure, &samples, &seen));
         let known: Vec<Counter> = samples.iter().filter_map(counter).collect();
         for sample in samples {
-            self.queue.push(Event { origin: failure.origin, ..sample });
+            // A pool's figures stay the pool's.
+            let origin = Origin { pool: sample.origin.pool, ..failure.origin };
+            self.queue.push(Event { origin, ..sample });
         }
         let is_new = |event: &Event| counter(event).is_none_or(|counter| !known.contains(&counter));
         seen.into_iter().filter(is_new).for_each(|event| self.queue.push(event));
