@@ -42,6 +42,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("Address", "virtual_memory"),
     ("MemCreate", "virtual_memory"),
     ("Map", "virtual_memory"),
+    ("Unmap", "virtual_memory"),
     ("Handle", "virtual_memory"),
     ("MemRelease", "virtual_memory"),
     ("", "memory"),

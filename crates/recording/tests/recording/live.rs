@@ -32,8 +32,10 @@ fn a_reader_sees_a_moment_of_it() {
                 }
             });
         }
-        let mut before = 0;
-        for _ in 0..8 {
+        let (mut looks, mut before) = (0, 0);
+        // The first looks may come before the first event.
+        while looks < 8 || before == 0 {
+            looks += 1;
             let (events, _, losses) = read(folder.path());
             assert_eq!(losses.words(), Vec::<String>::new());
             for thread in 1..=2 {
@@ -45,6 +47,5 @@ fn a_reader_sees_a_moment_of_it() {
             before = events.len();
         }
         done.store(true, Ordering::Relaxed);
-        assert!(before > 0);
     });
 }
