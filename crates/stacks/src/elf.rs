@@ -12,6 +12,8 @@ const NT_GNU_BUILD_ID: u32 = 3;
 /// `DW_EH_PE_pcrel | DW_EH_PE_sdata4`: how every linker writes the header's pointer.
 const PCREL_SDATA4: u8 = 0x1b;
 
+const STT_GNU_IFUNC: u8 = 10;
+
 const DT_NULL: u64 = 0;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
@@ -197,7 +199,10 @@ impl Exports {
         // SAFETY: the name's offset is inside the loaded string table, whose strings end with 0.
         let found =
             unsafe { CStr::from_ptr((self.strings + u64::from(symbol.st_name)) as *const _) };
-        (symbol.st_shndx != 0 && found == name).then(|| self.bias.wrapping_add(symbol.st_value))
+        // An indirect function has a resolver at its address, not the function.
+        let defined = symbol.st_shndx != 0 && symbol.st_value != 0;
+        let plain = defined && symbol.st_info & 0xf != STT_GNU_IFUNC;
+        (plain && found == name).then(|| self.bias.wrapping_add(symbol.st_value))
     }
 }
 

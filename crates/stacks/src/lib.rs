@@ -12,6 +12,7 @@ mod native;
 mod python;
 mod registers;
 mod snapshot;
+mod symbol;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 pub use modules::Module;
 pub use python::PythonFrame;
+pub use symbol::loaded_symbol;
 
 use modules::{FoundPython, ModuleSet};
 use native::End;

@@ -72,9 +72,11 @@ pub(crate) fn changes() -> Changes {
     changes
 }
 
-type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+pub(crate) type Callback =
+    unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
-fn iterate<T>(callback: Callback, into: &mut T) {
+/// Calls back for each loaded module, under the loader's lock.
+pub(crate) fn iterate<T>(callback: Callback, into: &mut T) {
     // SAFETY: each callback is passed the type that it casts back to, for the time of the call.
     unsafe { libc::dl_iterate_phdr(Some(callback), std::ptr::from_mut(into).cast()) };
 }

@@ -2,9 +2,8 @@
 //!
 //! It may be linked against the driver (the hooks' own names come first), ask `dlsym` or `dlvsym`
 //! (`look_up`), or ask the driver itself through `cuGetProcAddress` (`proc_address`). The real functions
-//! lie behind `real`; `elf` finds the real `dlsym`, which nobody can be asked for once it is hooked.
+//! lie behind `real`.
 
-mod elf;
 pub(crate) mod look_up;
 pub(crate) mod proc_address;
 pub(crate) mod real;

@@ -2,11 +2,12 @@
 
 use std::{
     ffi::{CStr, c_char, c_void},
-    mem, ptr,
+    mem,
+    ptr::{self, NonNull},
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-use super::elf;
+use whyoom_stacks::loaded_symbol;
 
 /// `dlsym`.
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
@@ -34,7 +35,7 @@ pub(crate) fn find_loader() -> bool {
 /// Since glibc 2.34 they are in the C library itself.
 fn loader_function(name: &CStr) -> *mut c_void {
     let libraries = ["libc.so.6", "libdl.so.2", "libc.so"].iter();
-    let mut found = libraries.map(|library| elf::find(library, name));
+    let mut found = libraries.map(|library| function_of(library, name));
     found.find(|address| !address.is_null()).unwrap_or(ptr::null_mut())
 }
 
@@ -117,13 +118,13 @@ pub(crate) fn driver_symbol_or_load(name: &CStr) -> *mut c_void {
 /// A function of the driver that is loaded, found without the loader's lock if it can be: the program
 /// may hold locks here which a library that is just being loaded waits for.
 fn driver_function(name: &CStr) -> *mut c_void {
-    let found = elf::find("libcuda.so", name);
+    let found = function_of("libcuda.so", name);
     if found.is_null() { driver_symbol(name) } else { found }
 }
 
 /// A function of another library that is loaded, likewise.
 pub(crate) fn function_of(library: &str, name: &CStr) -> *mut c_void {
-    elf::find(library, name)
+    loaded_symbol(library, name).map_or(ptr::null_mut(), NonNull::as_ptr)
 }
 
 /// A documented driver function that the recorder itself calls: found once, never hooked.

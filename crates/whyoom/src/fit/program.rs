@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     io,
     num::NonZero,
     path::{Path, PathBuf},
@@ -21,12 +21,10 @@ use whyoom_lab_core::{
 use whyoom_trace::Bytes;
 
 use super::observed::Observed;
-use crate::{arguments::FitArguments, lab::libraries};
+use crate::{arguments::FitArguments, lab::libraries, startup};
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
-/// The file's name decides that Python runs it.
-const STARTUP_NAME: &str = "sitecustomize.py";
 /// More than any program asks for, so that none runs out.
 const WITHOUT_LIMIT: u64 = 1 << 40;
 /// Copies of weights to the device are of no use there: nothing is computed with them.
@@ -144,17 +142,12 @@ impl Bench {
     }
 
     fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
-        let startup = folder.join("startup");
-        fs::create_dir_all(&startup)?;
-        fs::write(startup.join(STARTUP_NAME), STARTUP)?;
-        let mut path = vec![startup];
-        path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
-        let (output, copy) = output(folder)?;
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
+        startup::equip(&mut command, folder, STARTUP)?;
+        let (output, copy) = output(folder)?;
         command
             .args(rest)
-            .env("PYTHONPATH", std::env::join_paths(path)?)
             .env("WHYOOM_FIT", folder)
             .env("WHYOOM_FIT_STEPS", self.steps.to_string())
             .stdin(Stdio::null())

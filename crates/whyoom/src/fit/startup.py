@@ -1,4 +1,4 @@
-"""Runs first in every Python program that `whyoom fit` starts (as `sitecustomize`).
+"""Runs first in every Python program that `whyoom fit` starts (`crates/whyoom/src/startup.py` before it).
 
 Lets PyTorch record its own allocations from the first one on, and ends the program once its steps
 repeat: the peak is known then. A step ends where an optimizer has stepped; in a program without
@@ -8,9 +8,6 @@ Written into the folder that WHYOOM_FIT names, for each process that used a GPU:
 PID.pickle, PyTorch's snapshot, and then PID.json, what is known beside it.
 """
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
 import os
 import sys
@@ -26,18 +23,6 @@ EQUAL_CALLS = 8
 STEPS_WITHOUT_RISE = 50
 # A longer history is kept from its end.
 MAX_EVENTS = 1_000_000
-
-
-def harmless(function):
-    """What goes wrong here must not become the program's trouble."""
-
-    def guarded(*arguments):
-        try:
-            return function(*arguments)
-        except Exception as error:  # noqa: BLE001
-            print(f"whyoom fit: {function.__name__}: {error!r}", file=sys.stderr)
-
-    return guarded
 
 
 class Observer:
@@ -204,49 +189,9 @@ class Observer:
         os.rename(path + ".part", path + ".json")
 
 
-class TorchFinder(importlib.abc.MetaPathFinder):
-    """Waits for torch to be imported, and installs the observer behind it."""
-
-    def __init__(self):
-        self.searching = False
-
-    def find_spec(self, name, path=None, target=None):
-        # Programs also ask where torch is without importing it.
-        if name != "torch" or self.searching:
-            return None
-        self.searching = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.searching = False
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def exec_module(module):
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-            execute(module)
-            harmless(install)(module)
-
-        spec.loader.exec_module = exec_module
-        return spec
-
-
 def install(torch):
-    if hasattr(torch, "cuda"):
+    if FOLDER and hasattr(torch, "cuda"):
         Observer(torch).install()
 
 
-def run_the_other_sitecustomize():
-    """This file stands before one that the environment may have of its own."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    elsewhere = [entry for entry in sys.path if os.path.abspath(entry) != here]
-    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", elsewhere)
-    if spec is not None and spec.loader is not None:
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
-
-
-if FOLDER:
-    sys.meta_path.insert(0, TorchFinder())
 run_the_other_sitecustomize()

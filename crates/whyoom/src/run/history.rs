@@ -6,25 +6,20 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+
+use crate::startup;
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
-/// The file's name decides that Python runs it.
-const STARTUP_NAME: &str = "sitecustomize.py";
 /// The folder of the snapshots, in the recording's.
 const FOLDER: &str = "torch";
 
 /// Makes a command's Python processes keep PyTorch's history.
 pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {
     let folder = recording.join(FOLDER);
-    let startup = folder.join("startup");
-    let context = || format!("cannot write into {}", startup.display());
-    fs::create_dir_all(&startup).with_context(context)?;
-    fs::write(startup.join(STARTUP_NAME), STARTUP).with_context(context)?;
-    let mut path = vec![startup];
-    path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
-    command.env("PYTHONPATH", std::env::join_paths(path)?).env("WHYOOM_TORCH_HISTORY", folder);
+    startup::equip(command, &folder, STARTUP)?;
+    command.env("WHYOOM_TORCH_HISTORY", folder);
     Ok(())
 }
 

@@ -1,0 +1,22 @@
+//! What Python runs before a program that whyoom starts, without a change to the program.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::{Context, Result};
+
+/// What every such file begins with.
+const SHARED: &str = include_str!("startup.py");
+/// The file's name decides that Python runs it.
+const NAME: &str = "sitecustomize.py";
+
+/// Makes a command's Python processes run `watch` first, from a file in a folder of our own.
+pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result<()> {
+    let folder = folder.join("startup");
+    let context = || format!("cannot write into {}", folder.display());
+    fs::create_dir_all(&folder).with_context(context)?;
+    fs::write(folder.join(NAME), [SHARED, watch].join("\n\n")).with_context(context)?;
+    let mut path = vec![folder];
+    path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
+    command.env("PYTHONPATH", std::env::join_paths(path)?);
+    Ok(())
+}
