@@ -143,8 +143,9 @@ pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
     table().find(|hook| hook.symbol == name)
 }
 
-/// The hook of that name, PyTorch's included.
+/// The hook of that name, PyTorch's included. What one exports may be what another is called.
 pub(crate) fn named(name: &str) -> Option<&'static Hook> {
-    let all = table().chain(crate::torch::HOOKS.iter().copied());
-    all.into_iter().find(|hook| hook.symbol.to_str() == Ok(name) || hook.base == name)
+    let all = || table().chain(crate::torch::HOOKS.iter().copied());
+    let exported = all().find(|hook| hook.symbol.to_str() == Ok(name));
+    exported.or_else(|| all().find(|hook| hook.base == name))
 }

@@ -5,6 +5,7 @@
 //! `cargo xtask recorder-cost` measures what recording costs.
 
 mod blocks;
+mod by_name;
 mod calls;
 mod cost;
 mod fail_open;

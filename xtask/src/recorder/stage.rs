@@ -14,7 +14,7 @@ use crate::tools::{environment, must_succeed, release_build, root, scratch, site
 const BINARIES: &str = "WHYOOM_XTASK_BINARIES";
 
 /// C programs that reach the driver at run time.
-const PROGRAMS: &[&str] = &["churn", "cost", "genuine", "heap", "lives", "ways"];
+const PROGRAMS: &[&str] = &["by_name", "churn", "cost", "genuine", "heap", "lives", "ways"];
 
 /// The build and the programs.
 pub(super) struct Stage {
