@@ -32,8 +32,8 @@ hooks! { Device;
     around {
         |call| call.freeing(address);
         |call, begun, result| {
-            let kind = kind_of(begun.1);
-            call.freed(begun, call.here(), (kind, address), result);
+            let (kind, place) = (kind_of(begun.1), call.place_of(begun.1));
+            call.freed(begun, place, (kind, address), result);
         }
     }
 }

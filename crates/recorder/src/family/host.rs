@@ -23,7 +23,7 @@ hooks! { Host;
     Required (address: u64)
     [cuMemFreeHost = "cuMemFreeHost" since 2000]
     around { |call| call.freeing(address); |call, begun, result| {
-        call.freed(begun, call.here().host(), (Pinned, address), result);
+        call.freed(begun, call.place_of(begun.1).host(), (Pinned, address), result);
     } }
 
     Required (address: *mut c_void, bytes: usize, flags: u32)
@@ -34,7 +34,7 @@ hooks! { Host;
     Required (address: u64)
     [cuMemHostUnregister = "cuMemHostUnregister" since 4000]
     around { |call| call.freeing(address); |call, begun, result| {
-        call.freed(begun, call.here().host(), (Registered, address), result);
+        call.freed(begun, call.place_of(begun.1).host(), (Registered, address), result);
     } }
 }
 

@@ -72,9 +72,7 @@ hooks! { Pools;
      cuMemFreeAsync_ptsz = "cuMemFreeAsync" since 11020 (per_thread)]
     around { |call| freeing(call, address, stream); |call, begun, result| {
         if let Some(begun) = begun {
-            let device = begun.1.map(|held| held.device);
-            let place = call.here().in_stream(stream);
-            let place = place.on_device(device.unwrap_or(place.device));
+            let place = call.place_of(begun.1).in_stream(stream);
             call.freed(begun, place, (StreamOrdered, address), result);
         }
     } }

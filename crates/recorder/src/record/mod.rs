@@ -145,6 +145,15 @@ impl Call {
         place::current(self.thread)
     }
 
+    /// Where memory that is given back lies: where it was taken, whatever is current now.
+    #[inline]
+    pub(crate) fn place_of(&self, held: Option<Held>) -> Place {
+        match held {
+            Some(held) => Place::on(held.device).in_context(held.context),
+            None => self.here(),
+        }
+    }
+
     /// Writes an event that happened just now.
     pub(crate) fn note(&self, place: Place, result: Code, action: Action) {
         self.write(clock::now(), place, self.stack(), result, action);
