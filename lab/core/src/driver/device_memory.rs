@@ -151,7 +151,11 @@ impl Driver {
     /// Gives device memory back. Memory of a pool can be given back this way too; documented: the
     /// call then waits for the device.
     pub fn free(&mut self, context: ContextId, address: u64) -> Result<()> {
-        let kind = self.allocations.get(&address).map(|allocation| allocation.kind);
+        let freed = self.allocations.get(&address);
+        let kind = freed.map(|allocation| allocation.kind);
+        // The log tells where the memory lay, whichever device is current now.
+        let mut place = self.place(context);
+        place.device = freed.map_or(place.device, |allocation| Some(allocation.device));
         let outcome = match kind {
             Some(AllocationKind::Pooled(_) | AllocationKind::Graph(_)) => {
                 self.free_pooled_now(address)
@@ -162,7 +166,7 @@ impl Driver {
             }
             _ => Err(Error::InvalidValue),
         };
-        self.note_free(self.place(context), traced(kind), &outcome, address);
+        self.note_free(place, traced(kind), &outcome, address);
         outcome
     }
 
