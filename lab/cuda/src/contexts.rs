@@ -3,12 +3,15 @@
 use std::ffi::c_void;
 
 use whyoom_lab_abi::{Out, exports};
-use whyoom_lab_core::{Error, driver::Limit};
+use whyoom_lab_core::{
+    Error,
+    driver::{Limit, current_context},
+};
 use whyoom_trace::SyncScope;
 
 use crate::{
     devices::known,
-    process::{in_context, synchronize, with},
+    process::{in_context, synchronize, usable, with},
     status::{Result, Status},
 };
 
@@ -82,8 +85,13 @@ exports! { Status;
 
     fn cuCtxDestroy_v2(context: u64) { with(|driver| Ok(driver.destroy_context(context)?)) }
 
+    // Libraries ask for it before each call of their own.
     fn cuCtxGetCurrent(context: Out<u64>) {
-        with(|driver| Ok(context.put(driver.current_or_none().unwrap_or(0))?))
+        usable()?;
+        match current_context() {
+            Some(current) => Ok(context.put(current)?),
+            None => with(|_| Ok(context.put(0)?)),
+        }
     }
 
     fn cuCtxSetCurrent(context: u64) { with(|driver| Ok(driver.set_current(context)?)) }

@@ -76,10 +76,13 @@ pub(crate) fn unseen_by_captures<T>(
     })
 }
 
+/// Whether this process may use the driver at all.
+pub(crate) fn usable() -> Result<()> {
+    if FORKED.load(Relaxed) { Err(Failure(Error::NotInitialized)) } else { Ok(()) }
+}
+
 fn lock() -> Result<MutexGuard<'static, Option<Driver>>> {
-    if FORKED.load(Relaxed) {
-        return Err(Failure(Error::NotInitialized));
-    }
+    usable()?;
     // A panic of ours has been reported to its caller; the state is as good as it was.
     Ok(DRIVER.lock().unwrap_or_else(PoisonError::into_inner))
 }

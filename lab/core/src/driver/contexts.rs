@@ -71,18 +71,18 @@ thread_local! {
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
+/// The context that is current on this thread, if one is. The thread's own: no lock is needed.
+#[must_use]
+pub fn current_context() -> Option<ContextId> {
+    CURRENT.with_borrow(|stack| stack.last().copied()).filter(|id| *id != 0)
+}
+
 impl Driver {
     /// The context that is current on this thread.
     pub fn current(&self) -> Result<ContextId> {
-        let id = self.current_or_none().ok_or(Error::InvalidContext)?;
+        let id = current_context().ok_or(Error::InvalidContext)?;
         let context = self.contexts.get(&id).ok_or(Error::ContextIsDestroyed)?;
         context.broken.map_or(Ok(id), Err)
-    }
-
-    /// The context that is current on this thread, if one is.
-    #[must_use]
-    pub fn current_or_none(&self) -> Option<ContextId> {
-        CURRENT.with_borrow(|stack| stack.last().copied()).filter(|id| *id != 0)
     }
 
     /// Makes a context current in place of the one that is; 0 for none.

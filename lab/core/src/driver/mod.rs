@@ -27,7 +27,7 @@ use whyoom_trace::{Action, Address, Bytes, MemoryKind};
 
 pub use self::{
     capture::{CaptureInfo, CaptureMode, exchange_mode},
-    contexts::{ContextId, Limit},
+    contexts::{ContextId, Limit, current_context},
     device_memory::{Allocation, AllocationKind, ArrayShape},
     graphs::{
         Edge, ExecId, GraphId, GraphMemoryAttribute, InstantiateFlags, NodeId, ObjectId,
