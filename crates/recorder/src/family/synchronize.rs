@@ -8,30 +8,29 @@ use whyoom_trace::{
 use crate::{
     declare::hooks,
     hook::Code,
-    record::{Call, Cause, NO_STACK, cause_of, clock},
+    record::{Call, Cause, NO_STACK, Place, cause_of, clock},
 };
 
 hooks! { Synchronize;
     Required ()
     [cuCtxSynchronize = "cuCtxSynchronize" since 2000 until 13000]
-    after { |call, (), result| waited(call, Device, result) }
+    after { |call, (), result| waited(call, call.here(), Device, result) }
 
     Optional (context: u64)
     [cuCtxSynchronize_v2 = "cuCtxSynchronize" since 13000]
-    after { |call, (), result| waited(call, Device, result) }
+    after { |call, (), result| waited(call, call.here(), Device, result) }
 
     Required (stream: u64)
     [cuStreamSynchronize = "cuStreamSynchronize" since 2000,
      cuStreamSynchronize_ptsz = "cuStreamSynchronize" since 7000 (per_thread)]
-    after { |call, (), result| waited(call, Stream, result) }
+    after { |call, (), result| waited(call, call.here().in_stream(stream), Stream, result) }
 
     Required (event: u64)
     [cuEventSynchronize = "cuEventSynchronize" since 2000]
-    after { |call, (), result| waited(call, Event, result) }
+    after { |call, (), result| waited(call, call.here(), Event, result) }
 }
 
-fn waited(call: &Call, scope: SyncScope, result: Code) {
-    let place = call.here();
+fn waited(call: &Call, place: Place, scope: SyncScope, result: Code) {
     let tells = match cause_of(result) {
         Cause::None => true,
         // The first to wait sees that a kernel failed; every later call says so too.
