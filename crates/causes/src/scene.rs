@@ -9,7 +9,7 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Table
 
 use crate::{
     finding::{Basis, Evidence, Finding, Strength},
-    situation::{Situation, name_of},
+    situation::{CONTEXT_ALLOWANCE, Situation, name_of},
 };
 
 /// Stacks beyond these tell nothing new.
@@ -104,6 +104,21 @@ impl<'a> Scene<'a> {
     /// What the process had taken from the driver when the request failed, where that was recorded.
     pub(crate) fn driver(&self) -> Option<&'a DriverState> {
         self.incident?.driver.as_ref()
+    }
+
+    /// Whether a caching allocator serves the process, on any device: pinned memory has one too, which
+    /// nothing tells of.
+    pub(crate) fn uses_allocator(&self) -> bool {
+        let mut spaces = self.model.spaces().filter(|(process, ..)| *process == self.process);
+        spaces.any(|(_, _, space)| space.has_allocator())
+    }
+
+    /// About what a context of this process takes: what it holds beside everything that its allocator,
+    /// its libraries and itself are known to have taken.
+    pub(crate) fn own_context(&self) -> Option<Bytes> {
+        let used = self.situation.process_used.filter(|_| self.was_recorded())?;
+        let held = self.situation.reserved.max(self.driver().map(|driver| driver.held))?;
+        Some(used.minus(held).min(CONTEXT_ALLOWANCE)).filter(|size| *size > Bytes::ZERO)
     }
 
     /// Whether the figures were recorded, and not read off a message.

@@ -1,13 +1,16 @@
 //! The figures of a moment at which memory ran out, brought together from whatever told them.
 
 use whyoom_memory::{Holder, Incident};
-use whyoom_trace::{Bytes, Counter, ProcessId, Tables};
+use whyoom_trace::{Bytes, Counter, ProcessId, Standing, Tables};
 
 use crate::finding::{Basis, Evidence};
 
 /// A context takes some hundred MiB, on old GPUs up to 725: less than this beside the allocator's
 /// own memory is no riddle.
 pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
+
+/// What was missing at least where nobody told how much was asked for.
+const AT_LEAST_MISSING: Bytes = Bytes(1 << 20);
 
 /// The figures of a moment at which memory ran out. What nobody told is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,8 +83,10 @@ impl Situation {
         if incident.symptom.is_none() {
             situation.basis = Some(Basis::Recorded);
             situation.take_recorded_others(incident);
+            // A process that the system knows is another one.
+            situation.take_self_out_of_others(|holder| holder.standing == Standing::Ghost);
         } else {
-            situation.take_self_out_of_others();
+            situation.take_self_out_of_others(|_| true);
         }
         situation
     }
@@ -104,6 +109,10 @@ impl Situation {
         self.allocated = Some(driver.map_or(Bytes::ZERO, |driver| driver.in_use));
         self.reserved = Some(driver.map_or(Bytes::ZERO, |driver| driver.held));
         self.cached = None;
+        // For a context, a launch or code nobody tells how much was asked for: more than was free. Where
+        // much was free, that may not be the reason.
+        let little = self.free.filter(|free| *free < CONTEXT_ALLOWANCE);
+        self.asked_of_driver = self.requested.or(little.map(|free| free.plus(AT_LEAST_MISSING)));
     }
 
     /// The figures of a recording: its blocks are known.
@@ -129,9 +138,9 @@ impl Situation {
         }
     }
 
-    /// In a container the message does not know its own process: there, the one that holds about
-    /// what the allocator holds is this one.
-    fn take_self_out_of_others(&mut self) {
+    /// In a container a process does not know itself among those that hold memory: there, the one that
+    /// holds about what the allocator holds is this one.
+    fn take_self_out_of_others(&mut self, may_be: impl Fn(&Holder) -> bool) {
         let Some(reserved) = self.reserved.filter(|_| self.process_used.is_none()) else { return };
         let at_most = Bytes(reserved.0 / 4).plus(reserved).plus(CONTEXT_ALLOWANCE);
         let own = self
@@ -139,7 +148,8 @@ impl Situation {
             .iter()
             .enumerate()
             .filter(|(_, holder)| {
-                holder.bytes.plus(Bytes(64 << 20)) >= reserved && holder.bytes <= at_most
+                let fits = holder.bytes.plus(Bytes(64 << 20)) >= reserved;
+                fits && holder.bytes <= at_most && may_be(holder)
             })
             .min_by_key(|(_, holder)| holder.bytes)
             .map(|(index, _)| index);
@@ -164,6 +174,15 @@ impl Situation {
                 }
             });
         Some(of_device.max(over).max(Bytes(asked.0 / 100)))
+    }
+
+    /// What was missing for the request, in words.
+    pub(crate) fn missing(&self) -> Option<String> {
+        let lacking = self.lacking()?;
+        Some(match self.requested {
+            Some(_) => format!("{lacking} was missing for the request"),
+            None => "Too little was free for the request, whose size is not told".to_owned(),
+        })
     }
 
     /// Whether clearly more was free on the device than was asked for. Printed figures are rounded,

@@ -3,8 +3,8 @@ use whyoom_causes::{Verdict, judge};
 use whyoom_memory::Model;
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, MemoryKind, Origin,
-    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StreamId, Tables,
-    Time,
+    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StreamId, StringId,
+    SyncScope, Tables, Time,
 };
 
 const MIB: u64 = 1 << 20;
@@ -374,4 +374,189 @@ fn pools_keep_apart() {
     run.sample(Counter::ProcessUsed, 4 * GIB + 400 * MIB);
     run.refused(stack, 6 * GIB, 3 * GIB, 2);
     assert_cause(&run.judge(), "mempool-held", &["keeps 4.00 GiB"]);
+}
+
+#[test]
+fn in_a_container_the_process_is_not_its_own_orphan() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.alloc(stack, 1 << 40, 5 * GIB);
+    run.holder(4711, 5 * GIB + 400 * MIB, "", Standing::Ghost);
+    run.holder(4712, 2 * GIB, "", Standing::Ghost);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    let words = ["Process 4712 holds 2.00 GiB", "this process uses 5.39 GiB", "sudo whyoom who"];
+    assert_cause(&run.judge(), "other-process", &words);
+}
+
+#[test]
+fn a_process_that_cannot_open_a_context_is_told_who_holds_the_memory() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.holder(78, 7 * GIB + 900 * MIB, "python serve.py", Standing::Runs);
+    run.refused(stack, 0, 100 * MIB, 2);
+    let words = ["python serve.py (process 78)", "whose size is not told", "kill 78"];
+    assert_cause(&run.judge(), "other-process", &words);
+}
+
+#[test]
+fn a_process_that_cannot_begin_is_told_what_others_of_the_run_took() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.push(stack, Action::ContextCreate);
+    run.alloc(stack, 1 << 40, 7 * GIB);
+    run.process = run.tables.process("second");
+    run.refused(stack, 0, 100 * MIB, 2);
+    assert_cause(&run.judge(), "other-process", &["process 41", "7.00 GiB"]);
+}
+
+#[test]
+fn one_that_asks_for_code_where_much_is_free_lacks_no_memory_of_others() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.holder(78, 2 * GIB, "python serve.py", Standing::Runs);
+    run.refused(stack, 0, 5 * GIB, 2);
+    assert_cause(&run.judge(), "unknown", &[]);
+}
+
+/// Takes `blocks` buffers at `stack` for good, and others that are freed.
+fn kept(run: &mut Run, stack: StackId, kind: MemoryKind, blocks: u64) {
+    let other = run.stack(&[("main", "main.cu", 30)]);
+    for index in 0..blocks {
+        let (address, size) = (Address((1 << 41) + index * GIB), Bytes(4 * MIB));
+        run.push(stack, Action::Alloc { kind, address, size });
+        run.alloc(other, 1 << 40, MIB);
+        let address = Address(1 << 40);
+        run.push(other, Action::Free { kind: MemoryKind::Device, address });
+    }
+    run.exit();
+}
+
+#[test]
+fn what_a_library_leaves_is_blamed_with_the_call_that_is_missing() {
+    let kinds = [
+        (MemoryKind::Device, "cudaFree(buffer);"),
+        (MemoryKind::Array, "cudaFreeArray(array);"),
+        (MemoryKind::Registered, "cudaHostUnregister(buffer);"),
+    ];
+    for (kind, call) in kinds {
+        let mut run = Run::new();
+        let stack = run.stack(&[("work", "libleaky.so.2", 0), ("main", "main.cu", 7)]);
+        kept(&mut run, stack, kind, 10);
+        let words = ["libleaky.so.2 left 10 allocations", "freed: 10 of 10", call];
+        assert_cause(&run.judge(), "leak-at-exit", &words);
+    }
+}
+
+#[test]
+fn what_the_program_itself_leaves_is_mentioned_only() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    kept(&mut run, stack, MemoryKind::Device, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "healthy", &[]);
+    assert!(verdict.contributing.iter().any(|finding| finding.cause == "leak-at-exit"));
+}
+
+#[test]
+fn libraries_that_keep_buffers_on_purpose_leak_nothing() {
+    for library in ["libnccl.so.2", "libtorch_cuda.so", "libc10_cuda.so", "libcublas.so.13"] {
+        let mut run = Run::new();
+        let stack = run.stack(&[("work", library, 0), TRAIN]);
+        kept(&mut run, stack, MemoryKind::Device, 20);
+        let verdict = run.judge();
+        let named = verdict.contributing.iter().any(|finding| finding.cause == "leak-at-exit");
+        assert!(verdict.primary.cause != "leak-at-exit" && !named, "{library}: {verdict:#?}");
+    }
+}
+
+#[test]
+fn pinned_memory_alone_is_no_riddle() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    let (kind, size) = (MemoryKind::Pinned, Bytes(MIB));
+    for address in [GIB, 2 * GIB].map(Address) {
+        run.on(run.origin(DeviceId::HOST), stack, 0, Action::Alloc { kind, address, size });
+    }
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &["2.00 MiB of pinned host memory"]);
+}
+
+#[test]
+fn a_launch_that_found_no_memory_is_no_unchecked_error() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.holder(78, 7 * GIB, "python serve.py", Standing::Runs);
+    let (kernel, shared_memory) = (StringId(0), Bytes(0));
+    run.on(run.origin(GPU), stack, 2, Action::LaunchFailed { kernel, shared_memory });
+    run.refused(stack, 0, 100 * MIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "other-process", &[]);
+    assert!(verdict.contributing.iter().all(|finding| finding.cause != "unchecked-error"));
+}
+
+#[test]
+fn a_launch_that_fails_beside_a_request_says_so() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    let (kernel, shared_memory) = (StringId(0), Bytes(0));
+    run.on(run.origin(GPU), stack, 1, Action::LaunchFailed { kernel, shared_memory });
+    run.refused(stack, 9 * GIB, GIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "request-too-big", &[]);
+    let launch = verdict.contributing.iter().find(|finding| finding.cause == "unchecked-error");
+    assert!(launch.unwrap().because.contains("failed too"), "{launch:#?}");
+}
+
+#[test]
+fn an_illegal_address_in_pytorch_is_not_laid_to_the_heap_of_kernels() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.segment(GIB, 64 * MIB);
+    run.block(stack, GIB, MIB);
+    run.on(run.origin(GPU), stack, 700, Action::Synchronize { scope: SyncScope::Device });
+    run.exit();
+    assert_ne!(run.judge().primary.cause, "device-heap");
+}
+
+#[test]
+fn a_context_goes_with_its_process() {
+    let mut run = Run::new();
+    let work = run.stack(&[TORCH, TRAIN]);
+    let first = run.process;
+    run.process = run.tables.process("rank 1");
+    run.push(work, Action::ContextCreate);
+    let (kind, address, size) = (MemoryKind::Device, Address(1 << 40), Bytes(6 * GIB));
+    run.on(run.origin(DeviceId(1)), work, 0, Action::Alloc { kind, address, size });
+    run.exit();
+    run.process = first;
+    run.alloc(work, 1 << 40, 7 * GIB);
+    run.sample(Counter::ProcessUsed, 7 * GIB + 400 * MIB);
+    run.refused(work, 700 * MIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    let found = std::iter::once(&verdict.primary).chain(&verdict.contributing);
+    assert!(found.into_iter().all(|finding| finding.cause != "stray-context"), "{verdict:#?}");
+}
+
+#[test]
+fn a_loader_that_makes_two_and_deletes_one_does_not_grow() {
+    let mut run = Run::new();
+    let weight = run.stack(&[TORCH, ("load", "/home/me/load.py", 9)]);
+    let quantized = run.stack(&[TORCH, ("load", "/home/me/load.py", 10)]);
+    run.segment(GIB, 7 * GIB);
+    // At the peak exactly half of what was made has ended.
+    for _ in 0..2 {
+        run.block(weight, GIB, 64 * MIB);
+        run.free_block(GIB);
+    }
+    for layer in 0..40 {
+        run.block(weight, GIB, 64 * MIB);
+        run.block(quantized, 2 * GIB + layer * 16 * MIB, 16 * MIB);
+        run.free_block(GIB);
+    }
+    for layer in 0..40 {
+        run.free_block(2 * GIB + layer * 16 * MIB);
+    }
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &[]);
 }

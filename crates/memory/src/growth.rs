@@ -108,6 +108,13 @@ impl Evidence<'_> {
         }
     }
 
+    /// Growth between iterations, if these were found: what stands for them otherwise holds only of a run
+    /// that is seen to its end, since a model that is being loaded looks the same.
+    pub(crate) fn growth_of_iterations(&self) -> Option<Growth> {
+        let (source, boundaries) = self.iterations.best(MIN_BOUNDARIES, self.course.whole)?;
+        self.trend(source, boundaries)
+    }
+
     fn trend(&self, source: IterationSource, boundaries: &Boundaries) -> Option<Growth> {
         let kept = after_warm_up(boundaries.kept());
         let (slope, r_squared) = line_through(kept)?;

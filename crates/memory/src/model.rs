@@ -73,7 +73,7 @@ impl Model {
         let course = self.course(process);
         space
             .growth(course, &self.profiles)
-            .or_else(|| exited.then(|| space.growth_up_to_peak(course, &self.profiles)).flatten())
+            .or_else(|| exited.then(|| space.growth_up_to_peak(course)).flatten())
     }
 
     /// A setting of a process, as its allocator or its log told it. What only another process told
@@ -182,7 +182,11 @@ impl Model {
         pools: &BTreeMap<whyoom_trace::PoolId, PoolFigures>,
     ) {
         let (process, device) = (event.origin.process, event.origin.device);
-        let Some(space) = self.spaces.get_mut(&(process, device)) else { return };
+        let Some(space) = self.spaces.get_mut(&(process, device)) else {
+            // It could not even begin: then others are all there is to tell of.
+            incident.recorded_others = self.others_on(process, device);
+            return;
+        };
         let seen = space.count_refusal();
         if space.has_allocator() {
             incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());

@@ -100,9 +100,14 @@ impl Pools {
         }
     }
 
-    /// The host waited. Waiting for the default stream waits for the others too.
+    /// The host waited. Waiting for the default stream waits for the others too; what came before an event
+    /// is not told, so waiting for one frees nothing for sure.
     pub(crate) fn synchronize(&mut self, scope: SyncScope, stream: StreamId) {
-        let all = scope == SyncScope::Device || stream == StreamId(0);
+        let all = match scope {
+            SyncScope::Device => true,
+            SyncScope::Stream => stream == StreamId(0),
+            _ => return,
+        };
         let thresholds: Vec<_> =
             self.pools.keys().map(|&name| (name, self.threshold(name))).collect();
         for (name, threshold) in thresholds {
@@ -208,6 +213,8 @@ mod tests {
         assert_eq!(only(&pools).pending, Bytes(100));
         pools.synchronize(SyncScope::Stream, StreamId(8));
         assert_eq!(only(&pools).pending, Bytes(100), "another stream was waited for");
+        pools.synchronize(SyncScope::Event, StreamId(0));
+        assert_eq!(only(&pools).pending, Bytes(100), "an event may come before the free");
         pools.synchronize(SyncScope::Stream, STREAM);
         assert_eq!((only(&pools).pending, only(&pools).reserved), (Bytes(0), Bytes(0)));
 

@@ -225,7 +225,7 @@ impl Space {
 
     /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it
     /// gives back what it had kept. Growth ends at the peak; where more was made later, it was none.
-    pub(crate) fn growth_up_to_peak(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
+    pub(crate) fn growth_up_to_peak(&self, process: Course) -> Option<Growth> {
         let (blocks, (made, ended)) = self.blocks.at_peak();
         let (made_in_all, _) = self.blocks.history();
         if made_in_all.saturating_sub(made) * LATER > made_in_all {
@@ -234,7 +234,7 @@ impl Space {
         let last = self.blocks.peak_maker()?.born;
         let course = Course { made, ended, last, whole: process.whole, ..self.course() };
         let evidence = Evidence::of(&self.blocks, course, blocks.values().collect());
-        evidence.growth(|stack| profiles.known(stack).phase)
+        evidence.growth_of_iterations()
     }
 
     /// Takes an event of this process and device, the `number`th of the stream. Whether it concerned

@@ -9,7 +9,7 @@ use std::{
     ptr,
 };
 
-type Alloc = unsafe extern "C" fn(*mut u64, usize) -> u32;
+type Alloc = unsafe extern "C-unwind" fn(*mut u64, usize) -> u32;
 type Pitch = unsafe extern "C" fn(*mut u64, *mut usize, usize, usize, u32) -> u32;
 type Free = unsafe extern "C" fn(u64) -> u32;
 type Get = unsafe extern "C" fn(*const c_char, *mut *mut c_void, i32, u64) -> u32;
@@ -56,6 +56,28 @@ fn by_proc_address(driver: *mut c_void, version: i32) {
     free(get(second, c"cuMemFree", version), address);
 }
 
+/// Allocates, and ends inside the driver.
+extern "C-unwind" fn ended_by_driver(alloc: *mut c_void) -> *mut c_void {
+    let alloc: Alloc = unsafe { transmute(alloc) };
+    let mut address = 0;
+    unsafe { alloc(&mut address, 512) };
+    unsafe { alloc(&mut address, 77) };
+    println!("not ended");
+    ptr::null_mut()
+}
+
+fn one_by_one(alloc: *mut c_void) {
+    type Start = extern "C" fn(*mut c_void) -> *mut c_void;
+    let start = ended_by_driver as extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+    let start: Start = unsafe { transmute(start) };
+    for _ in 0..20 {
+        let mut thread = 0;
+        unsafe { libc::pthread_create(&mut thread, ptr::null(), start, alloc) };
+        unsafe { libc::pthread_join(thread, ptr::null_mut()) };
+    }
+    allocate(alloc, 1024);
+}
+
 fn main() {
     let way = std::env::args().nth(1).unwrap_or_default();
     let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
@@ -97,6 +119,7 @@ fn main() {
                 });
             }
         }),
+        "one by one" => one_by_one(alloc),
         "fork" => {
             allocate(alloc, 1);
             let child = unsafe { libc::fork() };

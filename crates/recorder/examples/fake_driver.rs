@@ -12,10 +12,20 @@ static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
 const OUT_OF_MEMORY: u32 = 2;
 const NOT_FOUND: u32 = 500;
 const MOST: usize = 1 << 40;
+/// Who asks for so many bytes ends his thread, as a callback of the driver's may.
+const END: usize = 77;
+
+unsafe extern "C-unwind" {
+    fn pthread_exit(value: *mut c_void) -> !;
+}
 
 unsafe fn alloc(address: *mut u64, bytes: usize) -> u32 {
     // SAFETY: the C library has one for each thread.
     unsafe { *libc::__errno_location() = 42 };
+    if bytes == END {
+        // SAFETY: all frames up to the thread's first may be unwound and have nothing to drop.
+        unsafe { pthread_exit(std::ptr::null_mut()) };
+    }
     if bytes > MOST {
         return OUT_OF_MEMORY;
     }
@@ -25,12 +35,12 @@ unsafe fn alloc(address: *mut u64, bytes: usize) -> u32 {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 {
+unsafe extern "C-unwind" fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32 {
     // SAFETY: as documented.
     unsafe { alloc(address, bytes) }
 }
 
-unsafe extern "C" fn hidden_alloc(address: *mut u64, bytes: usize) -> u32 {
+unsafe extern "C-unwind" fn hidden_alloc(address: *mut u64, bytes: usize) -> u32 {
     // SAFETY: as documented.
     unsafe { alloc(address, bytes) }
 }

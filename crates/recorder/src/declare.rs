@@ -50,7 +50,8 @@ macro_rules! each_hook {
     };
 }
 
-/// The exported function.
+/// The exported function. It may be unwound: a thread that is cancelled inside the driver, or ends
+/// itself in a callback, leaves through here.
 macro_rules! one_hook {
     ($symbol:ident ($($argument:ident: $type:ty),*) around { $before:expr; $after:expr }) => {
         #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
@@ -59,10 +60,10 @@ macro_rules! one_hook {
         /// That of the driver's function of this name.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, clippy::too_many_arguments)]
-        pub(crate) unsafe extern "C" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
             // SAFETY: these are the documented parameters of this function.
             let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C" fn($($type),*) -> $crate::hook::Code>()
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
             };
             let Some(real) = real else { return $crate::hook::NOT_FOUND };
             let Some(call) = $crate::record::enter(&$symbol::HOOK) else {
@@ -86,10 +87,10 @@ macro_rules! one_hook {
         /// That of the driver's function of this name.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, clippy::too_many_arguments)]
-        pub(crate) unsafe extern "C" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
             // SAFETY: these are the documented parameters of this function.
             let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C" fn($($type),*) -> $crate::hook::Code>()
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
             };
             let Some(real) = real else { return $crate::hook::NOT_FOUND };
             // SAFETY: the program's own arguments, passed on as they came.
@@ -107,10 +108,10 @@ macro_rules! one_hook {
         /// That of the driver's function of this name.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub(crate) unsafe extern "C" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
             // SAFETY: these are the documented parameters of this function.
             let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C" fn($($type),*) -> $crate::hook::Code>()
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
             };
             let Some(real) = real else { return $crate::hook::NOT_FOUND };
             // SAFETY: the program's own arguments, passed on as they came.

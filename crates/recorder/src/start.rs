@@ -22,8 +22,10 @@ extern "C" fn begin() {
     std::panic::set_hook(Box::new(|_| {}));
     real::find_loader();
     allocator::survive_forks();
-    // SAFETY: the handler only stores a word.
-    unsafe { libc::pthread_atfork(None, None, Some(after_fork)) };
+    // SAFETY: the handlers store words and wait for other threads, not for long.
+    unsafe {
+        libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork));
+    }
     witness::prepare();
     process::prepare();
 }
@@ -32,7 +34,16 @@ extern "C" fn end() {
     process::end();
 }
 
+unsafe extern "C" fn before_fork() {
+    whyoom_stacks::before_fork();
+}
+
+unsafe extern "C" fn after_fork_in_parent() {
+    whyoom_stacks::after_fork_in_parent();
+}
+
 unsafe extern "C" fn after_fork() {
+    whyoom_stacks::after_fork_in_child();
     process::after_fork();
 }
 

@@ -31,8 +31,8 @@ pub(crate) struct Device {
 /// `c10::DeviceType::CUDA`.
 const CUDA: i8 = 1;
 
-type Used = unsafe extern "C" fn(*mut c_void, i64, usize, usize, Device);
-type Failed = unsafe extern "C" fn(i64, usize, usize, Device);
+type Used = unsafe extern "C-unwind" fn(*mut c_void, i64, usize, usize, Device);
+type Failed = unsafe extern "C-unwind" fn(i64, usize, usize, Device);
 
 const USED_NAME: &CStr = c"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE";
 const FAILED_NAME: &CStr = c"_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE";
@@ -67,7 +67,7 @@ fn own(place: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
 /// # Safety
 /// That of PyTorch's function.
 #[unsafe(export_name = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")]
-pub(crate) unsafe extern "C" fn report_memory_usage(
+pub(crate) unsafe extern "C-unwind" fn report_memory_usage(
     block: *mut c_void,
     size: i64,
     allocated: usize,
@@ -98,7 +98,7 @@ pub(crate) unsafe extern "C" fn report_memory_usage(
 /// # Safety
 /// That of PyTorch's function.
 #[unsafe(export_name = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE")]
-pub(crate) unsafe extern "C" fn report_out_of_memory(
+pub(crate) unsafe extern "C-unwind" fn report_out_of_memory(
     size: i64,
     allocated: usize,
     reserved: usize,

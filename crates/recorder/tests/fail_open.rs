@@ -140,6 +140,16 @@ fn threads_lose_nothing() {
 }
 
 #[test]
+fn a_thread_may_end_inside_the_driver_and_leaves_its_file_to_the_next() {
+    let bench = Bench::new();
+    let sizes = allocs(&bench.events("one by one"));
+    assert_eq!(sizes.len(), 21, "what ended the threads is no allocation: {sizes:?}");
+    let files = std::fs::read_dir(bench.recording()).expect("the folder").flatten();
+    let of_events = |file: &std::fs::DirEntry| file.path().extension() == Some("events".as_ref());
+    assert!(files.filter(of_events).count() <= 2, "each thread had a file of its own");
+}
+
+#[test]
 fn a_forked_child_has_a_part_of_its_own() {
     let bench = Bench::new();
     let events = bench.events("fork");

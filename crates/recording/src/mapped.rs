@@ -93,12 +93,28 @@ impl Drop for Mapped {
     }
 }
 
-/// Takes the room for a file on its disk, or fails where there is none.
+/// What is left of a disk to the program; of a small one, a twentieth.
+const LEFT_TO_PROGRAM: u64 = 1 << 30;
+
+/// Takes the room for a file on its disk, or fails where there is none, or where the program that is
+/// recorded would soon find none: its checkpoint is worth more than the rest of a recording.
 fn reserve(file: impl rustix::fd::AsFd, length: usize) -> Result<(), Errno> {
+    if let Ok(disk) = io::retry_on_intr(|| fs::fstatvfs(&file))
+        && !leaves_enough(disk.f_blocks, disk.f_bavail, disk.f_frsize, length as u64)
+    {
+        return Err(Errno::NOSPC);
+    }
     match io::retry_on_intr(|| fs::fallocate(&file, FallocateFlags::empty(), 0, length as u64)) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(&file, length),
         result => result,
     }
+}
+
+/// Whether enough is left on a disk of so many blocks, some free, when `length` is taken.
+fn leaves_enough(blocks: u64, free: u64, block: u64, length: u64) -> bool {
+    // Some file systems do not tell, or have no limit: their size is 0.
+    let left = LEFT_TO_PROGRAM.min(blocks.saturating_mul(block) / 20);
+    blocks == 0 || free.saturating_mul(block) >= length.saturating_add(left)
 }
 
 /// For file systems that cannot take room in advance: the room is taken by writing.
@@ -117,4 +133,21 @@ fn write_zeros(file: impl rustix::fd::AsFd, length: usize) -> Result<(), Errno> 
 pub(crate) fn cut(path: &CStr, length: u64) -> Result<(), Errno> {
     let file = fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     fs::ftruncate(&file, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_keeps_the_last_of_the_disk() {
+        const GIB: u64 = 1 << 30;
+        let enough = |size, free, length| leaves_enough(size / 4096, free / 4096, 4096, length);
+        assert!(enough(1000 * GIB, 2 * GIB, GIB));
+        assert!(!enough(1000 * GIB, 2 * GIB, GIB + 1));
+        assert!(enough(2 * GIB, GIB, 512 << 20), "a twentieth of a small disk");
+        assert!(!enough(2 * GIB, 200 << 20, 128 << 20));
+        assert!(enough(0, 0, GIB), "a file system that does not tell");
+        assert!(!enough(u64::MAX, 0, 1));
+    }
 }

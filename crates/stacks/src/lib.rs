@@ -3,9 +3,11 @@
 //! Native frames come from framehop over the unwind tables that the loader has mapped; at the first
 //! frame of the Python interpreter the Python frames of the thread follow instead of the
 //! interpreter's own. Nothing is allocated once a thread has captured its first stack and the
-//! modules are known; nothing here waits for a lock, takes the GIL, or runs Python code.
+//! modules are known; nothing here waits without end for a lock of ours, takes the GIL, or runs Python
+//! code.
 
 mod elf;
+mod fork;
 mod memory;
 mod modules;
 mod native;
@@ -17,12 +19,15 @@ mod symbol;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
+pub use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
 pub use modules::Module;
+pub use native::end_of_thread;
 pub use python::PythonFrame;
 pub use symbol::loaded_symbol;
 
-use modules::{FoundPython, ModuleSet};
+use modules::{FoundPython, ModuleSet, Renewal};
 use native::End;
 use python::{Python, Symbols};
 
@@ -46,6 +51,10 @@ pub enum Raw {
 
 /// How often a lock is tried before it is given up.
 const LOCK_TRIES: u32 = 64;
+/// How often that is done, with a rest after each, where a stack depends on it: another thread is
+/// finding out what is loaded, and the machine may let it wait.
+const RENEWAL_ROUNDS: u32 = 1000;
+const REST: Duration = Duration::from_micros(100);
 
 /// Captures stacks. One per process, shared by its threads.
 pub struct Capturer {
@@ -87,7 +96,8 @@ impl Capturer {
     }
 
     /// Writes the stack of the calling thread, innermost frame first, and returns how many frames
-    /// it has; none inside another capture and while the thread ends.
+    /// it has; none inside another capture, while the thread ends, and where another thread is just
+    /// finding out what is loaded: [`Capturer::modules`] has the modules of every frame.
     ///
     /// The leading frames of the library that this crate is part of are left out.
     #[inline(never)]
@@ -130,8 +140,9 @@ impl Capturer {
 
     /// Looks at the loader's list again if it has changed, as each capture does by itself.
     pub fn refresh(&self) {
-        let set = self.lock().map(|set| set.clone());
-        set.and_then(|set| self.newer_than(&set));
+        if let Some(set) = self.lock().map(|set| set.clone()) {
+            self.newer_than(&set);
+        }
     }
 
     /// The set that all threads share. Waited for a little, since it is held for microseconds; not
@@ -145,26 +156,30 @@ impl Capturer {
         })
     }
 
+    fn lock_patiently(&self) -> Option<MutexGuard<'_, Arc<ModuleSet>>> {
+        (0..RENEWAL_ROUNDS).find_map(|round| {
+            if round > 0 {
+                std::thread::sleep(REST);
+            }
+            self.lock()
+        })
+    }
+
     /// The modules as of now, if they are not those of `seen`. Asking the loader's counters takes
-    /// some 30 ns.
-    fn newer_than(&self, seen: &ModuleSet) -> Option<Arc<ModuleSet>> {
+    /// some 30 ns. A thread makes no set for itself alone: nobody could say what its frames mean.
+    fn newer_than(&self, seen: &ModuleSet) -> Renewal {
         let now = snapshot::changes();
         if now == seen.changes {
-            return None;
+            return Renewal::Same;
         }
-        let Some(mut set) = self.lock() else {
-            // The thread makes a set for itself; who holds the lock makes one for all.
-            let (renewed, python) = seen.renewed();
-            self.meet_python(python);
-            return Some(Arc::new(renewed));
-        };
+        let Some(mut set) = self.lock_patiently() else { return Renewal::Busy };
         if set.changes != now {
             let (renewed, python) = set.renewed();
             *set = Arc::new(renewed);
             self.generation.fetch_add(1, Ordering::Release);
             self.meet_python(python);
         }
-        Some(set.clone())
+        Renewal::New(set.clone())
     }
 
     fn meet_python(&self, found: FoundPython) {

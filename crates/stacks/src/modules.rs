@@ -45,6 +45,16 @@ pub(crate) struct ModuleSet {
     pub(crate) unwinder: NativeUnwinder,
 }
 
+/// Whether a thread's modules are those that are loaded now.
+pub(crate) enum Renewal {
+    /// They are.
+    Same,
+    /// These are.
+    New(Arc<ModuleSet>),
+    /// Others are, and another thread is finding out which.
+    Busy,
+}
+
 /// The Python interpreter's functions, with the range of the module that has them.
 pub(crate) type FoundPython = Option<(std::ops::Range<u64>, Symbols)>;
 

@@ -1,6 +1,7 @@
 //! The native frames of the calling thread.
 
 use std::cell::Cell;
+use std::ptr;
 use std::sync::Arc;
 
 use framehop::{
@@ -8,7 +9,7 @@ use framehop::{
 };
 
 use crate::memory::{StackBounds, guarded_read};
-use crate::modules::ModuleSet;
+use crate::modules::{ModuleSet, Renewal};
 use crate::{Capturer, Frames, Raw};
 
 /// framehop's rule cache has 509 slots and one entry in each, so that two frames of one stack can
@@ -31,9 +32,21 @@ pub(crate) struct ThreadState {
 }
 
 thread_local! {
-    /// Taken while a capture runs, so that a capture inside a capture sees that and gives up.
-    static STATE: Cell<Option<Box<ThreadState>>> = const { Cell::new(None) };
+    /// Null while a capture runs, so that a capture inside a capture sees that and gives up. A pointer
+    /// and no box: to make a thread's value with a destructor takes the loader's lock and memory of
+    /// the program's, and both may be in the hands of a thread that waits for this one.
+    static STATE: Cell<*mut ThreadState> = const { Cell::new(ptr::null_mut()) };
     static STARTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives back what captures keep for the calling thread, which is ending: it captures no more.
+pub fn end_of_thread() {
+    STARTED.set(true);
+    let state = STATE.replace(ptr::null_mut());
+    if !state.is_null() {
+        // SAFETY: made from a box by `with_state`, and taken out of its place just now.
+        drop(unsafe { Box::from_raw(state) });
+    }
 }
 
 /// Where the walk ended.
@@ -59,11 +72,16 @@ impl ThreadState {
     }
 
     /// Makes sure that the modules are those that are loaded now, so that no table of one that went
-    /// is read.
-    fn keep_up(&mut self, capturer: &Capturer) {
-        if let Some(set) = capturer.newer_than(&self.set) {
-            self.set = set;
-            self.book.fill([0; WAYS]);
+    /// is read; whether they are.
+    fn keep_up(&mut self, capturer: &Capturer) -> bool {
+        match capturer.newer_than(&self.set) {
+            Renewal::Same => true,
+            Renewal::New(set) => {
+                self.set = set;
+                self.book.fill([0; WAYS]);
+                true
+            }
+            Renewal::Busy => false,
         }
     }
 
@@ -106,21 +124,27 @@ impl ThreadState {
     }
 }
 
-/// Runs `body` with the calling thread's state; not inside another capture, and not when the thread
-/// is ending.
+/// Runs `body` with the calling thread's state; not inside another capture, not when the thread is
+/// ending, and not when the modules cannot be had.
 pub(crate) fn with_state(
     capturer: &Capturer,
     sp: u64,
     body: impl FnOnce(&mut ThreadState),
 ) -> Option<()> {
-    let mut state = match STATE.try_with(Cell::take).ok()? {
-        Some(state) => state,
-        None if STARTED.try_with(|started| started.replace(true)).ok()? => return None,
-        None => ThreadState::new(sp),
+    let kept = STATE.replace(ptr::null_mut());
+    let mut state = if !kept.is_null() {
+        // SAFETY: made from a box below, and taken out of its place just now.
+        unsafe { Box::from_raw(kept) }
+    } else if STARTED.replace(true) {
+        return None;
+    } else {
+        ThreadState::new(sp)
     };
-    state.keep_up(capturer);
-    body(&mut state);
-    STATE.try_with(|cell| cell.set(Some(state))).ok()
+    if state.keep_up(capturer) {
+        body(&mut state);
+    }
+    STATE.set(Box::into_raw(state));
+    Some(())
 }
 
 /// Pushes the native frames, innermost first, up to the Python interpreter if so wished.

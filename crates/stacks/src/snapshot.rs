@@ -1,14 +1,19 @@
 //! What the loader has loaded, copied under its lock.
 //!
 //! `dl_iterate_phdr` holds glibc's `dl_load_write_lock`, which the loader itself takes only around
-//! changes of its list, never while constructors run or a library is searched. So nobody can hold
-//! it and wait for a thread that is inside a hook, and a hook inside a constructor finds it free.
-//! The callback neither allocates nor calls anything that could wait: it copies into room that was
-//! made before, and asks for more room where that was too small.
+//! changes of its list, never while constructors run or a library is searched. So a hook inside a
+//! constructor finds it free, and the loader never holds it and waits for a thread that is inside a
+//! hook. Our callback neither allocates nor calls anything that could wait: it copies into room that
+//! was made before, and asks for more room where that was too small.
+//!
+//! The callback of another may wait: threadpoolctl's is Python and takes the GIL under the lock. It
+//! waits for ever for a thread that holds the GIL and is captured at that time, as it does without
+//! us for one that imports an extension then. The lock cannot be tried, so this is not averted here.
 
 use std::ffi::{CStr, c_int, c_void};
 
 use crate::elf::{BUILD_ID_BYTES, Image, UnwindTables};
+use crate::fork;
 use crate::python::Symbols;
 
 /// How often the loader has added and removed modules.
@@ -77,8 +82,9 @@ pub(crate) type Callback =
 
 /// Calls back for each loaded module, under the loader's lock.
 pub(crate) fn iterate<T>(callback: Callback, into: &mut T) {
+    let into = std::ptr::from_mut(into).cast();
     // SAFETY: each callback is passed the type that it casts back to, for the time of the call.
-    unsafe { libc::dl_iterate_phdr(Some(callback), std::ptr::from_mut(into).cast()) };
+    fork::outside_forks(|| unsafe { libc::dl_iterate_phdr(Some(callback), into) });
 }
 
 /// # Safety

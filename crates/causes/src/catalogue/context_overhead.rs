@@ -36,7 +36,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     }
     let situation = &scene.situation;
     let lacking = situation.lacking()?;
-    let own = own_context(scene);
+    let own = scene.own_context();
     // Half as much again: a process that touched CUDA may hold a little beside its context.
     let at_most = own.map_or(CONTEXT_ALLOWANCE, |own| own.plus(Bytes(own.0 / 2)));
     let small: Vec<&Holder> =
@@ -50,15 +50,15 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         Strength::Explains,
         format!("{} other processes hold {held} in little more than their contexts", small.len()),
         format!(
-            "{lacking} was missing; each of them holds {} on average, and a context alone takes some \
-             hundred MiB.",
+            "{}; each of them holds {} on average, and a context alone takes some hundred MiB.",
+            situation.missing()?,
             Bytes(held.0 / small.len() as u64)
         ),
     );
     finding.gives_back = Some(held);
     finding.evidence.push(Evidence::count("such processes", small.len() as u64, Basis::Recorded));
     if let Some(own) = own {
-        let label = "this process beside what it allocated: its context and code";
+        let label = "this process beside what it allocated: about its context";
         finding.evidence.push(Evidence::bytes(label, own, Basis::Computed));
     }
     finding.remedies = vec![
@@ -72,10 +72,4 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     ];
     Some(finding)
-}
-
-/// What this process holds beside everything that it allocated, where both are known.
-fn own_context(scene: &Scene<'_>) -> Option<Bytes> {
-    let used = scene.situation.process_used?;
-    Some(used.minus(scene.situation.reserved?)).filter(|own| *own > Bytes::ZERO)
 }

@@ -35,7 +35,9 @@ const DEFAULT_HEAP: Bytes = Bytes(8 << 20);
 const FAULTS: [i32; 2] = [700, 719];
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let facts = scene.facts().filter(|_| scene.device != DeviceId::HOST)?;
+    // PyTorch's own kernels do not allocate: there an illegal address is far likelier another mistake.
+    let may_be_heap = scene.device != DeviceId::HOST && !scene.uses_allocator();
+    let facts = scene.facts().filter(|_| may_be_heap)?;
     let faulted = |failure: &&Failure| {
         matches!(failure.call, FailedCall::Synchronize(_))
             && failure.device == scene.device
@@ -45,15 +47,17 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let heap = facts.limit(scene.device, Limit::DeviceHeap).map(Bytes);
     let size = heap.unwrap_or(DEFAULT_HEAP);
     let strength = if scene.incident.is_none() { Strength::Likely } else { Strength::Contributing };
+    let (what_failed, requests) = match scene.incident {
+        Some(_) => ("A kernel failed too", "a request for memory failed in this run as well"),
+        None => ("A kernel failed, not an allocation", "no request for memory had failed"),
+    };
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
+        format!("{what_failed}: if it uses new or malloc, its heap of {size} is full"),
         format!(
-            "A kernel failed, not an allocation: if it uses new or malloc, its heap of {size} is full"
-        ),
-        format!(
-            "A synchronize ended with {}; no request for memory had failed. An access out of bounds \
-             looks the same: the second line tells them apart.",
+            "A synchronize ended with {}; {requests}. An access out of bounds looks the same: the \
+             second line tells them apart.",
             code_name(failure.result)
         ),
     );

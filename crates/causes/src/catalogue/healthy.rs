@@ -80,7 +80,8 @@ fn failed(scene: &Scene<'_>) -> bool {
 
 /// A program that took its memory from the driver itself, recorded to its end.
 fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
-    if !scene.exited() || scene.device == DeviceId::HOST {
+    let host = scene.device == DeviceId::HOST;
+    if !scene.exited() || (host && took_device_memory(scene)) {
         return None;
     }
     let Some(space) = scene.space.filter(|space| space.history() != (0, 0)) else {
@@ -92,8 +93,9 @@ fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
     };
     let ((peak, _), end, (made, ended)) = (space.peak(), space.totals(), space.history());
     let headline = format!(
-        "Nothing is wrong here: no request failed, nothing grew; the peak was {}",
-        peak.allocated
+        "Nothing is wrong here: no request failed, nothing grew; the peak was {}{}",
+        peak.allocated,
+        if host { " of pinned host memory" } else { "" }
     );
     let because = match end.active {
         Bytes::ZERO => format!("All {made} allocations were freed before the program ended."),
@@ -111,6 +113,13 @@ fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
     ];
     add_pinned(scene, &mut finding);
     Some(finding)
+}
+
+/// Whether the process took memory of any device: then its pinned memory is told of beside that.
+fn took_device_memory(scene: &Scene<'_>) -> bool {
+    scene.model.spaces().any(|(process, device, space)| {
+        process == scene.process && device != DeviceId::HOST && space.history() != (0, 0)
+    })
 }
 
 /// Pinned memory by place: people suspect it.

@@ -22,7 +22,7 @@ were not.
 
 What helps: end them. A process in uninterruptible sleep cannot be ended by anyone: it goes when the driver
 call that it waits in returns, or with a reset of the GPU or a restart. A process that the driver lists and
-the system does not know lives in another PID namespace (a container) or is being torn down.",
+the system does not know is not called so: it may run in another container, or be another user's.",
     check,
 };
 
@@ -33,7 +33,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let (orphans, held) = orphans(scene);
     let largest = *orphans.iter().max_by_key(|holder| holder.bytes)?;
     let strength = if enough(scene) { Strength::Explains } else { Strength::Contributing };
-    let lacking = scene.situation.lacking()?;
+    let missing = scene.situation.missing()?;
     let headline = match orphans.len() {
         1 => format!(
             "{} holds {} of this GPU, and {}",
@@ -47,7 +47,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             largest.bytes
         ),
     };
-    let because = format!("{lacking} was missing for the request; they would give back {held}.");
+    let because = format!("{missing}; they would give back {held}.");
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = Some(held);
     for holder in &orphans {
@@ -60,8 +60,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 
 /// The holders that nobody waits for, and what they hold.
 fn orphans<'a>(scene: &'a Scene<'_>) -> (Vec<&'a Holder>, Bytes) {
-    let is_orphan =
-        |holder: &&Holder| !matches!(holder.standing, Standing::Untold | Standing::Runs);
+    // One that the system does not know may run in another container, or be another user's.
+    let is_orphan = |holder: &&Holder| {
+        !matches!(holder.standing, Standing::Untold | Standing::Runs | Standing::Ghost)
+    };
     let orphans: Vec<&Holder> = scene.situation.others.iter().filter(is_orphan).collect();
     let held = orphans.iter().map(|holder| holder.bytes).sum();
     (orphans, held)
@@ -81,7 +83,6 @@ fn standing(standing: Standing) -> &'static str {
         Standing::Orphan => "its parent has ended",
         Standing::ZombieLeader => "its first thread has ended while others live on",
         Standing::Stuck => "it is in uninterruptible sleep",
-        Standing::Ghost => "the system knows no such process",
         _ => "nothing is known against it",
     }
 }
@@ -100,10 +101,6 @@ fn remedies(orphans: &[&Holder], held: Bytes) -> Vec<Remedy> {
     if stands(Standing::Stuck).is_some() {
         let what = "nothing ends a process in uninterruptible sleep: see what it waits for; then a \
                     reset of the GPU (nvidia-smi --gpu-reset) or a restart of the machine";
-        remedies.push(Remedy::line("whyoom who", what));
-    }
-    if stands(Standing::Ghost).is_some() {
-        let what = "look from the host, outside the container: there the process has a number";
         remedies.push(Remedy::line("whyoom who", what));
     }
     remedies

@@ -1,7 +1,7 @@
 //! Other processes hold what this one lacks.
 
 use whyoom_memory::Holder;
-use whyoom_trace::{Bytes, StringId, Symptom};
+use whyoom_trace::{Bytes, Standing, StringId, Symptom};
 
 use super::orphan;
 use crate::{
@@ -79,8 +79,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     };
     let own = situation.process_used.or(situation.reserved).unwrap_or_default();
-    let because =
-        format!("{lacking} was missing for the request; this process uses {own} of {capacity}.");
+    let because = format!("{}; this process uses {own} of {capacity}.", situation.missing()?);
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = Some(held);
     if !known {
@@ -119,6 +118,10 @@ fn capitalized(name: &str) -> String {
 
 fn stop_or_move(scene: &Scene<'_>, holder: Option<&Holder>, held: Bytes) -> Vec<Remedy> {
     let look = match holder {
+        Some(holder) if holder.standing == Standing::Ghost => Remedy::line(
+            "sudo whyoom who",
+            "on the host, outside any container: from here the system does not know that process",
+        ),
         Some(holder) if holder.command != StringId(0) => {
             let what = format!("stop {}, if it is yours and not needed", scene.name_of(holder));
             Remedy::line(format!("kill {}", holder.pid), what)

@@ -1,6 +1,6 @@
 //! A process holds a context on a device that it does not use.
 
-use whyoom_memory::Space;
+use whyoom_memory::{Incident, Space};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, StackId};
 
 use crate::{
@@ -39,7 +39,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let strays = strays(scene);
     let first = strays.first()?;
     let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out());
-    let context = context_size(scene);
+    let context = scene.own_context();
     let held = context.map(|context| Bytes(context.0 * strays.len() as u64));
     let explains = lacking.zip(held).is_some_and(|(lacking, held)| held >= lacking);
     let strength = if explains { Strength::Explains } else { Strength::Contributing };
@@ -80,6 +80,12 @@ fn strays(scene: &Scene<'_>) -> Vec<Stray> {
     let model = scene.model;
     let mut strays = Vec::new();
     for (process, facts) in model.processes() {
+        // Its context went with it.
+        let ended_before =
+            |incident: &Incident| facts.exited().is_some_and(|at| at <= incident.time);
+        if scene.incident.is_some_and(ended_before) {
+            continue;
+        }
         let open = facts.contexts().iter().filter(|(_, contexts)| !contexts.open.is_empty());
         for (&device, contexts) in open {
             let concerned = match scene.incident {
@@ -104,10 +110,4 @@ fn is_stray(scene: &Scene<'_>, process: ProcessId, device: DeviceId) -> bool {
         .filter(|(other, on, _)| *other == process && *on != device && *on != DeviceId::HOST);
     let elsewhere = spaces.map(|(_, _, space)| peak(space)).max().unwrap_or_default();
     elsewhere > Bytes::ZERO && here.share_of(elsewhere) < UNUSED
-}
-
-/// What this process holds beside everything that it allocated: about a context.
-fn context_size(scene: &Scene<'_>) -> Option<Bytes> {
-    let used = scene.situation.process_used.filter(|_| scene.was_recorded())?;
-    Some(used.minus(scene.situation.reserved?)).filter(|size| *size > Bytes::ZERO)
 }

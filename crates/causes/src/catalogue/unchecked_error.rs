@@ -28,11 +28,16 @@ What helps: look after every launch: cudaGetLastError() at once, and the synchro
 
 /// What a block may have of shared memory without asking.
 const SHARED_WITHOUT_ASKING: Bytes = Bytes(48 << 10);
+/// The driver's code for too little memory.
+const OUT_OF_MEMORY: ResultCode = ResultCode(2);
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let facts = scene.facts().filter(|_| scene.device != DeviceId::HOST)?;
     let launch = |failure: &&Failure| {
-        matches!(failure.call, FailedCall::Launch { .. }) && failure.device == scene.device
+        matches!(failure.call, FailedCall::Launch { .. })
+            && failure.device == scene.device
+            // A launch that found too little memory is no mistake in its arguments.
+            && failure.result != OUT_OF_MEMORY
     };
     let failure = facts.failures().iter().find(launch)?;
     let FailedCall::Launch { kernel, shared_memory } = failure.call else { return None };
@@ -46,17 +51,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let code = code_name(failure.result);
     let launched_at = launched_at(scene, failure.stack, &kernel);
     let headline = match later {
-        0 => format!("The launch of {kernel} failed with {code}; memory is not the cause"),
-        _ => format!("The launch of {kernel} failed with {code}, and the program went on"),
+        0 => format!("The launch of {kernel} failed with {code}, which is no want of memory"),
+        _ => format!("The launch of {kernel} failed with {code}, and calls after it succeeded"),
     };
-    let because = match shared_memory > SHARED_WITHOUT_ASKING {
-        true => format!(
-            "It asked for {shared_memory} of dynamic shared memory a block; without asking a block may \
-             have 48 KiB. No request for device memory had failed."
-        ),
-        false => "No request for device memory had failed.".to_owned(),
-    };
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because(scene, shared_memory));
     finding.evidence.extend([
         Evidence::text("kernel", kernel, Basis::Recorded),
         Evidence::text("launched at", launched_at, Basis::Recorded),
@@ -66,6 +64,20 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     ]);
     finding.remedies = remedies(shared_memory);
     Some(finding)
+}
+
+fn because(scene: &Scene<'_>, shared_memory: Bytes) -> String {
+    let requests = match scene.incident {
+        Some(_) => "A request for memory failed too, and that is another matter.",
+        None => "No request for device memory had failed.",
+    };
+    match shared_memory > SHARED_WITHOUT_ASKING {
+        true => format!(
+            "It asked for {shared_memory} of dynamic shared memory a block; without asking a block may \
+             have 48 KiB. {requests}"
+        ),
+        false => requests.to_owned(),
+    }
 }
 
 /// Who launched: in compiled code, the caller of the function that the compiler made of the kernel.

@@ -37,7 +37,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         Strength::Explains,
         format!("About {unseen} of this GPU is held by somebody who cannot be seen from here"),
         format!(
-            "{lacking} was missing; of the {} in use, this process and {} others account for the rest.",
+            "{}; of the {} in use, this process and {} others account for the rest.",
+            situation.missing()?,
             capacity.minus(situation.free?),
             situation.others.len()
         ),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::{declare::hooks, hook::Code, road::real::Function};
+use crate::{declare::hooks, hook::Code, record::Call, road::real::Function};
 
 /// How many captures were begun and not ended. Streams are asked only while there are any.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
@@ -31,10 +31,7 @@ hooks! { Graphs;
     Optional (stream: u64, graph: *mut u64)
     [cuStreamEndCapture = "cuStreamEndCapture" since 10000,
      cuStreamEndCapture_ptsz = "cuStreamEndCapture" since 10000 (per_thread)]
-    after { |_, (), _| {
-        // One that was begun before the recorder came is not counted.
-        let _ = OPEN.fetch_update(Relaxed, Relaxed, |open| open.checked_sub(1));
-    } }
+    after { |_, (), result| ended(result) }
 }
 
 fn began(result: Code) {
@@ -43,12 +40,42 @@ fn began(result: Code) {
     }
 }
 
-/// Whether a stream captures.
-pub(super) fn captures(stream: u64) -> bool {
+fn ended(result: Code) {
+    if ends(result) {
+        // One that was begun before the recorder came is not counted.
+        let _ = OPEN.fetch_update(Relaxed, Relaxed, |open| open.checked_sub(1));
+    }
+}
+
+/// Whether no capture is left after that answer: it succeeded, or it was broken before
+/// (`CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`) or by streams that did not join (`.._UNJOINED`). After
+/// any other it may go on; to count one too many only costs questions.
+fn ends(result: Code) -> bool {
+    matches!(result, 0 | 901 | 905)
+}
+
+/// Whether the stream that a call was given captures.
+pub(super) fn captures(call: &Call, stream: u64) -> bool {
+    let stream = call.stream_meant(stream);
     if OPEN.load(Relaxed) == 0 {
         return false;
     }
     let mut status = 0;
     // SAFETY: the driver writes a number where it is told to. Documented: asking disturbs no capture.
     STATUS.get().is_some_and(|get| unsafe { get(stream, &mut status) } == 0) && status != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_ends_no_capture() {
+        for result in [1, 201, 400, 401, 904, 908] {
+            assert!(!ends(result), "{result}");
+        }
+        for result in [0, 901, 905] {
+            assert!(ends(result), "{result}");
+        }
+    }
 }

@@ -130,7 +130,7 @@ fn allocated(
 ) {
     let time = clock::now();
     // In a capture it becomes a node; the memory comes with a launch.
-    if address.is_null() || captures::captures(stream) {
+    if address.is_null() || captures::captures(call, stream) {
         return;
     }
     // SAFETY: a call that succeeded has written the address.
@@ -142,7 +142,7 @@ fn allocated(
 
 /// What is freed in a capture is freed by a launch.
 fn freeing(call: &Call, address: u64, stream: u64) -> Option<(u64, Option<crate::record::Held>)> {
-    (!captures::captures(stream)).then(|| call.freeing(address))
+    (!captures::captures(call, stream)).then(|| call.freeing(address))
 }
 
 impl Pools {

@@ -4,13 +4,17 @@ use std::{env, path::PathBuf};
 
 use whyoom_recording::Options;
 
-use super::stacks::Depth;
+use super::{
+    settings::{self, Setting},
+    stacks::Depth,
+};
 
 /// What the process was started with, read once: the program may change it.
 pub(super) struct Environment {
     pub(super) folder: PathBuf,
     pub(super) options: Options,
     pub(super) stacks: Depth,
+    pub(super) settings: Vec<Setting>,
     /// Standard error as it was then: its device and number.
     standard_error: Option<(u64, u64)>,
 }
@@ -25,15 +29,18 @@ impl Environment {
             options.segment_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         }
         let stacks = Depth::from_environment();
+        let settings = settings::told();
         let standard_error = identity_of_standard_error();
-        Some(Self { folder: folder.into(), options, stacks, standard_error })
+        Some(Self { folder: folder.into(), options, stacks, settings, standard_error })
     }
 
     /// Writes a line to standard error, unless the program has opened something of its own there.
     pub(super) fn say(&self, line: &str) {
         if self.standard_error.is_some() && self.standard_error == identity_of_standard_error() {
+            let (file, from) = (libc::STDERR_FILENO, line.as_ptr());
+            // The C library's `write` would end a thread here that was cancelled.
             // SAFETY: writes from a string that lives through the call.
-            unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+            unsafe { libc::syscall(libc::SYS_write, file, from, line.len()) };
         }
     }
 }

@@ -34,6 +34,9 @@ use crate::hook::{Code, Hook};
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) const OUT_OF_MEMORY: Code = 2;
 
+/// `CU_STREAM_PER_THREAD`.
+const STREAM_PER_THREAD: u64 = 2;
+
 /// The empty stack. What gives memory back is recorded without one: who took it is what is asked.
 pub(crate) const NO_STACK: StackId = StackId(0);
 
@@ -137,6 +140,12 @@ impl Call {
         if let Err(reason) = self.thread.write(self.process, &event) {
             process::stop(&reason);
         }
+    }
+
+    /// The stream that a call was given, as functions without a default stream of the thread's own
+    /// take it.
+    pub(crate) fn stream_meant(&self, stream: u64) -> u64 {
+        if stream == 0 && self.hook.per_thread { STREAM_PER_THREAD } else { stream }
     }
 
     /// Where this call acts.

@@ -19,7 +19,11 @@ use whyoom_recording::{ForkGuard, Part, Stop};
 use whyoom_trace::{Action, Event, StackId, StringId};
 
 use super::{
-    NO_STACK, Place, clock, environment::Environment, event, ledger::Ledger, names::Names,
+    NO_STACK, Place, clock,
+    environment::Environment,
+    event,
+    ledger::{Ledger, NO_MEMORY},
+    names::Names,
     settings, stacks, thread,
 };
 use crate::{family::State, hook::Hook};
@@ -58,6 +62,7 @@ pub(crate) fn prepare() {
     {
         FAULT.store(ptr::from_ref(hook).cast_mut(), Relaxed);
     }
+    thread::prepare();
     ON.store(true, Release);
 }
 
@@ -92,7 +97,7 @@ fn begin() -> Option<&'static Process> {
     let errno = thread::current().errno();
     // SAFETY: this thread's own `errno`.
     let before = unsafe { *errno };
-    let process = begin_alone();
+    let process = thread::uncancelled(begin_alone);
     // SAFETY: as above.
     unsafe { *errno = before };
     process
@@ -123,7 +128,7 @@ fn create() -> Option<&'static Process> {
     let made = catch_unwind(AssertUnwindSafe(|| {
         let process: &'static Process = Box::leak(Box::new(Process::new(environment)?));
         CURRENT.store(ptr::from_ref(process).cast_mut(), Release);
-        settings::write(process);
+        settings::write(process, &environment.settings);
         Ok::<_, Stop>(process)
     }));
     match made {
@@ -147,6 +152,23 @@ pub(crate) fn stop(reason: &dyn fmt::Display) {
     }
     if let Some(environment) = ENVIRONMENT.get() {
         environment.say(&line);
+    }
+}
+
+/// Ends recording where the recorder has no memory left. Whoever asks for memory may hold any of our
+/// locks, so that only what takes none is done.
+#[cold]
+pub(crate) fn out_of_memory() {
+    if !ON.swap(false, AcqRel) {
+        return;
+    }
+    if let Some(process) = known() {
+        process.part.stopped(NO_MEMORY);
+    }
+    if let Some(environment) = ENVIRONMENT.get() {
+        for piece in ["whyoom: recording stopped: ", NO_MEMORY, "; the program goes on\n"] {
+            environment.say(piece);
+        }
     }
 }
 
@@ -178,6 +200,7 @@ pub(crate) fn end() {
     };
     let thread = thread::current();
     if thread.enter() {
+        thread.end();
         let _ = catch_unwind(AssertUnwindSafe(|| {
             let exit = event(clock::now(), Place::NOWHERE, NO_STACK, 0, Action::Exit);
             process.write(&exit);

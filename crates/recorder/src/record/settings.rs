@@ -1,16 +1,42 @@
-//! The settings that the process was started with, of those that decide about memory.
+//! The settings of the process, of those that decide about memory.
 
-use std::{env, os::unix::ffi::OsStrExt};
+use std::{
+    env,
+    ffi::{c_char, c_void},
+    os::unix::ffi::OsStringExt,
+};
 
 use whyoom_trace::{Action, StackId};
 
 use super::{Place, Process, clock, event};
 
-/// Writes them, once.
-pub(super) fn write(process: &'static Process) {
-    for (name, value) in env::vars_os().filter(|(name, _)| is_told(name.as_bytes())) {
-        let name = process.names.string(&process.part, name.as_bytes());
-        let value = process.names.string(&process.part, value.as_bytes());
+/// A variable of the environment: its name and its value.
+pub(super) type Setting = (Vec<u8>, Vec<u8>);
+
+/// Longer ones, and more of them, are not looked for.
+const LONGEST: usize = 4096;
+const MOST: usize = 16_384;
+/// Pages are at least as large: what does not cross a multiple of it is there or is not.
+const PAGE: usize = 4096;
+
+unsafe extern "C" {
+    /// The C library's list of variables, which ends with a null.
+    static environ: *const *const c_char;
+}
+
+/// Those that the process was started with. Called before the program's own code.
+pub(super) fn told() -> Vec<Setting> {
+    let all = env::vars_os().map(|(name, value)| (name.into_vec(), value.into_vec()));
+    all.filter(|(name, _)| is_told(name)).collect()
+}
+
+/// Writes them, once: those of now, for programs set some before they use the device; those of the
+/// start where these cannot be read.
+pub(super) fn write(process: &'static Process, started_with: &[Setting]) {
+    let now = current();
+    for (name, value) in now.as_deref().unwrap_or(started_with) {
+        let name = process.names.string(&process.part, name);
+        let value = process.names.string(&process.part, value);
         let action = Action::Setting { name, value };
         process.write(&event(clock::now(), Place::NOWHERE, StackId(0), 0, action));
     }
@@ -21,6 +47,55 @@ fn is_told(name: &[u8]) -> bool {
     let of_pytorch = name.starts_with(b"PYTORCH_")
         && (name.ends_with(b"ALLOC_CONF") || name.ends_with(b"_MEMORY_CACHING"));
     of_pytorch || (name.starts_with(b"CUDA_") && !is_folder)
+}
+
+/// Those of now. Another thread may be changing the list, and give back the memory that it was in:
+/// it is read through the kernel, which answers instead of faulting.
+fn current() -> Option<Vec<Setting>> {
+    // SAFETY: a word of the C library's own, which is always there.
+    let list = unsafe { (&raw const environ).read_volatile() } as usize;
+    let mut told = Vec::new();
+    for number in 0..MOST {
+        let mut word = [0; size_of::<usize>()];
+        copy(list.checked_add(number * word.len())?, &mut word)?;
+        let entry = usize::from_ne_bytes(word);
+        if entry == 0 {
+            return Some(told);
+        }
+        told.extend(text_at(entry).and_then(setting).filter(|(name, _)| is_told(name)));
+    }
+    None
+}
+
+fn setting(text: Vec<u8>) -> Option<Setting> {
+    let end = text.iter().position(|byte| *byte == b'=')?;
+    Some((text[..end].to_vec(), text[end + 1..].to_vec()))
+}
+
+/// The text that ends with a zero.
+fn text_at(address: usize) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    while text.len() < LONGEST {
+        let from = address.checked_add(text.len())?;
+        let mut room = [0; 256];
+        let piece = &mut room[..(PAGE - from % PAGE).min(256)];
+        copy(from, piece)?;
+        let end = piece.iter().position(|byte| *byte == 0);
+        text.extend_from_slice(&piece[..end.unwrap_or(piece.len())]);
+        if end.is_some() {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// Copies from an address that may not be there.
+fn copy(address: usize, room: &mut [u8]) -> Option<()> {
+    let local = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: room.len() };
+    // SAFETY: the kernel writes to the room only, and checks the other address.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    (usize::try_from(read) == Ok(room.len())).then_some(())
 }
 
 #[cfg(test)]
@@ -35,5 +110,16 @@ mod tests {
         for name in ["CUDA_HOME", "CUDA_PATH", "PATH", "AWS_SECRET_ACCESS_KEY", "PYTORCH_KEY"] {
             assert!(!is_told(name.as_bytes()), "{name}");
         }
+    }
+
+    #[test]
+    fn what_the_program_sets_later_is_told() {
+        let long = "x".repeat(3000);
+        // SAFETY: a test is a process of its own, and this is its only thread that asks.
+        unsafe { env::set_var("CUDA_WHYOOM_TEST", &long) };
+        let mut found = current().expect("this process may read itself");
+        found.retain(|(name, _)| name == b"CUDA_WHYOOM_TEST");
+        assert_eq!(found, [(b"CUDA_WHYOOM_TEST".to_vec(), long.into_bytes())]);
+        assert_eq!(text_at(16), None, "nothing is there");
     }
 }

@@ -55,6 +55,10 @@ impl Depth {
 /// Threads that allocate at once seldom meet in one shard.
 const SHARDS: usize = 64;
 
+/// A stack with a Python frame that cannot be named is looked at again when it comes again, but not
+/// for ever: where no frame can be named, every event would define its own.
+const MOST_UNNAMED: u32 = 1024;
+
 /// Two hashes of 64 bits with different seeds: two stacks never had the same by chance.
 type Fingerprint = (u64, u64);
 
@@ -69,6 +73,8 @@ pub(crate) struct Stacks {
     /// How often code went: a stack that was seen before may mean other code now.
     replaced: AtomicU64,
     python: Mutex<HashMap<(usize, i32), FrameId, FixedState>>,
+    /// How many stacks were defined with a Python frame that had no name yet.
+    unnamed: AtomicU32,
 }
 
 thread_local! {
@@ -93,6 +99,7 @@ impl Stacks {
             generation: AtomicU64::new(0),
             replaced: AtomicU64::new(0),
             python: Mutex::new(HashMap::with_hasher(FixedState::default())),
+            unnamed: AtomicU32::new(0),
         }
     }
 
@@ -107,8 +114,10 @@ impl Stacks {
             if frames.is_empty() {
                 return StackId(0);
             }
-            if capturer.generation() != self.generation.load(Acquire) {
-                self.renew_modules(capturer, part, names);
+            // A stack means the modules that were defined before it.
+            let is_new = capturer.generation() != self.generation.load(Acquire);
+            if is_new && !self.renew_modules(capturer, part, names) {
+                return StackId(0);
             }
             self.number(capturer, frames, part, names)
         })
@@ -126,21 +135,26 @@ impl Stacks {
             return StackId(0);
         }
         let mut raw = [RawFrame::Native(0); MAX_FRAMES];
+        let mut all_named = true;
         for (place, frame) in raw.iter_mut().zip(frames) {
             *place = match *frame {
                 Raw::Native(address) => RawFrame::Native(address),
                 Raw::Python { code, position } => {
-                    RawFrame::Named(self.python(capturer, code, position, part, names))
+                    let (id, named) = self.python(capturer, code, position, part, names);
+                    all_named &= named;
+                    RawFrame::Named(id)
                 }
             };
         }
         let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
         define(part, Definition::Stack { id, frames: &raw[..frames.len()] });
-        known.insert(print, id);
+        if all_named || self.unnamed.fetch_add(1, Relaxed) >= MOST_UNNAMED {
+            known.insert(print, id);
+        }
         id
     }
 
-    /// The number of a Python frame, which is named when it is first seen.
+    /// The number of a Python frame, which is named when it is first seen, and whether it could be.
     fn python(
         &self,
         capturer: &Capturer,
@@ -148,10 +162,10 @@ impl Stacks {
         position: i32,
         part: &Part,
         names: &Names,
-    ) -> FrameId {
+    ) -> (FrameId, bool) {
         let mut known = self.python.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known.get(&(code, position)) {
-            return *id;
+            return (*id, true);
         }
         let named = capturer.python_frame(code, position);
         let (function, file, line) = match &named {
@@ -165,18 +179,28 @@ impl Stacks {
         if named.is_some() {
             known.insert((code, position), id);
         }
-        id
+        (id, named.is_some())
     }
 
+    /// Defines the modules that are new. False where they cannot be had now.
     #[cold]
-    fn renew_modules(&self, capturer: &Capturer, part: &Part, names: &Names) {
+    fn renew_modules(&self, capturer: &Capturer, part: &Part, names: &Names) -> bool {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = capturer.generation();
-        let Some(loaded) = capturer.modules() else { return };
+        let Some(loaded) = capturer.modules() else { return false };
         if modules.renew(&loaded, part, names) {
             self.replaced.fetch_add(1, Relaxed);
+            self.forget();
         }
         self.generation.store(generation, Release);
+        true
+    }
+
+    /// Forgets stacks that nobody asks for any more: from now on all fingerprints are others.
+    fn forget(&self) {
+        for shard in &self.known {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{
     cell::Cell,
-    ffi::c_int,
+    ffi::{c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
+    sync::atomic::{AtomicI64, Ordering::Relaxed},
 };
 
 use whyoom_recording::{Lease, Stop};
@@ -26,8 +27,10 @@ pub(crate) struct Thread {
     device: Cell<(u64, u32, DeviceId)>,
 }
 
-/// Gives back what the thread writes to, when it ends.
-struct End;
+/// The C library's key whose value has it call `end_of_thread`; below 0 where there is none. A
+/// thread's value with a destructor would do, but to make one takes the loader's lock and memory of
+/// the program's, and both may be in the hands of a thread that waits for this one.
+static KEY: AtomicI64 = AtomicI64::new(-1);
 
 thread_local! {
     static THREAD: Thread = const {
@@ -40,7 +43,33 @@ thread_local! {
             device: Cell::new((0, 0, DeviceId::HOST)),
         }
     };
-    static END: End = const { End };
+}
+
+/// Makes the key. Called once, before the program's own code.
+pub(super) fn prepare() {
+    let mut key = 0;
+    // SAFETY: writes the key where it is told to; the function stays, as preloaded libraries do.
+    if unsafe { libc::pthread_key_create(&mut key, Some(end_of_thread)) } == 0 {
+        KEY.store(key.into(), Relaxed);
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+}
+/// `PTHREAD_CANCEL_DISABLE`.
+const CANCEL_DISABLE: c_int = 1;
+
+/// Does something that may wait or read files, where the C library would end a thread that was
+/// cancelled: it must not end in the middle of it.
+pub(super) fn uncancelled<T>(part: impl FnOnce() -> T) -> T {
+    let (mut before, mut ours) = (0, 0);
+    // SAFETY: writes what was there before to a place that lives through the call.
+    unsafe { pthread_setcancelstate(CANCEL_DISABLE, &mut before) };
+    let done = part();
+    // SAFETY: puts that back.
+    unsafe { pthread_setcancelstate(before, &mut ours) };
+    done
 }
 
 /// This thread. To find its values costs as much as the rest of entering a call: it is done once.
@@ -109,11 +138,15 @@ impl Thread {
         let lease = Box::into_raw(Box::new(process.part.lease(number())?));
         self.process.set(process);
         self.lease.set(lease);
-        // Where the thread's values are being dropped already, nobody will drop this one.
-        if END.try_with(|_| ()).is_err() {
+        if !will_be_told() {
             self.ending.set(true);
         }
         Ok(lease)
+    }
+
+    /// From now on nothing is kept from one event to the next.
+    pub(super) fn end(&self) {
+        self.ending.set(true);
     }
 
     fn give_back(&self) {
@@ -125,14 +158,24 @@ impl Thread {
     }
 }
 
-impl Drop for End {
-    fn drop(&mut self) {
-        let thread = current();
-        let was_inside = thread.inside.replace(true);
-        thread.ending.set(true);
-        let _ = catch_unwind(AssertUnwindSafe(|| thread.give_back()));
-        thread.inside.set(was_inside);
-    }
+/// Has `end_of_thread` called when this thread ends; whether it will be.
+fn will_be_told() -> bool {
+    // SAFETY: the key is ours, and the value only has to be another than null.
+    let set = |key| unsafe { libc::pthread_setspecific(key, ptr::without_provenance(1)) } == 0;
+    libc::pthread_key_t::try_from(KEY.load(Relaxed)).is_ok_and(set)
+}
+
+/// Gives back what the thread writes to, when it ends. What other values' ends do later gives back
+/// at once what it takes.
+unsafe extern "C" fn end_of_thread(_value: *mut c_void) {
+    let thread = current();
+    let was_inside = thread.inside.replace(true);
+    thread.end();
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        thread.give_back();
+        whyoom_stacks::end_of_thread();
+    }));
+    thread.inside.set(was_inside);
 }
 
 fn number() -> ThreadId {

@@ -95,12 +95,13 @@ impl FileView {
         (&file).take(HEADER as u64).read_to_end(&mut start)?;
         // The length comes after what was written, so that it is not below that.
         let length = file.metadata()?.len();
-        Ok(Self {
-            number,
-            length,
-            identity: Identity::read(&start, kind),
-            progress: Progress::read(&start),
-        })
+        let progress = Progress::read(&start);
+        // Whoever writes an identity has written before it where the records start.
+        let identity = match Identity::read(&start, kind) {
+            Ok(_) if progress.committed < HEADER as u64 => Err(Wrong::Damaged),
+            identity => identity,
+        };
+        Ok(Self { number, length, identity, progress })
     }
 
     /// Where the records end: where the writer was, as far as that is known and there.

@@ -36,7 +36,6 @@ impl Segment {
         let length = identity.bytes as usize;
         let map =
             stem.with(Kind::Events, Some(identity.number), |path| Mapped::create(path, length))?;
-        map.put_identity(&identity.bytes(Kind::Events));
         let segment = Self {
             map,
             number: identity.number,
@@ -49,6 +48,7 @@ impl Segment {
             last_time: 0,
         };
         segment.header().committed.store(HEADER as u64, Ordering::Release);
+        segment.map.put_identity(&identity.bytes(Kind::Events));
         Ok(segment)
     }
 

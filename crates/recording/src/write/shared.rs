@@ -46,8 +46,8 @@ pub(super) struct Shared {
     next_number: AtomicU32,
     ring: Option<Mutex<Ring>>,
     tables: Mutex<TableWriter>,
-    /// Segments that threads gave back; none once the part has ended.
-    idle: Mutex<Option<Vec<Segment>>>,
+    /// Segments that threads gave back.
+    idle: Mutex<Vec<Segment>>,
 }
 
 impl Shared {
@@ -69,7 +69,7 @@ impl Shared {
             next_number: AtomicU32::new(0),
             ring: options.limit.map(|limit| Mutex::new(Ring::new(limit))),
             tables: Mutex::default(),
-            idle: Mutex::new(Some(Vec::with_capacity(64))),
+            idle: Mutex::new(Vec::with_capacity(64)),
         })
     }
 
@@ -84,7 +84,7 @@ impl Shared {
 
     /// A segment that another thread gave back.
     pub(super) fn idle_segment(&self) -> Option<Segment> {
-        lock(&self.idle).as_mut().and_then(Vec::pop)
+        lock(&self.idle).pop()
     }
 
     pub(super) fn state(&self) -> &State {
@@ -138,7 +138,7 @@ impl Shared {
         Ok(made)
     }
 
-    /// A segment is full.
+    /// A segment is full, or nobody will need it.
     pub(super) fn retire(&self, segment: Segment) {
         if let Some(ring) = &self.ring {
             lock(ring).full(&segment);
@@ -146,12 +146,10 @@ impl Shared {
         segment.close(&self.stem);
     }
 
-    /// A thread needs its segment no more.
+    /// A thread needs its segment no more. The next one goes on in it, even when the part has ended:
+    /// what destroys a program's last objects is recorded event by event, each with its own lease.
     pub(super) fn give_back(&self, segment: Segment) {
-        match &mut *lock(&self.idle) {
-            Some(idle) => idle.push(segment),
-            None => segment.close(&self.stem),
-        }
+        lock(&self.idle).push(segment);
     }
 
     pub(super) fn count(&self, events: u64) {
@@ -163,11 +161,24 @@ impl Shared {
         if !self.guard.is_same_process() {
             return;
         }
-        for segment in lock(&self.idle).take().unwrap_or_default() {
-            segment.close(&self.stem);
-        }
+        self.close_idle();
         lock(&self.tables).close(&self.stem);
         self.state().ended.store(1, Ordering::Release);
+    }
+
+    fn close_idle(&self) {
+        for segment in lock(&self.idle).drain(..) {
+            self.retire(segment);
+        }
+    }
+}
+
+impl Drop for Shared {
+    /// Closes what leases gave back after the end.
+    fn drop(&mut self) {
+        if self.guard.is_same_process() {
+            self.close_idle();
+        }
     }
 }
 

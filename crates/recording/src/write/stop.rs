@@ -6,8 +6,11 @@ use rustix::io::Errno;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
-    /// No room on the disk, or the user's share of it is used up.
-    #[error("the disk that holds the recording is full: free some, or record to another disk")]
+    /// No room on the disk but what is left to the program, or the user's share of it is used up.
+    #[error(
+        "the disk that holds the recording is full (its last 1 GiB, or 5% if that is less, is left to \
+         the program): free some, or record to another disk"
+    )]
     DiskFull,
     /// The file system takes no writes.
     #[error("the recording's folder is on a read-only file system: record to another folder")]

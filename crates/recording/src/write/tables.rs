@@ -60,8 +60,8 @@ impl TableWriter {
         let bytes = (FIRST_PIECE << number.min(16)).min(LARGEST_PIECE);
         let map =
             stem.with(Kind::Tables, Some(number), |path| Mapped::create(path, bytes as usize))?;
-        map.put_identity(&Identity { number, bytes, ..identity }.bytes(Kind::Tables));
         header(&map).committed.store(HEADER as u64, Ordering::Release);
+        map.put_identity(&Identity { number, bytes, ..identity }.bytes(Kind::Tables));
         Ok(Piece { map, number, at: HEADER, records: 0 })
     }
 

@@ -44,6 +44,51 @@ fn a_long_run_stays_within_its_limit() {
     assert_eq!(losses.dropped_events, info.dropped_events);
 }
 
+#[test]
+fn events_after_the_end_share_a_segment_and_drop_nothing_young() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = part(folder.path(), Some(LIMIT));
+    const EVENTS: u64 = 4_000;
+    let mut early = part.lease(ThreadId(1)).unwrap();
+    (0..EVENTS).for_each(|at| early.event(&part, &alloc(1, at)).unwrap());
+    drop(early);
+    part.end();
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    let before = files();
+    for at in EVENTS..2 * EVENTS {
+        part.lease(ThreadId(1)).unwrap().event(&part, &alloc(1, at)).unwrap();
+    }
+    assert!(files() <= before + 5, "{} files after {before}", files());
+    assert!(bytes(folder.path()) <= LIMIT);
+    let (events, _, losses) = read(folder.path());
+    assert!(losses.is_whole(), "{losses}");
+    assert!(events.iter().map(number).eq(0..2 * EVENTS), "{} events", events.len());
+}
+
+#[test]
+fn segments_that_the_end_closed_can_be_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = part(folder.path(), Some(LIMIT));
+    const THREADS: u32 = 12;
+    let leases = (0..THREADS).map(|thread| {
+        let mut lease = part.lease(ThreadId(thread)).unwrap();
+        lease.event(&part, &alloc(thread, u64::from(thread))).unwrap();
+        lease
+    });
+    drop(leases.collect::<Vec<_>>());
+    part.end();
+    let mut lease = part.lease(ThreadId(1)).unwrap();
+    let late = u64::from(THREADS)..40_000;
+    late.clone().for_each(|at| lease.event(&part, &alloc(1, at)).unwrap());
+    drop(lease);
+    drop(part);
+    let (events, _, losses) = read(folder.path());
+    assert!(losses.is_whole(), "{losses}");
+    assert_eq!(losses.dropped_events + events.len() as u64, late.end);
+    assert!(events.iter().map(number).eq(losses.dropped_events..late.end));
+    assert!(bytes(folder.path()) > LIMIT / 2, "the young were dropped for the old");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 

@@ -229,10 +229,12 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let written = model::write(folder.path(), &steps, None);
         let offset = model::offset(folder.path());
+        // One harm a file: the last block of a file that was cut has no checksum, so that what is
+        // overwritten in it can pass for what was written.
+        let mut sound = [files(folder.path(), "events"), files(folder.path(), "tables")].concat();
         for (which, harm) in &harms {
-            let all = [files(folder.path(), "events"), files(folder.path(), "tables")].concat();
-            if !all.is_empty() {
-                befall(&all[which.index(all.len())], harm);
+            if !sound.is_empty() {
+                befall(&sound.swap_remove(which.index(sound.len())), harm);
             }
         }
         let (events, _, losses) = read(folder.path());

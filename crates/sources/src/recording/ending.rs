@@ -25,9 +25,11 @@ pub struct Ending {
     pub status: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// How many processes the kernel killed for want of host memory meanwhile; nothing where it does
-    /// not tell.
+    /// How many processes of the whole machine the kernel killed for want of host memory meanwhile;
+    /// nothing where it does not tell.
     pub killed_for_memory: Option<u64>,
+    /// How many of them were in the control group that the program was started in.
+    pub killed_in_group: Option<u64>,
 }
 
 impl Ending {
@@ -52,14 +54,52 @@ impl Ending {
             (_, Some(KILLED_STATUS)) => format!("ended with status {KILLED_STATUS}"),
             _ => return None,
         };
-        match self.killed_for_memory {
-            // Somebody else killed it.
-            Some(0) => None,
-            Some(many) => Some((
+        match (self.killed_in_group, self.killed_for_memory) {
+            (Some(many @ 1..), _) => Some((
                 Symptom::HostKilled,
-                format!("{how}; the kernel counts {many} kills for want of host memory meanwhile"),
+                format!(
+                    "{how}; the kernel counts {many} kills for want of host memory in its control \
+                     group meanwhile"
+                ),
             )),
-            None => Some((Symptom::Killed, how)),
+            // Somebody else killed it.
+            (_, Some(0)) => None,
+            // They may have been others.
+            (_, Some(many)) => Some((
+                Symptom::Killed,
+                format!(
+                    "{how}; the kernel counts {many} kills for want of host memory on the whole \
+                     machine meanwhile"
+                ),
+            )),
+            (_, None) => Some((Symptom::Killed, how)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_group_convicts_the_kernel() {
+        let told = |killed_for_memory, killed_in_group| {
+            let ending = Ending { signal: Some(KILL), ..Ending::default() };
+            let ending = Ending { killed_for_memory, killed_in_group, ..ending };
+            ending.symptom().map(|(symptom, _)| symptom)
+        };
+        assert_eq!(told(Some(2), Some(1)), Some(Symptom::HostKilled));
+        assert_eq!(told(Some(2), Some(0)), Some(Symptom::Killed));
+        assert_eq!(told(Some(2), None), Some(Symptom::Killed));
+        assert_eq!(told(None, None), Some(Symptom::Killed));
+        assert_eq!(told(Some(0), Some(0)), None);
+    }
+
+    #[test]
+    fn an_older_file_is_read() {
+        let older =
+            r#"{"command":[],"pid":7,"time":1,"status":null,"signal":9,"killed_for_memory":1}"#;
+        let ending: Ending = serde_json::from_str(older).expect("a whole file");
+        assert_eq!((ending.killed_for_memory, ending.killed_in_group), (Some(1), None));
     }
 }

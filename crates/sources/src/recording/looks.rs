@@ -68,12 +68,13 @@ impl Look {
         File::options().create(true).append(true).open(folder.join(LOOKS))?.write_all(&line)
     }
 
-    /// The device that a process calls by this number: the only one that lists it, or else the one
-    /// that its variable names.
+    /// The device that a process calls by this number: its first one is the only one that lists it, if
+    /// it is the only one; else the variable tells. A process that asks for its second may be listed by
+    /// its first alone.
     pub(super) fn device(&self, ordinal: u16, visible: Option<&str>) -> Option<&SeenDevice> {
         let lists = |device: &&SeenDevice| device.holders.iter().any(|one| one.pid == self.pid);
         let mut listing = self.devices.iter().filter(lists);
-        if let (Some(only), None) = (listing.next(), listing.next()) {
+        if let (0, Some(only), None) = (ordinal, listing.next(), listing.next()) {
             return Some(only);
         }
         let Some(visible) = visible.filter(|text| !text.is_empty()) else {
@@ -135,6 +136,7 @@ mod tests {
         let mut look =
             Look { pid: 7, devices: vec![device(0, &[]), device(1, &[7])], ..Look::default() };
         assert_eq!(look.device(0, None).map(|one| one.index), Some(1));
+        assert_eq!(look.device(1, Some("1,0")).map(|one| one.index), Some(0));
         look.pid = 8;
         assert_eq!(look.device(0, None).map(|one| one.index), Some(0));
         assert_eq!(look.device(0, Some("1,0")).map(|one| one.index), Some(1));

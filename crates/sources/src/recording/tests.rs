@@ -177,6 +177,9 @@ fn a_refusal_that_pytorch_recovers_from_is_no_failure() {
     let of_program = [first, free_bytes, refused(outside, failure(20 * MIB)), block];
     let expected = [first.action, free_bytes.action, failure(20 * MIB), block.action];
     assert_eq!(translate(&of_program, &tables).0, expected);
+    // A context, a launch or code: PyTorch's library asked, but not its allocator.
+    let of_launch = [first, refused(inside, failure(0)), block];
+    assert_eq!(translate(&of_launch, &tables).0, [first.action, failure(0), block.action]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
-    StackId, Tables, ThreadId,
+    Tables, ThreadId,
 };
 
 use super::{
@@ -146,7 +146,7 @@ impl<'a> Translator<'a> {
         self.settle(event);
         let mut samples = std::mem::take(&mut self.thread(event).samples);
         let has_blocks = self.process(event).has_blocks;
-        let asked_by_pytorch = asked_by_pytorch(event.stack, tables);
+        let asked_by_pytorch = asked_by_pytorch(event, tables);
         if asked_by_pytorch == Some(true) {
             samples.iter_mut().for_each(|sample| add_to_free(sample, in_hand));
         }
@@ -264,9 +264,13 @@ fn counter(event: &Event) -> Option<Counter> {
     }
 }
 
-/// Whether PyTorch's caching allocator made the call; nothing where no stack was recorded.
-fn asked_by_pytorch(stack: StackId, tables: &Tables) -> Option<bool> {
-    let mut frames = tables.frames(stack).peekable();
+/// Whether PyTorch's caching allocator made the call; nothing where no stack was recorded. It always asks
+/// for bytes: without any, a context, a launch or code failed, and nobody tries those again.
+fn asked_by_pytorch(failure: &Event, tables: &Tables) -> Option<bool> {
+    if failure.action == (Action::OutOfMemory { requested: Bytes::ZERO }) {
+        return Some(false);
+    }
+    let mut frames = tables.frames(failure.stack).peekable();
     frames.peek()?;
     Some(frames.any(|frame| {
         frame.file.contains("libc10_cuda") || frame.function.contains("CUDACachingAllocator")

@@ -8,6 +8,9 @@ use super::symbols::Symbols;
 
 /// Offset of `tp_members` in a type.
 const MEMBERS: usize = 240;
+/// The most frames whose code is kept alive. Programs have thousands; one that makes code as it
+/// runs would otherwise lose memory to us for ever.
+const MOST_HELD: u32 = 100_000;
 
 /// A Python frame by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub struct PythonFrame {
 pub(super) struct Members {
     function: Option<usize>,
     file: Option<usize>,
+    held: Held,
 }
 
 /// `PyMemberDef`.
@@ -46,6 +50,7 @@ impl Members {
         Self {
             function: offset(c"co_qualname").or_else(|| offset(c"co_name")),
             file: offset(c"co_filename"),
+            held: Held::default(),
         }
     }
 
@@ -55,6 +60,7 @@ impl Members {
     }
 
     /// Names a frame of the calling thread's stack, and keeps its code object alive from now on.
+    /// None where too many are kept already.
     pub(super) fn name(
         &self,
         symbols: &Symbols,
@@ -67,9 +73,11 @@ impl Members {
             let object = unsafe { ((code + offset) as *const usize).read() };
             symbols.text(object)
         };
-        let function = text(self.function?);
-        let file = text(self.file?);
-        hold(code);
+        let (function, file) = (self.function?, self.file?);
+        if !self.held.hold(code) {
+            return None;
+        }
+        let (function, file) = (text(function), text(file));
         let line =
             if position <= LINE { LINE - position } else { symbols.code_line(code, position) };
         Some(PythonFrame { function, file, line: u32::try_from(line).unwrap_or_default() })
@@ -95,21 +103,59 @@ fn member(mut list: *const MemberDef, wanted: &CStr) -> Option<usize> {
     }
 }
 
-/// Adds a reference that is never given back, so that no other code object comes to this address.
-///
-/// The GIL need not be held: a thread that holds it may change the count at the same time with a
-/// plain read and write. Ours is one atomic step, so it can be overwritten but can overwrite
-/// nothing: the worst is that the reference is not kept. Done twice, that takes two such accidents
-/// within nanoseconds.
-fn hold(code: usize) {
-    // SAFETY: a reference count is the first word of an object; its low half counts in every
-    // version on little-endian machines, and this object is alive.
-    let count = unsafe { AtomicU32::from_ptr(code as *mut u32) };
-    for _ in 0..2 {
+/// How many frames' code objects are kept alive.
+#[derive(Default)]
+struct Held(AtomicU32);
+
+impl Held {
+    /// Adds a reference that is never given back, so that no other code object comes to this
+    /// address; whether that is so.
+    ///
+    /// The GIL need not be held: a thread that holds it may change the count at the same time with a
+    /// plain read and write. Ours is one atomic step, so it can be overwritten but can overwrite
+    /// nothing: the worst is that the reference is not kept. Done twice, that takes two such
+    /// accidents within nanoseconds.
+    fn hold(&self, code: usize) -> bool {
+        // SAFETY: a reference count is the first word of an object; its low half counts in every
+        // version on little-endian machines, and this object is alive.
+        let count = unsafe { AtomicU32::from_ptr(code as *mut u32) };
         // Immortal objects have the top bit set; they need no reference and must not wrap.
-        if (count.load(Ordering::Relaxed) as i32) < 0 {
-            return;
+        let immortal = || (count.load(Ordering::Relaxed) as i32) < 0;
+        if immortal() {
+            return true;
         }
-        count.fetch_add(1, Ordering::Relaxed);
+        if self.0.load(Ordering::Relaxed) >= MOST_HELD {
+            return false;
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        for _ in 0..2 {
+            if !immortal() {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(held: &Held, count: &AtomicU32) -> bool {
+        held.hold(count.as_ptr() as usize)
+    }
+
+    #[test]
+    fn so_much_code_is_kept_alive_and_no_more() {
+        let held = Held(AtomicU32::new(MOST_HELD - 1));
+        let (mortal, immortal) = (AtomicU32::new(7), AtomicU32::new(1 << 31));
+        assert!(hold(&held, &immortal) && hold(&held, &mortal));
+        assert_eq!(
+            (mortal.load(Ordering::Relaxed), immortal.load(Ordering::Relaxed)),
+            (9, 1 << 31)
+        );
+        assert!(!hold(&held, &mortal), "too many");
+        assert_eq!(mortal.load(Ordering::Relaxed), 9);
+        assert!(hold(&held, &immortal), "costs nothing");
     }
 }

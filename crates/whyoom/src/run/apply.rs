@@ -1,8 +1,14 @@
 //! `--apply`: the program once more, with the setting that a replay of its first run has proved.
 
-use std::process::ExitStatus;
+use std::{
+    fs::File,
+    io::{self, IsTerminal, Seek},
+    os::{fd::AsFd, unix::process::ExitStatusExt},
+    process::ExitStatus,
+};
 
 use anyhow::Result;
+use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_causes::{Finding, Proof, Remedy};
 use whyoom_lab_core::session::exit_code;
@@ -67,12 +73,51 @@ fn proved(
     if status.success() {
         return Err("memory ran out, but the program went on and ended well");
     }
+    if was_stopped(status) {
+        return Err("it was stopped by a signal");
+    }
     let verdict = &concluded.verdict;
     let findings = std::iter::once(&verdict.primary).chain(&verdict.contributing);
     let remedies = findings.flat_map(|finding: &Finding| &finding.remedies);
     let proved = |remedy: &Remedy| Some((remedy.setting?, remedy.proof?));
-    remedies
+    let found = remedies
         .filter_map(proved)
         .min_by_key(|(_, proof)| proof.peak)
-        .ok_or("no allocator setting was proved to make this run fit")
+        .ok_or("no allocator setting was proved to make this run fit")?;
+    if !input_is_whole() {
+        return Err("its standard input is used up and cannot be given to it again");
+    }
+    Ok(found)
+}
+
+/// Whether a signal ended it, or what a shell says for one that somebody sends: who stopped it does not
+/// want it again. It is otherwise with an abort: so ends a program that does not catch its exception.
+fn was_stopped(status: ExitStatus) -> bool {
+    let told = |signal: i32| status.code() == Some(128 + signal);
+    status.signal().is_some_and(|signal| signal != SIGABRT)
+        || [SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM].into_iter().any(told)
+}
+
+/// Whether a second run finds the standard input that the first one found: a terminal, nothing
+/// (`/dev/null` is always at its start), or a file that was not read.
+fn input_is_whole() -> bool {
+    let position = || {
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
+        File::from(input).stream_position()
+    };
+    io::stdin().is_terminal() || position().is_ok_and(|position| position == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_stopped_is_not_run_again() {
+        let (signalled, exited) = (ExitStatus::from_raw, |code| ExitStatus::from_raw(code << 8));
+        assert!(was_stopped(signalled(SIGINT)) && was_stopped(exited(130)));
+        assert!(was_stopped(signalled(SIGTERM)) && was_stopped(exited(143)));
+        assert!(!was_stopped(signalled(SIGABRT)) && !was_stopped(exited(134)));
+        assert!(!was_stopped(exited(1)) && !was_stopped(exited(255)));
+    }
 }

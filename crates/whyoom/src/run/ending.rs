@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
@@ -47,25 +47,33 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         write_json(&reading, &verdict, path)?;
     }
     let ran_out = !reading.model.incidents().is_empty();
-    if ran_out || is_wrong(&verdict) {
-        let mut out = io::BufWriter::new(anstream::stderr().lock());
-        writeln!(out)?;
-        write_verdict(&reading.answer(&verdict), error_width(), &mut out)?;
-        writeln!(out, "Again: whyoom why {}", shown(folder).display())?;
-        out.flush()?;
+    if ran_out || is_wrong(&verdict, &ending) {
+        // Where it cannot be written, it is no less true.
+        let _ = show(&reading, &verdict, folder);
     } else if !arguments.quiet {
         say_healthy(&reading, &ending, folder);
     }
-    if ending.signal == Some(KILL) && ending.killed_for_memory == Some(0) {
+    let cleared = ending.killed_for_memory == Some(0) && ending.killed_in_group.unwrap_or(0) == 0;
+    if ending.signal == Some(KILL) && cleared {
         say("it was killed by signal 9, but not by the kernel for want of host memory");
     }
     Ok(Some(Concluded { verdict, ran_out }))
 }
 
-/// Whether there is something to tell though memory did not run out.
-fn is_wrong(verdict: &Verdict) -> bool {
+/// Whether there is something to tell though memory did not run out. What is left behind by a program
+/// that failed is not why it failed.
+fn is_wrong(verdict: &Verdict, ending: &Ending) -> bool {
     let primary = &verdict.primary;
-    primary.strength > Strength::Fallback && primary.cause != "healthy"
+    let left_by_failure = primary.cause == "leak-at-exit" && ending.status != Some(0);
+    primary.strength > Strength::Fallback && primary.cause != "healthy" && !left_by_failure
+}
+
+fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
+    let mut out = io::BufWriter::new(anstream::stderr().lock());
+    writeln!(out)?;
+    write_verdict(&reading.answer(verdict), error_width(), &mut out)?;
+    writeln!(out, "Again: whyoom why {}", for_shell(&shown(folder)))?;
+    out.flush()
 }
 
 fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {
@@ -84,8 +92,7 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
         (allocated, Bytes::ZERO) => format!(": peak {allocated}"),
         (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved"),
     };
-    let (events, folder) = (reading.recorded_events, shown(folder));
-    let folder = folder.display();
+    let (events, folder) = (reading.recorded_events, for_shell(&shown(folder)));
     let word = match ending.status {
         Some(0) => "nothing is wrong",
         _ => "memory did not run out",
@@ -98,9 +105,25 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
 }
 
 /// As a person would type it: from here, where it is here.
-fn shown(folder: &Path) -> std::path::PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    folder.strip_prefix(here).unwrap_or(folder).to_owned()
+fn shown(folder: &Path) -> PathBuf {
+    from(&std::env::current_dir().unwrap_or_default(), folder)
+}
+
+fn from(here: &Path, folder: &Path) -> PathBuf {
+    let below = folder.strip_prefix(here).unwrap_or(folder);
+    match below.as_os_str().as_encoded_bytes() {
+        [] => PathBuf::from("."),
+        // Not an option, nor standard input.
+        [b'-', ..] => Path::new(".").join(below),
+        _ => below.to_owned(),
+    }
+}
+
+/// As a shell takes it for one word.
+fn for_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// Removes a folder that nothing was recorded into.
@@ -108,4 +131,19 @@ pub(super) fn discard_empty(folder: &Path) {
     let _ = fs::remove_file(folder.join(ENDING));
     // Fails where there is anything else in it, and then it stays.
     let _ = fs::remove_dir(folder);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_can_be_pasted() {
+        let typed = |folder| for_shell(&from(Path::new("/home/me"), Path::new(folder)));
+        assert_eq!(typed("/home/me/whyoom-run-1"), "whyoom-run-1");
+        assert_eq!(typed("/home/me"), ".");
+        assert_eq!(typed("/home/me/-"), "./-");
+        assert_eq!(typed("/data/runs/a"), "/data/runs/a");
+        assert_eq!(typed("/home/me/my runs/it's"), r"'my runs/it'\''s'");
+    }
 }

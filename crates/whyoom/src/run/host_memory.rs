@@ -1,24 +1,52 @@
 //! How many processes the kernel has killed for want of host memory.
 
-/// The kernel's count since it started; nothing where it does not tell.
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Where the control groups are.
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// The kernel's counts; nothing where it does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kills(Option<u64>);
+pub(super) struct Kills {
+    /// Of the whole machine, since it started: these can only clear the kernel of a kill.
+    pub(super) on_machine: Option<u64>,
+    /// Of the control group that we are in, and so what we start.
+    pub(super) in_group: Option<u64>,
+}
 
 impl Kills {
-    /// The count now. It is of the whole machine, so that it can only clear the kernel of a kill.
+    /// The counts now.
     pub(super) fn count() -> Self {
-        Self::of(&std::fs::read_to_string("/proc/vmstat").unwrap_or_default())
-    }
-
-    fn of(statistics: &str) -> Self {
-        let count = statistics.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        Self(count.and_then(|count| count.trim().parse().ok()))
+        let counted = |path: &Path| count(&fs::read_to_string(path).unwrap_or_default());
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self {
+            on_machine: counted(Path::new("/proc/vmstat")),
+            in_group: own_group(&groups).and_then(|group| counted(&group.join("memory.events"))),
+        }
     }
 
     /// How many came since then.
-    pub(super) fn since(self, before: Self) -> Option<u64> {
-        self.0?.checked_sub(before.0?)
+    pub(super) fn since(self, before: Self) -> Self {
+        let difference = |now: Option<u64>, before: Option<u64>| now?.checked_sub(before?);
+        Self {
+            on_machine: difference(self.on_machine, before.on_machine),
+            in_group: difference(self.in_group, before.in_group),
+        }
     }
+}
+
+/// The folder of a process's control group, of the second version.
+fn own_group(groups: &str) -> Option<PathBuf> {
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    Some(Path::new(GROUPS).join(path))
+}
+
+fn count(statistics: &str) -> Option<u64> {
+    let count = statistics.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count.and_then(|count| count.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -27,9 +55,25 @@ mod tests {
 
     #[test]
     fn the_difference_counts() {
-        let before = Kills::of("pgfault 9\noom_kill 1\n");
-        assert_eq!(Kills::of("oom_kill 3").since(before), Some(2));
-        assert_eq!(Kills::of("oom_kill 1").since(before), Some(0));
-        assert_eq!(Kills::of("").since(before), None);
+        let kills = |on_machine, in_group| Kills { on_machine, in_group };
+        let before = kills(Some(1), None);
+        assert_eq!(kills(Some(3), Some(1)).since(before), kills(Some(2), None));
+        assert_eq!(kills(None, None).since(before), kills(None, None));
+        assert_eq!(kills(Some(1), Some(5)).since(kills(Some(1), Some(4))).in_group, Some(1));
+    }
+
+    #[test]
+    fn both_files_have_the_count_in_a_line() {
+        assert_eq!(count("pgfault 9\noom_kill 1\n"), Some(1));
+        assert_eq!(count("max 7\noom 3\noom_kill 2\noom_group_kill 0\n"), Some(2));
+        assert_eq!(count(""), None);
+    }
+
+    #[test]
+    fn the_group_of_the_second_version_is_found() {
+        let found = own_group("3:cpu:/a\n0::/user.slice/b.scope\n");
+        assert_eq!(found, Some("/sys/fs/cgroup/user.slice/b.scope".into()));
+        assert_eq!(own_group("0::/\n"), Some("/sys/fs/cgroup/".into()));
+        assert_eq!(own_group("4:memory:/a\n"), None);
     }
 }

@@ -11,7 +11,7 @@ mod watcher;
 
 use std::{
     ffi::OsString,
-    io,
+    io::{self, Write},
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Command, ExitStatus},
@@ -96,6 +96,7 @@ fn execute(
 
 /// Keeps how the program ended beside the recording. Where that is impossible, so is the recording.
 fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, folder: &Path) {
+    let kills = Kills::count().since(before);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ending = Ending {
         command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -103,12 +104,14 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         time: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
         status: status.code(),
         signal: status.signal(),
-        killed_for_memory: Kills::count().since(before),
+        killed_for_memory: kills.on_machine,
+        killed_in_group: kills.in_group,
     };
     let _ = ending.write(folder);
 }
 
-/// A line to the person who waits. The program's own output goes elsewhere or stands above.
+/// A line to the person who waits. The program's own output goes elsewhere or stands above. Where it
+/// cannot be written, the program and its exit code still come first.
 fn say(line: &str) {
-    anstream::eprintln!("whyoom: {line}");
+    let _ = writeln!(anstream::stderr(), "whyoom: {line}");
 }

@@ -3,7 +3,10 @@
 use std::{
     io,
     process::{Child, Command, ExitStatus},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread::JoinHandle,
 };
 
@@ -11,13 +14,26 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2},
     flag,
-    iterator::{Handle, Signals},
+    iterator::{Handle, SignalsInfo, exfiltrator::WithRawSiginfo},
 };
 
-/// The terminal sends these to the program itself; we only have to outlive them.
+/// With who sent them.
+type Signals = SignalsInfo<WithRawSiginfo>;
+
+/// The terminal sends these to the program itself, and then we only have to outlive them.
 const OF_THE_TERMINAL: [i32; 2] = [SIGINT, SIGQUIT];
 /// These come to us alone, from a scheduler or a person, and are meant for the program.
 const PASSED_ON: [i32; 4] = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2];
+
+/// Whether no program runs. Then signals end us as they would anybody: that handler stays for good, for
+/// the default cannot be had back, and must keep still while a program, or a second one, runs.
+static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+    let idle = Arc::new(AtomicBool::new(false));
+    for signal in heeded() {
+        let _ = flag::register_conditional_default(signal, Arc::clone(&idle));
+    }
+    idle
+});
 
 /// A program that runs.
 pub(super) struct Running {
@@ -30,7 +46,8 @@ impl Running {
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         // A handler, unlike ignoring, does not reach what is started.
         let signals = Signals::new(heeded())?;
-        let child = command.spawn()?;
+        IDLE.store(false, SeqCst);
+        let child = command.spawn().inspect_err(|_| IDLE.store(true, SeqCst))?;
         let signals = pass_on(signals, child.id());
         Ok(Self { child, signals })
     }
@@ -47,10 +64,7 @@ impl Running {
             let _ = thread.join();
         }
         // From here on they are for us.
-        for signal in OF_THE_TERMINAL.into_iter().chain(PASSED_ON) {
-            let always = Arc::new(AtomicBool::new(true));
-            let _ = flag::register_conditional_default(signal, always);
-        }
+        IDLE.store(true, SeqCst);
         status
     }
 }
@@ -70,9 +84,11 @@ fn pass_on(mut signals: Signals, pid: u32) -> Option<(Handle, JoinHandle<()>)> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
     let process = pidfd_open(pid, PidfdFlags::empty()).ok();
     let forward = move || {
-        for signal in &mut signals {
-            let signal = PASSED_ON.contains(&signal).then(|| Signal::from_named_raw(signal));
-            if let (Some(process), Some(Some(signal))) = (&process, signal) {
+        for received in &mut signals {
+            // The kernel's codes are above zero: what the terminal sends, the program gets as well.
+            let by_terminal = received.si_code > 0 && OF_THE_TERMINAL.contains(&received.si_signo);
+            let signal = Signal::from_named_raw(received.si_signo).filter(|_| !by_terminal);
+            if let (Some(process), Some(signal)) = (&process, signal) {
                 let _ = pidfd_send_signal(process, signal);
             }
         }

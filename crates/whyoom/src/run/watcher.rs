@@ -79,6 +79,7 @@ fn find_processes(shared: &Arc<Shared>) {
             let watch = thread::Builder::new().name("whyoom-watch".to_owned());
             threads.extend(watch.spawn(move || watch_process(&part, &shared)));
         }
+        threads.retain(|thread: &JoinHandle<()>| !thread.is_finished());
         if ended {
             break;
         }
@@ -95,21 +96,31 @@ fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path()).filter(is_part)
 }
 
-/// Looks at each failure of a process; at those of one moment once.
+/// Looks at each failure of a process, at those of one moment once, until the process or the run has
+/// ended: what runs on in the background may fail forever.
 fn watch_process(part: &LiveView, shared: &Shared) {
     shared.open_eyes();
     let mut seen = 0;
     loop {
-        let ended = shared.ended.load(Relaxed);
-        let failures = part.wait(seen, GLANCE);
-        if failures != seen {
+        // Asked before the failures, so that the last one is looked at.
+        let ended = shared.ended.load(Relaxed) || is_gone(part.info().pid);
+        let failures = part.wait(seen, if ended { Duration::ZERO } else { GLANCE });
+        let failed = failures != seen;
+        if failed {
             seen = failures;
             shared.look(part.info().pid);
-            thread::sleep(if ended { Duration::ZERO } else { REST });
-        } else if ended {
+        }
+        if ended {
             return;
         }
+        if failed {
+            thread::sleep(REST);
+        }
     }
+}
+
+fn is_gone(pid: u32) -> bool {
+    !Path::new("/proc").join(pid.to_string()).exists()
 }
 
 impl Shared {
