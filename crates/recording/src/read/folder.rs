@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    format::{HEADER, Kind},
+    format::{BLOCK, HEADER, Kind},
     header::{Identity, Progress, Wrong},
 };
 
@@ -87,6 +87,12 @@ pub(super) struct FileView {
     pub(super) progress: Progress,
 }
 
+/// What a file is that says nothing of itself: one that nobody has written to has the length that it was
+/// made with.
+fn unbegun(as_made: bool) -> Wrong {
+    if as_made { Wrong::Blank } else { Wrong::Damaged }
+}
+
 impl FileView {
     /// Looks at a file. It may be gone by now: ring mode drops files.
     pub(super) fn look(path: &Path, kind: Kind, number: u32) -> io::Result<Self> {
@@ -96,9 +102,13 @@ impl FileView {
         // The length comes after what was written, so that it is not below that.
         let length = file.metadata()?.len();
         let progress = Progress::read(&start);
-        // Whoever writes an identity has written before it where the records start.
         let identity = match Identity::read(&start, kind) {
-            Ok(_) if progress.committed < HEADER as u64 => Err(Wrong::Damaged),
+            // Whoever writes an identity has written before it where the records start.
+            Ok(identity) if progress.committed < HEADER as u64 => {
+                Err(unbegun(length == identity.bytes))
+            }
+            // Files are made with room for whole blocks, and cut to what they hold when they end.
+            Err(Wrong::Blank) => Err(unbegun(length.is_multiple_of(BLOCK as u64))),
             identity => identity,
         };
         Ok(Self { number, length, identity, progress })

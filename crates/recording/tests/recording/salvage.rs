@@ -196,7 +196,8 @@ fn harm() -> impl Strategy<Value = (Index, Harm)> {
 fn befall(path: &Path, harm: &Harm) {
     match harm {
         Harm::Delete => fs::remove_file(path).unwrap(),
-        Harm::Cut(at) => change(path, |bytes| bytes.truncate(at.index(bytes.len() + 1))),
+        // A file that is cut to nothing is like one that was just made.
+        Harm::Cut(at) => change(path, |bytes| bytes.truncate(at.index(bytes.len()) + 1)),
         Harm::Zero(at, length) => change(path, |bytes| {
             let start = at.index(bytes.len() + 1);
             let end = (start + length).min(bytes.len());
