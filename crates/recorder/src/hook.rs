@@ -1,6 +1,6 @@
 //! A hook, and the one table of all of them.
 //!
-//! Each family of driver functions declares its hooks with [`hooks!`] in a file of its own; the table
+//! Each family of driver functions declares its hooks with `hooks!` in a file of its own; the table
 //! is the families one behind the other. A hook is the function under its own exported name, a place
 //! for the real one, and what `cuGetProcAddress` calls it.
 
