@@ -73,41 +73,84 @@ fn hooked(
     ours
 }
 
+/// The body of a naked function: asks `answer` with the three arguments, and where that has none jumps
+/// to the real function with all of them as they came. `dlsym` has no version: the register is cleared
+/// for the question, and has its own value again for the jump.
+#[cfg(target_arch = "x86_64")]
+macro_rules! ask_or_jump {
+    (without version, $real:path) => {
+        ask_or_jump!($real, "xor edx, edx")
+    };
+    ($real:path $(, $clear_version:literal)?) => {
+        std::arch::naked_asm!(
+            "endbr64",
+            "push rdi",
+            "push rsi",
+            "push rdx",
+            $($clear_version,)?
+            "call {answer}",
+            "mov rcx, rdx",
+            "pop rdx",
+            "pop rsi",
+            "pop rdi",
+            "test rax, rax",
+            "jz 2f",
+            "mov rax, rcx",
+            "ret",
+            "2:",
+            "jmp qword ptr [rip + {real}]",
+            answer = sym answer,
+            real = sym $real,
+        )
+    };
+}
+
+/// The same on another processor.
+#[cfg(target_arch = "aarch64")]
+macro_rules! ask_or_jump {
+    (without version, $real:path) => {
+        ask_or_jump!($real, "mov x2, #0")
+    };
+    ($real:path $(, $clear_version:literal)?) => {
+        std::arch::naked_asm!(
+            "stp x29, x30, [sp, #-48]!",
+            "mov x29, sp",
+            "stp x0, x1, [sp, #16]",
+            "str x2, [sp, #32]",
+            $($clear_version,)?
+            "bl {answer}",
+            "mov x9, x0",
+            "mov x10, x1",
+            "ldp x0, x1, [sp, #16]",
+            "ldr x2, [sp, #32]",
+            "ldp x29, x30, [sp], #48",
+            "cbz x9, 2f",
+            "mov x0, x10",
+            "ret",
+            "2:",
+            "adrp x16, {real}",
+            "ldr x16, [x16, #:lo12:{real}]",
+            "br x16",
+            answer = sym answer,
+            real = sym $real,
+        )
+    };
+}
+
 /// The hook of `dlsym`.
 ///
 /// # Safety
 /// That of `dlsym`: the handle is valid and the name ends with a zero.
-#[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    std::arch::naked_asm!(
-        "endbr64",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "xor edx, edx",
-        "call {answer}",
-        "mov rcx, rdx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "mov rax, rcx",
-        "ret",
-        "2:",
-        "jmp qword ptr [rip + {real}]",
-        answer = sym answer,
-        real = sym real::DLSYM,
-    )
+    ask_or_jump!(without version, real::DLSYM)
 }
 
 /// The hook of `dlvsym`.
 ///
 /// # Safety
 /// That of `dlvsym`: the handle is valid, and name and version end with a zero.
-#[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn dlvsym(
@@ -115,88 +158,5 @@ pub(crate) unsafe extern "C" fn dlvsym(
     name: *const c_char,
     version: *const c_char,
 ) -> *mut c_void {
-    std::arch::naked_asm!(
-        "endbr64",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "call {answer}",
-        "mov rcx, rdx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "mov rax, rcx",
-        "ret",
-        "2:",
-        "jmp qword ptr [rip + {real}]",
-        answer = sym answer,
-        real = sym real::DLVSYM,
-    )
-}
-
-/// The hook of `dlsym`.
-///
-/// # Safety
-/// That of `dlsym`: the handle is valid and the name ends with a zero.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
-    std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-48]!",
-        "mov x29, sp",
-        "stp x0, x1, [sp, #16]",
-        "mov x2, #0",
-        "bl {answer}",
-        "mov x9, x0",
-        "mov x10, x1",
-        "ldp x0, x1, [sp, #16]",
-        "ldp x29, x30, [sp], #48",
-        "cbz x9, 2f",
-        "mov x0, x10",
-        "ret",
-        "2:",
-        "adrp x16, {real}",
-        "ldr x16, [x16, #:lo12:{real}]",
-        "br x16",
-        answer = sym answer,
-        real = sym real::DLSYM,
-    )
-}
-
-/// The hook of `dlvsym`.
-///
-/// # Safety
-/// That of `dlvsym`: the handle is valid, and name and version end with a zero.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn dlvsym(
-    handle: *mut c_void,
-    name: *const c_char,
-    version: *const c_char,
-) -> *mut c_void {
-    std::arch::naked_asm!(
-        "stp x29, x30, [sp, #-48]!",
-        "mov x29, sp",
-        "stp x0, x1, [sp, #16]",
-        "str x2, [sp, #32]",
-        "bl {answer}",
-        "mov x9, x0",
-        "mov x10, x1",
-        "ldp x0, x1, [sp, #16]",
-        "ldr x2, [sp, #32]",
-        "ldp x29, x30, [sp], #48",
-        "cbz x9, 2f",
-        "mov x0, x10",
-        "ret",
-        "2:",
-        "adrp x16, {real}",
-        "ldr x16, [x16, #:lo12:{real}]",
-        "br x16",
-        answer = sym answer,
-        real = sym real::DLVSYM,
-    )
+    ask_or_jump!(real::DLVSYM)
 }
