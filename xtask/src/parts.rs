@@ -39,6 +39,8 @@ pub(crate) fn run_on<T>(
         }
     }
     println!("\n{}", figures.join("\n"));
-    println!("{command}: {} of {} parts hold, on {place}", figures.len(), parts.len());
+    let (held, all) = (figures.len(), parts.len());
+    let unasked = if held < all { " (the others were not asked for)" } else { "" };
+    println!("{command}: {held} of {all} parts hold{unasked}, on {place}");
     Ok(())
 }
