@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Events are for its tests.
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
+    ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-trace"]),
     ("whyoom-node", &["whyoom-gpu", "whyoom-trace"]),
     ("whyoom-tui", &["whyoom-gpu", "whyoom-node", "whyoom-trace"]),
     (

@@ -11,6 +11,7 @@ mod model_scale;
 mod packing;
 mod parts;
 mod picture;
+mod pool;
 mod readme;
 mod recorder;
 mod recording;
@@ -89,7 +90,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "wheel",
-        about: "the wheel with the lab's libraries, in dist/, used in a fresh environment",
+        about: "the wheel with all libraries, in dist/, used in a fresh environment",
         run: wheel::run,
     },
     Command {
@@ -121,6 +122,11 @@ const COMMANDS: &[Command] = &[
         name: "recorder-cost",
         about: "what recording costs a driver call, PyTorch's loops and the heap",
         run: recorder::cost,
+    },
+    Command {
+        name: "pool",
+        about: "whyoom run --pool under real programs, and what it costs ([PART…]: some of it)",
+        run: pool::run,
     },
     Command { name: "readme", about: "README's commands, run as written", run: readme::run },
 ];

@@ -98,8 +98,8 @@ pub const CATALOGUE: &[Entry] = &[
     },
     Entry {
         id: "stitch",
-        about: "whyoom's own policy, which no program can use yet",
-        switch: "",
+        about: "whyoom's own pool",
+        switch: "whyoom run --pool -- python train.py",
         make: |conditions| Box::new(Stitch::new(conditions.recorded.device_total)),
     },
 ];

@@ -6,7 +6,10 @@ use whyoom_trace::{Address, SizeClass};
 
 use crate::{
     device::{Device, Handle},
-    policies::pytorch::{AdoptedSegment, PyTorch, PyTorchSettings},
+    policies::{
+        pytorch::{AdoptedSegment, PyTorch, PyTorchSettings},
+        stitch::Stitch,
+    },
     policy::{BlockId, Policy},
     simulated::SimulatedDevice,
     workload::{Item, Segment, Step, Workload, recorded_reserved},
@@ -66,8 +69,27 @@ pub fn compare_reserved(
     settings: &PyTorchSettings,
     capacity: u64,
 ) -> (usize, Vec<Difference>) {
-    let recorded = recorded_reserved(&workload.steps);
     let mut model = PyTorch::new(settings.clone());
+    compare(workload, &mut model, capacity, |model, _| model.reserved())
+}
+
+/// The same for a recording of whyoom's pool, which keeps to one policy.
+#[must_use]
+pub fn compare_pool(
+    workload: &Workload,
+    device_total: u64,
+    capacity: u64,
+) -> (usize, Vec<Difference>) {
+    compare(workload, &mut Stitch::new(device_total), capacity, |_, device| device.in_use())
+}
+
+fn compare<P: Policy>(
+    workload: &Workload,
+    model: &mut P,
+    capacity: u64,
+    reserved: impl Fn(&P, &SimulatedDevice) -> u64,
+) -> (usize, Vec<Difference>) {
+    let recorded = recorded_reserved(&workload.steps);
     let mut device = SimulatedDevice::new(capacity);
     let mut live: HashMap<Item, BlockId> = HashMap::new();
     let (mut compared, mut differences) = (0, Vec::new());
@@ -97,8 +119,8 @@ pub fn compare_reserved(
             matches!(step, Step::Alloc { .. } | Step::Free { .. } | Step::OutOfMemory { .. });
         if of_program {
             compared += 1;
-            if model.reserved() != recorded[index] {
-                let (model, recorded) = (model.reserved(), recorded[index]);
+            let (model, recorded) = (reserved(model, &device), recorded[index]);
+            if model != recorded {
                 differences.push(Difference { step: index, model, recorded });
             }
         }

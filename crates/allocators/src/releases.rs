@@ -2,7 +2,8 @@
 //!
 //! A trace shows segments that were given back, not why. The allocator gives back for want of memory:
 //! then it takes more right afterwards than it ever had, or fails. Garbage collection, too, comes
-//! right before a new segment. Everything else was asked for.
+//! right before a new segment, and whyoom's pool puts the pages that it takes away elsewhere at once.
+//! Everything else was asked for.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,19 @@ use whyoom_trace::{Address, PoolId};
 
 use crate::workload::{Step, recorded_reserved};
 
+/// When an allocator gives back on its own, beside want of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Habit {
+    /// Never.
+    Plain,
+    /// Before it takes a new segment.
+    CollectsGarbage,
+    /// It moves pages, which are as many afterwards.
+    MovesPages,
+}
+
 /// All steps, with [`Step::EmptyCache`] and [`Step::RetirePool`] where they belong in the history.
-pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, collects_garbage: bool) -> Vec<Step> {
+pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Vec<Step> {
     let mut steps = restored;
     let first = steps.len();
     steps.extend(history);
@@ -28,8 +40,9 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, collects_garbage: b
             let before = index.checked_sub(1).map_or(0, |last| reserved[last]);
             let own = match steps.get(end) {
                 Some(Step::OutOfMemory { .. }) => true,
+                _ if habit == Habit::MovesPages => !shrinks(&steps[index..]),
                 Some(Step::SegmentAlloc(new) | Step::SegmentMap(new)) => {
-                    collects_garbage || before + new.size.0 > peak
+                    habit == Habit::CollectsGarbage || before + new.size.0 > peak
                 }
                 _ => false,
             };
@@ -41,6 +54,21 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, collects_garbage: b
         index = next;
     }
     inferred
+}
+
+/// Whether fewer pages are mapped after the changes that come at once.
+fn shrinks(steps: &[Step]) -> bool {
+    let (mut came, mut went) = (0, 0);
+    for step in steps {
+        match step {
+            Step::SegmentMap(segment) => came += segment.size.0,
+            Step::SegmentUnmap { size, .. } => went += size.0,
+            // It moved what it had, and that was not enough.
+            Step::OutOfMemory { .. } => return false,
+            _ => break,
+        }
+    }
+    went > came
 }
 
 /// Keeps the pool of each segment and mapped range that there is. Addresses are used again, by
@@ -76,5 +104,53 @@ fn request(run: &[Step], own: bool, pools: &BTreeMap<Address, PoolId>, inferred:
     inferred.extend(retired.into_iter().map(|pool| Step::RetirePool { pool }));
     if of_common && !own {
         inferred.push(Step::EmptyCache);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use whyoom_trace::{Bytes, SegmentGrowth, SizeClass, StackId, StreamId};
+
+    use super::*;
+    use crate::{
+        policy::Request,
+        workload::{Item, Segment},
+    };
+
+    fn map(page: u64) -> Step {
+        Step::SegmentMap(Segment {
+            address: Address(page),
+            size: Bytes(1),
+            stream: StreamId(0),
+            pool: PoolId(0),
+            class: SizeClass::Large,
+            growth: SegmentGrowth::Expandable,
+        })
+    }
+
+    fn unmap(page: u64) -> Step {
+        Step::SegmentUnmap { address: Address(page), size: Bytes(1) }
+    }
+
+    fn alloc() -> Step {
+        let request = Request { size: 1, stream: StreamId(0), pool: PoolId(0) };
+        let (address, size, stack) = (Address(0), Bytes(1), StackId(0));
+        Step::Alloc { item: Item(0), request, address, size, stack }
+    }
+
+    fn asked_for(history: &[Step], habit: Habit) -> usize {
+        let steps = infer(vec![map(0), map(1), map(2)], history.to_vec(), habit);
+        steps.iter().filter(|step| matches!(step, Step::EmptyCache)).count()
+    }
+
+    #[test]
+    fn pages_that_move_were_not_asked_for() {
+        let moved = [unmap(0), unmap(1), map(7), map(8), alloc()];
+        assert_eq!(asked_for(&moved, Habit::MovesPages), 0);
+        let trimmed = [unmap(0), unmap(1), alloc()];
+        assert_eq!(asked_for(&trimmed, Habit::MovesPages), 1);
+        assert_eq!(asked_for(&trimmed, Habit::Plain), 1);
+        let trimmed_before_growth = [unmap(0), unmap(1), map(7), alloc()];
+        assert_eq!(asked_for(&trimmed_before_growth, Habit::MovesPages), 1);
     }
 }

@@ -125,13 +125,14 @@ impl SizeBins {
         Some((held[index], Place { bin, index }))
     }
 
-    /// The entry behind another in the order.
-    pub(crate) fn after(&self, entry: Entry) -> Option<Entry> {
-        let bin = bin_of(entry.size);
-        let held = &self.bins[bin];
-        let larger = held.partition_point(|held| entry.is_before(held));
-        let in_bin = larger.checked_sub(1).map(|index| held[index]);
-        in_bin.or_else(|| self.first_beyond(bin).map(|(entry, _)| entry))
+    /// The entry behind one that a search has found, in the order.
+    #[inline]
+    pub(crate) fn after(&self, place: Place) -> Option<(Entry, Place)> {
+        let Place { bin, index } = place;
+        match index.checked_sub(1) {
+            Some(index) => Some((self.bins[bin][index], Place { bin, index })),
+            None => self.first_beyond(bin),
+        }
     }
 
     /// All entries in order.
@@ -174,7 +175,7 @@ mod tests {
                 match found.filter(|_| action < 2) {
                     Some((first, place)) => {
                         let after = tree.range(first..).nth(1).copied();
-                        prop_assert_eq!(bins.after(first), after);
+                        prop_assert_eq!(bins.after(place).map(|(entry, _)| entry), after);
                         if action == 0 {
                             bins.remove(first);
                         } else {

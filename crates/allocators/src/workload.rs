@@ -12,7 +12,10 @@ use whyoom_trace::{
     SizeClass, StackId, StreamId, Tables,
 };
 
-use crate::{policy::Request, releases};
+use crate::{
+    policy::Request,
+    releases::{self, Habit},
+};
 
 /// An allocation of the run: dense, in order of first sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -236,9 +239,14 @@ impl Workloads {
                 name == "garbage_collection_threshold"
                     && value.parse::<f64>().is_ok_and(|share| share > 0.0)
             });
+            let habit = match settings.iter().any(is_pool) {
+                true => Habit::MovesPages,
+                false if collects => Habit::CollectsGarbage,
+                false => Habit::Plain,
+            };
             let history = workload.steps.split_off(workload.restored);
             let restored = std::mem::take(&mut workload.steps);
-            workload.steps = releases::infer(restored, history, collects);
+            workload.steps = releases::infer(restored, history, habit);
             Run { process, device, settings, workload }
         };
         runs.into_iter().map(run).collect()
@@ -256,6 +264,19 @@ pub struct Run {
     pub settings: Vec<(String, String)>,
     /// What happened.
     pub workload: Workload,
+}
+
+impl Run {
+    /// Whether whyoom's pool served it, and not PyTorch's own allocator.
+    #[must_use]
+    pub fn was_pooled(&self) -> bool {
+        self.settings.iter().any(is_pool)
+    }
+}
+
+/// What the recorder tells where whyoom's pool serves a process.
+fn is_pool((name, value): &(String, String)) -> bool {
+    name == "whyoom_pool" && value == "on"
 }
 
 /// What the recorded allocator had reserved after each step.

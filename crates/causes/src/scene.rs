@@ -15,6 +15,9 @@ use crate::{
 /// Stacks beyond these tell nothing new.
 const MANY_STACKS: usize = 64;
 
+/// The setting that tells of whyoom's pool.
+const POOL: &str = "whyoom_pool";
+
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Scene<'a> {
     /// Everything that was seen.
@@ -141,6 +144,12 @@ impl<'a> Scene<'a> {
         stack != StackId(0) && !self.tables.frames(stack).any(|frame| frame.is_python())
     }
 
+    /// Whether what a stack led to is of the program's own making, and neither Python's nor PyTorch's.
+    pub(crate) fn is_plain(&self, stack: StackId) -> bool {
+        let pytorch = |file: &str| file.contains("libtorch") || file.contains("libc10");
+        self.is_compiled(stack) && !self.tables.frames(stack).any(|frame| pytorch(frame.file))
+    }
+
     /// The compiled file that a stack leads to, past CUDA's own.
     pub(crate) fn library(&self, stack: StackId) -> Option<&'a str> {
         library(self.tables, stack)
@@ -154,6 +163,17 @@ impl<'a> Scene<'a> {
     /// A setting of this process's allocator, from its snapshot or from the log.
     pub(crate) fn setting(&self, name: &str) -> Option<&'a str> {
         self.model.setting(self.process, name)
+    }
+
+    /// Whether whyoom's pool serves the process: PyTorch's settings have no effect then, and idle pages
+    /// go where they are needed.
+    pub(crate) fn has_pool(&self) -> bool {
+        self.model.own_setting(self.process, POOL) == Some("on")
+    }
+
+    /// Whose cache it is.
+    pub(crate) fn allocator_name(&self) -> &'static str {
+        if self.has_pool() { "whyoom's pool" } else { "PyTorch" }
     }
 
     /// The allocator's variable as the process had it, whatever its name is there.

@@ -9,6 +9,9 @@ use crate::finding::{Basis, Evidence};
 /// own memory is no riddle.
 pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
 
+/// What whyoom's pool takes from the driver at least.
+const PAGE: Bytes = Bytes(2 << 20);
+
 /// What was missing at least where nobody told how much was asked for.
 const AT_LEAST_MISSING: Bytes = Bytes(1 << 20);
 
@@ -125,6 +128,21 @@ impl Situation {
         self.cached = incident.free_space.as_ref().map(|space| space.usable);
         self.private_free = incident.free_space.as_ref().map(|space| space.private_pools);
         self.other_streams = incident.free_space.as_ref().map(|space| space.other_streams);
+    }
+
+    /// The same for a process that whyoom's pool serves: it moves idle pages wherever they are needed, so
+    /// that only what they do not cover is asked of the driver, in pages.
+    #[must_use]
+    pub(crate) fn under_pool(mut self, incident: &Incident) -> Self {
+        let Some(space) = incident.free_space.as_ref().filter(|_| !self.by_driver) else {
+            return self;
+        };
+        let in_pages = |bytes: Bytes| Bytes(bytes.0.div_ceil(PAGE.0).saturating_mul(PAGE.0));
+        self.cached = Some(space.idle_pages);
+        self.other_streams = None;
+        let beyond = |bytes| in_pages(bytes).minus(space.idle_pages).max(PAGE);
+        self.asked_of_driver = self.requested.map(beyond);
+        self
     }
 
     /// The figures of a message: what it leaves out follows from the rest.

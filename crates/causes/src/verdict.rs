@@ -126,10 +126,15 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
             let (process, device) = (incident.process, incident.device);
             let home = home_of(model, process, device);
             let at_home = scene(home.0, home.1);
+            let situation = Situation::of(incident);
+            let situation = match at_home.has_pool() {
+                true => situation.under_pool(incident),
+                false => situation,
+            };
             Scene {
                 process,
                 device,
-                situation: Situation::of(incident),
+                situation,
                 incident: Some(incident),
                 // What grew may have been given back when the failure was handled.
                 growth: incident.growth.clone().or(at_home.growth.clone()),

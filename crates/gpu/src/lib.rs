@@ -1,10 +1,12 @@
-//! The vendor boundary of live code: what NVML answers, as plain data.
+//! The vendor boundary of live code: what NVML answers, as plain data, and the CUDA driver's functions
+//! ([`driver`]).
 //!
-//! The library is loaded at run time: a machine without a driver gets a clear message, and what a
-//! driver does not tell is `None`. Everything here can be saved and read back, so that whoever judges
+//! NVML's library is loaded at run time: a machine without a driver gets a clear message, and what a
+//! driver does not tell is `None`. Every answer can be saved and read back, so that whoever judges
 //! it can be tested on captured answers.
 
 mod device;
+pub mod driver;
 mod error;
 mod gpus;
 mod instances;

@@ -6,6 +6,9 @@ use whyoom_trace::{Address, Bytes, PoolId, SizeClass, StackId, StreamId};
 
 use crate::{address_map::MappedSegment, block::LiveBlock, segments::Segment};
 
+/// What the driver maps at least, and whyoom's pool moves.
+const PAGE: u64 = 2 << 20;
+
 /// A request, as far as it decides which segments can serve it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -52,6 +55,9 @@ pub struct FreeSpace {
     pub private_pools: Bytes,
     /// What those pools hold altogether.
     pub private_pools_reserved: Bytes,
+    /// Whole pages of 2 MiB with nothing in them, in segments of no private pool but the request's: an
+    /// allocator that moves pages could have used them.
+    pub idle_pages: Bytes,
     /// Segments that hold something and have free bytes too.
     pub pinned_segments: u64,
     /// What pins them, the most first.
@@ -89,6 +95,10 @@ impl FreeSpace {
         } else if own_pool && segment.stream != request.stream && !mapped.blocks.is_empty() {
             self.other_streams = self.other_streams.plus(free);
         }
+        if own_pool || segment.pool == PoolId(0) {
+            let idle = mapped.gaps().map(|(start, size)| whole_pages(start, size));
+            self.idle_pages = self.idle_pages.plus(idle.sum());
+        }
         if mapped.blocks.is_empty() {
             self.in_empty_segments = self.in_empty_segments.plus(free);
             return;
@@ -105,6 +115,13 @@ impl FreeSpace {
     }
 }
 
+/// The whole pages in a free piece.
+fn whole_pages(start: Address, size: Bytes) -> Bytes {
+    let first = start.0.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+    let end = start.offset(size).0 / PAGE * PAGE;
+    Bytes(end.saturating_sub(first))
+}
+
 /// Shares a segment's free bytes out among the blocks that pin it.
 fn add_pins(free: Bytes, blocks: &[(Address, LiveBlock)], pins: &mut BTreeMap<StackId, Pin>) {
     let share = Bytes(free.0 / blocks.len() as u64);
@@ -114,5 +131,20 @@ fn add_pins(free: Bytes, blocks: &[(Address, LiveBlock)], pins: &mut BTreeMap<St
         pin.blocks += 1;
         pin.bytes = pin.bytes.plus(block.size);
         pin.holds = pin.holds.plus(share);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_pages_can_be_moved() {
+        let pages = |start, size| whole_pages(Address(start), Bytes(size)).0 / PAGE;
+        assert_eq!(pages(0, PAGE), 1);
+        assert_eq!(pages(512, 3 * PAGE), 2);
+        assert_eq!(pages(512, PAGE), 0);
+        assert_eq!(pages(PAGE - 512, PAGE), 0);
+        assert_eq!(pages(u64::MAX - 5, 5), 0);
     }
 }

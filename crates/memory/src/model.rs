@@ -84,6 +84,12 @@ impl Model {
         values.get(&process).or_else(|| values.values().next()).map(String::as_str)
     }
 
+    /// A setting that the process itself told.
+    #[must_use]
+    pub fn own_setting(&self, process: ProcessId, name: &str) -> Option<&str> {
+        self.settings.get(name)?.get(&process).map(String::as_str)
+    }
+
     /// The moments at which memory ran out, in order; of very many, the first.
     #[must_use]
     pub fn incidents(&self) -> &[Incident] {

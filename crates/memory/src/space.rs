@@ -215,12 +215,21 @@ impl Space {
         let (made, ended) = self.blocks.history();
         let own = Course { made, ended, whole: process.whole, ..self.course() };
         let of_blocks = Evidence::of(&self.blocks, own, self.blocks.live().values().collect());
+        let of_blocks = if self.is_plain() { of_blocks.of_few() } else { of_blocks };
         let phase_of = |stack| profiles.known(stack).phase;
         of_blocks.growth(phase_of).or_else(|| {
             let driver = self.driver.as_ref()?;
             let outside = driver.outside(&self.segments).collect();
             Evidence::of(driver.layer(), process, outside).of_few().growth(phase_of)
         })
+    }
+
+    /// Whether no framework is behind the blocks, as far as their stacks tell: then a pool serves what the
+    /// program asks of the driver.
+    fn is_plain(&self) -> bool {
+        let peak = self.blocks.peak_by_category();
+        self.driver.is_some()
+            && peak.iter().all(|(category, _)| *category == Category::Unattributed)
     }
 
     /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it

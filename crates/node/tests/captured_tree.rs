@@ -30,7 +30,7 @@ const LINKS: &[(&str, &str, &str)] = &[
 fn tree(name: &str) -> PathBuf {
     let to = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&to);
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/proc"), &to);
+    copy(&Path::new(".").join("tests/fixtures/proc"), &to);
     for (folder, name, target) in LINKS {
         fs::create_dir_all(to.join(folder)).expect("a folder");
         symlink(target, to.join(folder).join(name)).expect("a link");
@@ -144,7 +144,7 @@ fn an_empty_tree_is_no_failure() {
 /// Captures that were saved once can be read and judged ever after.
 #[test]
 fn a_saved_capture_is_judged_as_it_was() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/capture.json");
+    let file = Path::new(".").join("tests/fixtures/capture.json");
     let text = fs::read_to_string(file).expect("the fixture");
     let capture: Capture = serde_json::from_str(&text).expect("a capture");
     let device = &judge(&capture).devices[0];

@@ -78,6 +78,38 @@ fn one_by_one(alloc: *mut c_void) {
     allocate(alloc, 1024);
 }
 
+/// What a pool may serve, and what it may not. Addresses tell who did.
+fn pooled(driver: *mut c_void) {
+    type AllocAsync = unsafe extern "C" fn(*mut u64, usize, u64) -> u32;
+    type FreeAsync = unsafe extern "C" fn(u64, u64) -> u32;
+    let (alloc, end) = (symbol(driver, c"cuMemAlloc_v2"), symbol(driver, c"cuMemFree_v2"));
+    for bytes in [1000, 2 << 20, 1 << 20] {
+        let address = allocate(alloc, bytes);
+        free(end, address);
+    }
+    let alloc: AllocAsync = unsafe { transmute(symbol(driver, c"cuMemAllocAsync_ptsz")) };
+    let free: FreeAsync = unsafe { transmute(symbol(driver, c"cuMemFreeAsync_ptsz")) };
+    let mut address = 0;
+    println!("alloc: {}", unsafe { alloc(&mut address, 100, 0) });
+    println!("{address:#x} free: {}", unsafe { free(address, 5) });
+    let destroy: Free = unsafe { transmute(symbol(driver, c"cuStreamDestroy_v2")) };
+    println!("destroy: {}", unsafe { destroy(5) });
+    type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> u32;
+    let info: Info = unsafe { transmute(symbol(driver, c"cuMemGetInfo_v2")) };
+    let (mut left, mut all) = (0, 0);
+    let result = unsafe { info(&mut left, &mut all) };
+    println!("info: {result} {} of {}", left >> 20, all >> 20);
+    type Reset = unsafe extern "C" fn(i32) -> u32;
+    let reset: Reset = unsafe { transmute(symbol(driver, c"cuDevicePrimaryCtxReset_v2")) };
+    println!("reset: {}", unsafe { reset(3) });
+    let gone = symbol(libc::RTLD_DEFAULT, c"fake_pool_streams_gone");
+    if !gone.is_null() {
+        let gone: extern "C" fn() -> u32 = unsafe { transmute(gone) };
+        println!("gone: {}", gone());
+    }
+    pitched(driver);
+}
+
 fn main() {
     let way = std::env::args().nth(1).unwrap_or_default();
     let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
@@ -120,6 +152,7 @@ fn main() {
             }
         }),
         "one by one" => one_by_one(alloc),
+        "pooled" => pooled(driver),
         "fork" => {
             allocate(alloc, 1);
             let child = unsafe { libc::fork() };

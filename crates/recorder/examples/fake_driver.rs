@@ -73,6 +73,27 @@ extern "C" fn hidden_free(_address: u64) -> u32 {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
+    if stream == 0 { 400 } else { 0 }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuMemAllocAsync_ptsz(address: *mut u64, bytes: usize, _stream: u64) -> u32 {
+    // SAFETY: as documented.
+    unsafe { alloc(address, bytes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFreeAsync_ptsz(_address: u64, _stream: u64) -> u32 {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxReset_v2(_device: i32) -> u32 {
+    0
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn cuCtxGetCurrent(context: *mut u64) -> u32 {
     // SAFETY: callers pass a place for the handle.
     unsafe { *context = 0x1000 };

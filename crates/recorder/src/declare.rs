@@ -6,7 +6,8 @@
 /// An entry gives what the function needs, its parameters, its names (the exported one, what
 /// `cuGetProcAddress` calls it, since which CUDA version that means it), and what is done before and
 /// after the real call, which gets the arguments untouched. `before` makes what `after` is handed;
-/// `failed` stands for what is done only where the call failed.
+/// `failed` stands for what is done only where the call failed, `told` and `completed` for what is done
+/// before and after a call that is not recorded. `served` comes first where whyoom's pool may answer in the driver's place.
 macro_rules! hooks {
     ($family:ident; $(
         $need:ident ($($argument:ident: $type:ty),* $(,)?)
@@ -54,6 +55,12 @@ macro_rules! each_hook {
 /// itself in a callback, leaves through here.
 macro_rules! one_hook {
     ($symbol:ident ($($argument:ident: $type:ty),*) around { $before:expr; $after:expr }) => {
+        $crate::declare::one_hook!{
+            $symbol ($($argument: $type),*) served { |_| $crate::serve::never(); $before; $after }
+        }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*)
+     served { $served:expr; $before:expr; $after:expr }) => {
         #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
         ///
         /// # Safety
@@ -66,6 +73,9 @@ macro_rules! one_hook {
                 $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
             };
             let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            if let Some(answer) = $crate::serve::ask(&$symbol::HOOK, $served) {
+                return answer;
+            }
             let Some(call) = $crate::record::enter(&$symbol::HOOK) else {
                 // SAFETY: the program's own arguments, passed on as they came.
                 return unsafe { real($($argument),*) };
@@ -98,6 +108,43 @@ macro_rules! one_hook {
             if result != 0 && let Some(call) = $crate::record::enter(&$symbol::HOOK) {
                 call.after(Some(()), result, $after);
             }
+            result
+        }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) told { $told:expr }) => {
+        #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
+        ///
+        /// # Safety
+        /// That of the driver's function of this name.
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+            // SAFETY: these are the documented parameters of this function.
+            let real = unsafe {
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
+            };
+            let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            $told;
+            // SAFETY: the program's own arguments, passed on as they came.
+            unsafe { real($($argument),*) }
+        }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) completed { $completed:expr }) => {
+        #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
+        ///
+        /// # Safety
+        /// That of the driver's function of this name.
+        #[unsafe(no_mangle)]
+        #[allow(non_snake_case)]
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+            // SAFETY: these are the documented parameters of this function.
+            let real = unsafe {
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
+            };
+            let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            // SAFETY: the program's own arguments, passed on as they came.
+            let result = unsafe { real($($argument),*) };
+            $crate::serve::complete(result, $completed);
             result
         }
     };

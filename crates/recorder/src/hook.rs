@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-use crate::{family, road::real};
+use crate::{family, port, road::real, torch};
 
 /// What driver functions answer with; 0 is success.
 pub(crate) type Code = u32;
@@ -59,8 +59,12 @@ pub enum Family {
     Launches,
     /// Waiting for the device.
     Synchronize,
+    /// Streams, where they end.
+    Streams,
     /// PyTorch's reports of its blocks.
     Torch,
+    /// What whyoom's pool tells of itself.
+    Port,
 }
 
 /// A hooked driver function, in one of its versions.
@@ -143,9 +147,10 @@ pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
     table().find(|hook| hook.symbol == name)
 }
 
-/// The hook of that name, PyTorch's included. What one exports may be what another is called.
+/// The hook of that name, PyTorch's and the pool's included. What one exports may be what another is called.
 pub(crate) fn named(name: &str) -> Option<&'static Hook> {
-    let all = || table().chain(crate::torch::HOOKS.iter().copied());
+    let others = || torch::HOOKS.iter().chain(port::HOOKS).copied();
+    let all = || table().chain(others());
     let exported = all().find(|hook| hook.symbol.to_str() == Ok(name));
     exported.or_else(|| all().find(|hook| hook.base == name))
 }

@@ -4,7 +4,8 @@
 //! - `road` is the way in: however a program reaches a driver function, it gets the hook.
 //! - `hook` is the one table of hooks; `family` declares them (`declare`), one file a family.
 //! - `record` is what a hook does around the real call; it fails open.
-//! - `torch` is PyTorch's own report of its blocks.
+//! - `torch` is PyTorch's own report of its blocks; `port` is that of whyoom's memory pool, and `serve`
+//!   has the pool answer in the driver's place where it is asked to.
 //!
 //! `WHYOOM_RECORDING` names the folder of the recording; without it every hook only passes on.
 
@@ -12,7 +13,9 @@ mod allocator;
 mod declare;
 mod family;
 pub mod hook;
+mod port;
 mod record;
 mod road;
+mod serve;
 mod start;
 mod torch;

@@ -6,6 +6,7 @@ use crate::{
     allocator,
     record::process,
     road::{real, witness},
+    serve,
 };
 
 #[used]
@@ -28,6 +29,7 @@ extern "C" fn begin() {
     }
     witness::prepare();
     process::prepare();
+    serve::prepare();
 }
 
 extern "C" fn end() {

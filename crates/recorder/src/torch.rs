@@ -4,6 +4,11 @@
 //! `libc10`. They are called by name across libraries, so that ours come first. The names are those
 //! of their C++ signatures, the same in PyTorch 2.6 and 2.15. Both are called under the allocator's
 //! lock: the time of the call tells the order in which blocks came and went.
+//!
+//! Under whyoom's pool as PyTorch's allocator they are not called (nor under any other pluggable one:
+//! seen on 2.15). Where PyTorch's own allocator takes its segments from a pool that serves driver
+//! allocations, they are not recorded: a segment is a block of the pool's then, and what lies in it
+//! would be told twice.
 
 use std::{
     ffi::{CStr, c_void},
@@ -18,6 +23,7 @@ use crate::{
     hook::{Family, Hook, Need},
     record::{self, Call, NO_STACK, Place, clock},
     road::real,
+    serve,
 };
 
 /// `c10::Device`: two bytes, passed in one register.
@@ -75,6 +81,7 @@ pub(crate) unsafe extern "C-unwind" fn report_memory_usage(
     device: Device,
 ) {
     if device.kind == CUDA
+        && !serve::is_on()
         && let Some(call) = record::enter(&USED)
     {
         call.after(Some(()), 0, |call, (), _| {
@@ -105,6 +112,7 @@ pub(crate) unsafe extern "C-unwind" fn report_out_of_memory(
     device: Device,
 ) {
     if device.kind == CUDA
+        && !serve::is_on()
         && let Some(call) = record::enter(&FAILED)
     {
         call.after(Some(()), 0, |call, (), _| {

@@ -24,7 +24,7 @@ pub struct ReplayAnswer<'a> {
     pub capacity_bytes: Option<u64>,
     /// Where the capacity is from.
     pub capacity_from: &'static str,
-    /// How far the model of PyTorch's allocator reproduces the recorded run.
+    /// How far the model of the recorded allocator reproduces the run.
     pub model: ModelCheck,
     /// The allocators, the best first.
     pub rows: Vec<ReplayRow<'a>>,
@@ -33,6 +33,8 @@ pub struct ReplayAnswer<'a> {
 /// How far the model reproduces what was recorded.
 #[derive(Debug, Serialize)]
 pub struct ModelCheck {
+    /// Whose model it is.
+    pub model: &'static str,
     /// Whether the recording begins with the run.
     pub whole: bool,
     /// The program's steps; of a recording that begins in mid-run, its allocations.
@@ -104,18 +106,28 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
             seconds(row.driver_nanoseconds),
         )?;
     }
-    let best = answer.rows.iter().find(|row| row.switch.is_some() && row.fits != Some(false));
-    if let Some((row, switch)) = best.and_then(|row| Some((row, row.switch?))) {
+    if let Some((row, switch)) = proposed(answer).and_then(|row| Some((row, row.switch?))) {
         writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), row.about)?;
     }
     Ok(())
 }
 
+/// The best that a program can switch on. A setting comes before whyoom's own pool, which changes more,
+/// as long as it is better than the recorded run.
+fn proposed<'a, 'b>(answer: &'a ReplayAnswer<'b>) -> Option<&'a ReplayRow<'b>> {
+    let usable =
+        || answer.rows.iter().filter(|row| row.switch.is_some() && row.fits != Some(false));
+    let is_own = |row: &&ReplayRow<'_>| row.switch.is_some_and(|line| line.starts_with("whyoom "));
+    let setting = usable().find(|row| !is_own(row));
+    let better =
+        |row: &&ReplayRow<'_>| row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes;
+    setting.filter(better).or_else(|| usable().next())
+}
+
 /// The answer in one line: the best that a program can switch on, against the recorded run.
 fn headline(answer: &ReplayAnswer<'_>) -> String {
     let recorded = Bytes(answer.recorded_peak_reserved_bytes);
-    let usable = |row: &&ReplayRow<'_>| row.switch.is_some() && row.fits != Some(false);
-    match answer.rows.iter().find(usable) {
+    match proposed(answer) {
         Some(row) if row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes => format!(
             "{} would reserve {} at most, where the run reserved {recorded}",
             row.allocator,
@@ -141,7 +153,7 @@ fn circumstances(answer: &ReplayAnswer<'_>) -> String {
 }
 
 fn faithfulness(model: &ModelCheck) -> String {
-    let ModelCheck { whole, steps, equal } = *model;
+    let ModelCheck { model, whole, steps, equal } = *model;
     let what =
         if whole { "reserves what the recorded one did after" } else { "places as recorded" };
     let unit = if whole { "steps" } else { "allocations" };
@@ -157,7 +169,7 @@ fn faithfulness(model: &ModelCheck) -> String {
             " A setting or a part of the run is not in the recording: take the figures as estimates."
         }
     };
-    format!("The model of PyTorch's allocator {what} {many} {unit}.{care}")
+    format!("The model of {model} {what} {many} {unit}.{care}")
 }
 
 fn seconds(nanoseconds: u64) -> String {

@@ -34,7 +34,7 @@ fn python_frames_are_what_python_says() {
     let target = exe.parent().and_then(Path::parent).expect("its folder");
     let probe = target.join("examples/libstacks_probe.so");
     assert!(probe.exists(), "build the examples first: cargo build --examples");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frames.py");
+    let script = Path::new(".").join("tests/frames.py");
     let note = std::env::temp_dir().join(format!("whyoom-stacks-{}", std::process::id()));
     let pythons = pythons();
     assert!(!pythons.is_empty(), "needs a Python from 3.9 to 3.14 with ctypes");

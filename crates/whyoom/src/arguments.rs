@@ -78,6 +78,8 @@ Examples:
   whyoom run -- torchrun --nproc-per-node 4 train.py
   whyoom run -o last-run -- ./simulate     then: whyoom why last-run, whyoom replay last-run
   whyoom run --apply -- python train.py    after an OOM, once more with the setting that fits
+  whyoom run --pool -- python train.py     with PyTorch's memory from whyoom's pool
+  whyoom run --pool=everything --pool-cap 20GiB -- ./server
   whyoom run --stacks off --limit 64MiB -- ./server
 
 Exit status: that of the program; 128 + N where signal N ended it; 127 where there is no such
@@ -92,12 +94,30 @@ pub(crate) struct RunArguments {
     /// Keep only the latest events of each process, in about so much space: 64MiB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) limit: Option<u64>,
-    /// After an OOM, run once more with the allocator setting that a replay has proved to fit
+    /// After an OOM, run once more with the allocator setting, or the pool, that a replay has
+    /// proved to fit
     #[arg(long)]
     pub(crate) apply: bool,
     /// Have PyTorch keep its own history too, and judge its snapshot beside the recording
     #[arg(long)]
     pub(crate) torch_history: bool,
+    /// Take GPU memory from whyoom's pool: PyTorch's blocks, in other programs cudaMalloc's; or
+    /// everything
+    #[arg(
+        long,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "torch",
+        conflicts_with = "apply"
+    )]
+    pub(crate) pool: Option<PoolMode>,
+    /// The pool takes at most so much of each GPU: 20GiB
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "pool")]
+    pub(crate) pool_cap: Option<u64>,
+    /// The pool checks what the program does with its blocks: guards, double frees, foreign pointers
+    #[arg(long, requires = "pool")]
+    pub(crate) pool_debug: bool,
     /// Write the verdict as JSON into this file (schema: docs/json.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -116,6 +136,15 @@ pub(crate) enum Stacks {
     Native,
     // And Python's.
     All,
+}
+
+/// What the pool serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PoolMode {
+    // PyTorch's blocks; in programs without it what they ask the driver for.
+    Torch,
+    // Both.
+    Everything,
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
     Policy, SimulatedDevice,
     catalogue::{CATALOGUE, Conditions, SETTINGS, find},
-    exactness::{compare_reserved, follow},
+    exactness::{compare_pool, compare_reserved, follow},
     policies::pytorch::{PyTorch, PyTorchSettings},
     replay::replay,
     workload::{Run, Workloads},
@@ -173,13 +173,17 @@ fn answer<'a>(
     }
 }
 
-/// How far the model of PyTorch's allocator does what the recorded one did.
+/// How far the model of the recorded allocator does what that did.
 fn model_check(run: &Run, settings: &PyTorchSettings, room: u64) -> ModelCheck {
+    let model = if run.was_pooled() { "whyoom's pool" } else { "PyTorch's allocator" };
     if run.workload.starts_empty() {
-        let (steps, differences) = compare_reserved(&run.workload, settings, room);
-        return ModelCheck { whole: true, steps, equal: steps - differences.len() };
+        let (steps, differences) = match run.was_pooled() {
+            true => compare_pool(&run.workload, settings.device_total, room),
+            false => compare_reserved(&run.workload, settings, room),
+        };
+        return ModelCheck { model, whole: true, steps, equal: steps - differences.len() };
     }
     let agreement = follow(&run.workload, settings);
     let equal = agreement.allocations - agreement.misses.len();
-    ModelCheck { whole: false, steps: agreement.allocations, equal }
+    ModelCheck { model, whole: false, steps: agreement.allocations, equal }
 }

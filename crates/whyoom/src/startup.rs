@@ -1,6 +1,10 @@
 //! What Python runs before a program that whyoom starts, without a change to the program.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context, Result};
 
@@ -9,14 +13,15 @@ const SHARED: &str = include_str!("startup.py");
 /// The file's name decides that Python runs it.
 const NAME: &str = "sitecustomize.py";
 
-/// Makes a command's Python processes run `watch` first, from a file in a folder of our own.
-pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result<()> {
+/// Makes a command's Python processes run `watch` first, from a file in a folder of our own; it comes
+/// back, and modules in it are found before others.
+pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result<PathBuf> {
     let folder = folder.join("startup");
     let context = || format!("cannot write into {}", folder.display());
     fs::create_dir_all(&folder).with_context(context)?;
     fs::write(folder.join(NAME), [SHARED, watch].join("\n\n")).with_context(context)?;
-    let mut path = vec![folder];
+    let mut path = vec![folder.clone()];
     path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
     command.env("PYTHONPATH", std::env::join_paths(path)?);
-    Ok(())
+    Ok(folder)
 }

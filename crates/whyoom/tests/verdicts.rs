@@ -14,7 +14,7 @@ struct Case {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
+    PathBuf::from(".").join("../../tests/fixtures").join(name)
 }
 
 fn why(files: &[&str]) -> Value {

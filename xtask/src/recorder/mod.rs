@@ -14,10 +14,10 @@ mod growth;
 mod kill;
 mod lives;
 mod panics;
-mod programs;
-mod stage;
-mod tally;
-mod trial;
+pub(crate) mod programs;
+pub(crate) mod stage;
+pub(crate) mod tally;
+pub(crate) mod trial;
 mod ways;
 
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! The fifteen programs: the same output and end as without, every driver call and every block, and
 //! the right verdict.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use super::{
 use crate::{lab::programs::build, tools::root};
 
 /// Each program with what is true of it.
-const PROGRAMS: &[(&str, &str)] = &[
+pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ("program01", "healthy"),
     ("program02", "unchecked-error"),
     ("program03", "mempool-held"),
@@ -43,15 +43,11 @@ pub(super) fn run(stage: &Stage) -> Result<String> {
     let (mut driver_calls, mut torch_blocks) = (0, 0);
     for (name, cause) in PROGRAMS {
         tally.case(name, || {
-            let torch = torch_program(name)?;
-            let trial = match &torch {
-                Some(trial) => trial.clone(),
-                None => cuda_program(&text(&folder.join(name)), name),
-            };
+            let (trial, torch) = trial(&folder, name)?;
             let (recorded, calls) = recorded_right(stage, &trial, name)?;
             driver_calls += calls;
             let mut blocks = String::new();
-            if torch.is_some() && *name != UNOBSERVED {
+            if torch && *name != UNOBSERVED {
                 let count = every_block(stage, &trial, name)?;
                 blocks = format!("{count} blocks, ");
                 torch_blocks += count;
@@ -106,6 +102,12 @@ fn has_cause(verdict: &Value, cause: &str) -> Result<()> {
     let said = &verdict["verdict"];
     ensure!(said["cause"] == cause, "{} in place of {cause}: {}", said["cause"], said["headline"]);
     Ok(())
+}
+
+/// One of the programs, where those in CUDA C are in this folder; whether it is one of PyTorch's.
+pub(crate) fn trial(folder: &Path, name: &str) -> Result<(Trial, bool)> {
+    let torch = torch_program(name)?.map(|trial| (trial, true));
+    Ok(torch.unwrap_or_else(|| (cuda_program(&text(&folder.join(name)), name), false)))
 }
 
 fn cuda_program(program: &str, name: &str) -> Trial {

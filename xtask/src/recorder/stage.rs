@@ -17,16 +17,16 @@ const BINARIES: &str = "WHYOOM_XTASK_BINARIES";
 const PROGRAMS: &[&str] = &["by_name", "churn", "cost", "genuine", "heap", "lives", "ways"];
 
 /// The build and the programs.
-pub(super) struct Stage {
+pub(crate) struct Stage {
     /// The folder of the command and the libraries.
-    pub(super) binaries: PathBuf,
+    pub(crate) binaries: PathBuf,
     /// The folder of the C programs.
     programs: PathBuf,
 }
 
 impl Stage {
     /// Builds everything that runs.
-    pub(super) fn prepare() -> Result<Self> {
+    pub(crate) fn prepare() -> Result<Self> {
         let given = std::env::var_os(BINARIES).map(PathBuf::from);
         let binaries = given.map_or_else(release_build, Ok)?;
         let stage = Self { binaries, programs: scratch("recorder-programs")? };
@@ -40,22 +40,22 @@ impl Stage {
     }
 
     /// The command.
-    pub(super) fn whyoom(&self) -> PathBuf {
+    pub(crate) fn whyoom(&self) -> PathBuf {
         self.binaries.join("whyoom")
     }
 
     /// The preload library.
-    pub(super) fn recorder(&self) -> PathBuf {
+    pub(crate) fn recorder(&self) -> PathBuf {
         self.binaries.join("libwhyoom_recorder.so")
     }
 
     /// One of the C programs.
-    pub(super) fn program(&self, name: &str) -> PathBuf {
+    pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.programs.join(name)
     }
 
     /// The folder with a driver that counts look-ups.
-    pub(super) fn counting_driver(&self) -> PathBuf {
+    pub(crate) fn counting_driver(&self) -> PathBuf {
         self.programs.join("counting")
     }
 
@@ -87,22 +87,22 @@ impl Stage {
 }
 
 /// A scenario of the recorder's own.
-pub(super) fn source(name: &str) -> PathBuf {
+pub(crate) fn source(name: &str) -> PathBuf {
     root().join("tests/scenarios/recorder").join(name)
 }
 
 /// PyTorch's interpreter.
-pub(super) fn python() -> Result<String> {
+pub(crate) fn python() -> Result<String> {
     Ok(environment("torch")?.join("bin/python").display().to_string())
 }
 
 /// Where the vendor's compiler, headers and runtime lie.
-pub(super) fn cuda() -> Result<PathBuf> {
+pub(crate) fn cuda() -> Result<PathBuf> {
     Ok(site_packages(&environment("cuda")?)?.join("nvidia/cu13"))
 }
 
 /// A folder that does not exist yet, inside one that does.
-pub(super) fn fresh(name: &str) -> Result<PathBuf> {
+pub(crate) fn fresh(name: &str) -> Result<PathBuf> {
     let folder = scratch("recordings")?.join(name);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;

@@ -4,14 +4,14 @@ use anyhow::{Result, ensure};
 
 /// What held and what did not.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     held: usize,
     failed: Vec<String>,
 }
 
 impl Tally {
     /// Tries a case, and prints what came of it.
-    pub(super) fn case(&mut self, name: &str, case: impl FnOnce() -> Result<String>) {
+    pub(crate) fn case(&mut self, name: &str, case: impl FnOnce() -> Result<String>) {
         match case() {
             Ok(seen) => {
                 println!("{name:<24} {seen}");
@@ -25,7 +25,7 @@ impl Tally {
     }
 
     /// How many held; an error where one did not.
-    pub(super) fn all(&self) -> Result<usize> {
+    pub(crate) fn all(&self) -> Result<usize> {
         let failed = self.failed.len();
         ensure!(failed == 0, "{failed} of {}: {}", self.held + failed, self.failed.join(", "));
         Ok(self.held)

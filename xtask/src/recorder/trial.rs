@@ -24,64 +24,76 @@ shift 2; exec "$@""#;
 
 /// What is to be run.
 #[derive(Clone, Default)]
-pub(super) struct Trial {
+pub(crate) struct Trial {
     /// How the lab is made.
-    pub(super) lab: Vec<String>,
+    pub(crate) lab: Vec<String>,
     /// The program and its arguments.
-    pub(super) command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// What is added to the environment.
-    pub(super) environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     /// What stands between the lab and `whyoom run`: something that ends in `exec "$@"`.
-    pub(super) within: Vec<String>,
+    pub(crate) within: Vec<String>,
 }
 
 /// How it went.
-pub(super) struct Ran {
+pub(crate) struct Ran {
     /// As a shell counts it.
-    pub(super) status: i32,
-    pub(super) stdout: String,
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
     /// Without what the lab says of itself.
-    pub(super) stderr: String,
+    pub(crate) stderr: String,
 }
 
 /// How it went under `whyoom run`, and what that left.
-pub(super) struct Recorded {
-    pub(super) ran: Ran,
-    pub(super) folder: PathBuf,
-    pub(super) log: PathBuf,
+pub(crate) struct Recorded {
+    pub(crate) ran: Ran,
+    pub(crate) folder: PathBuf,
+    pub(crate) log: PathBuf,
 }
 
 impl Trial {
     /// A program on a device of this size.
-    pub(super) fn new<S: AsRef<OsStr>>(memory: &str, command: &[S]) -> Self {
+    pub(crate) fn new<S: AsRef<OsStr>>(memory: &str, command: &[S]) -> Self {
         let text = |word: &S| word.as_ref().to_string_lossy().into_owned();
         let command = command.iter().map(text).collect();
         Self { lab: vec!["--memory".into(), memory.into()], command, ..Self::default() }
     }
 
     /// The same with an addition to the environment.
-    pub(super) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.into(), value.as_ref().to_string_lossy().into_owned()));
         self
     }
 
     /// By itself.
-    pub(super) fn plain(&self, stage: &Stage) -> Result<Ran> {
+    pub(crate) fn plain(&self, stage: &Stage) -> Result<Ran> {
         self.run(stage, &[], &[])
     }
 
     /// Under `whyoom run`, with the lab's log beside it.
-    pub(super) fn recorded(&self, stage: &Stage, name: &str) -> Result<Recorded> {
+    pub(crate) fn recorded(&self, stage: &Stage, name: &str) -> Result<Recorded> {
+        self.recorded_with(stage, name, &[])
+    }
+
+    /// The same, with options of `whyoom run`.
+    pub(crate) fn recorded_with(
+        &self,
+        stage: &Stage,
+        name: &str,
+        options: &[&str],
+    ) -> Result<Recorded> {
         let folder = fresh(name)?;
         let log = folder.with_extension("log");
         let _ = std::fs::remove_file(&log);
-        let before = [text(&stage.whyoom()), "run".into(), "-o".into(), text(&folder), "--".into()];
+        let mut before = vec![text(&stage.whyoom()), "run".into(), "-o".into(), text(&folder)];
+        before.extend(options.iter().map(|option| (*option).to_owned()));
+        before.push("--".to_owned());
         let ran = self.run(stage, &["--log".into(), text(&log)], &before)?;
         Ok(Recorded { ran, folder, log })
     }
 
     /// With the preload library, told where to record; nobody looks at the recording afterwards.
-    pub(super) fn preloaded(&self, stage: &Stage, folder: &Path) -> Result<Ran> {
+    pub(crate) fn preloaded(&self, stage: &Stage, folder: &Path) -> Result<Ran> {
         let shell = ["sh", "-c", PRELOAD, "-"].map(str::to_owned).to_vec();
         let before = [shell, vec![text(&stage.recorder()), text(folder)]].concat();
         self.run(stage, &[], &before)
@@ -116,7 +128,7 @@ impl Trial {
 impl Ran {
     /// The program did under the recorder what it does without: the same output, the same end, and
     /// all that it said on standard error. How many more lines there are.
-    pub(super) fn like(&self, plain: &Self) -> Result<usize> {
+    pub(crate) fn like(&self, plain: &Self) -> Result<usize> {
         ensure!(
             self.status == plain.status,
             "it ended with {} in place of {}:\n{}",
@@ -135,7 +147,7 @@ impl Ran {
     }
 
     /// The JSON in the last line that the program printed.
-    pub(super) fn figures(&self) -> Result<Value> {
+    pub(crate) fn figures(&self) -> Result<Value> {
         ensure!(self.status == 0, "it ended with {}:\n{}", self.status, self.stderr);
         let last = self.stdout.lines().last().unwrap_or_default();
         serde_json::from_str(last).with_context(|| format!("its last line is no JSON: {last}"))
@@ -144,7 +156,7 @@ impl Ran {
 
 impl Recorded {
     /// The verdict of the recording, as programs read it.
-    pub(super) fn verdict(&self, stage: &Stage) -> Result<Value> {
+    pub(crate) fn verdict(&self, stage: &Stage) -> Result<Value> {
         why(&stage.whyoom(), &[&self.folder])
     }
 }
@@ -174,7 +186,7 @@ fn masked_line(line: &str) -> String {
 }
 
 /// A path as a word of a command.
-pub(super) fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
 }
 

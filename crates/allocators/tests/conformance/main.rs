@@ -1,6 +1,7 @@
 //! One suite for every policy: the contract of [`whyoom_allocators::Policy`].
 
 mod checked;
+mod lanes;
 mod properties;
 
 use whyoom_allocators::policies::{

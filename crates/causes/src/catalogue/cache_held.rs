@@ -34,6 +34,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     );
     let outsider = scene.software().filter(|software| *software != Software::PyTorch)?;
     let (reserved, active, returnable) = pytorch_cache(scene).filter(|_| asked_outside)?;
+    let name = scene.allocator_name();
     let needed = scene.situation.requested.unwrap_or(Bytes::MIB);
     if returnable < needed || returnable.share_of(reserved) < 0.05 {
         return None;
@@ -42,13 +43,14 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         CAUSE.id,
         Strength::Explains,
         format!(
-            "PyTorch's cache holds {returnable} that it does not use, and {} found none",
+            "{} holds {returnable} that it does not use, and {} found none",
+            cache(scene),
             outsider.name()
         ),
-        format!("PyTorch has {reserved} reserved and {active} in use."),
+        format!("{name} has {reserved} reserved and {active} in use."),
     );
     finding.gives_back = Some(returnable);
-    add_cache(&mut finding, (reserved, active, returnable));
+    add_cache(scene, &mut finding, (reserved, active, returnable));
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     finding.remedies = remedies(outsider.name(), returnable);
     Some(finding)
@@ -61,34 +63,49 @@ fn refused_by_driver(scene: &Scene<'_>) -> Option<Finding> {
     }
     let incident = scene.incident?;
     let (totals, free) = (incident.totals?, incident.free_space.as_ref()?);
-    let returnable = free.in_empty_segments;
+    let returnable = if scene.has_pool() { free.idle_pages } else { free.in_empty_segments };
     let lacking = scene.situation.lacking()?;
     if returnable < lacking || returnable == Bytes::ZERO {
         return None;
     }
     let requested = scene.situation.requested?;
+    let name = scene.allocator_name();
     let place = scene.place(incident.stack);
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("PyTorch's cache holds {returnable} that it does not use, and {requested} asked beside it failed"),
         format!(
-            "{lacking} was missing; PyTorch has {} reserved and {} in use. The request came from {place}, \
-             not from PyTorch's allocator, which would have given its cache up first.",
+            "{} holds {returnable} that it does not use, and {requested} asked beside it failed",
+            cache(scene)
+        ),
+        format!(
+            "{lacking} was missing; {name} has {} reserved and {} in use. The request came from {place}, \
+             not from {name}, which would have given its cache up first.",
             totals.reserved, totals.active
         ),
     );
     finding.gives_back = Some(returnable);
-    add_cache(&mut finding, (totals.reserved, totals.active, returnable));
+    add_cache(scene, &mut finding, (totals.reserved, totals.active, returnable));
     finding.remedies = remedies("the other one", returnable);
     Some(finding)
 }
 
-fn add_cache(finding: &mut Finding, (reserved, active, returnable): (Bytes, Bytes, Bytes)) {
+/// Whose cache it is, at the beginning of a sentence.
+fn cache(scene: &Scene<'_>) -> &'static str {
+    if scene.has_pool() { "whyoom's pool" } else { "PyTorch's cache" }
+}
+
+fn add_cache(
+    scene: &Scene<'_>,
+    finding: &mut Finding,
+    (reserved, active, returnable): (Bytes, Bytes, Bytes),
+) {
+    let name = scene.allocator_name();
+    let idle = if scene.has_pool() { "in idle pages" } else { "in wholly free segments" };
     finding.evidence.extend([
-        Evidence::bytes("reserved by PyTorch", reserved, Basis::Recorded),
-        Evidence::bytes("in use by PyTorch", active, Basis::Recorded),
-        Evidence::bytes("in wholly free segments", returnable, Basis::Recorded),
+        Evidence::bytes(format!("reserved by {name}"), reserved, Basis::Recorded),
+        Evidence::bytes(format!("in use by {name}"), active, Basis::Recorded),
+        Evidence::bytes(idle, returnable, Basis::Recorded),
     ]);
 }
 

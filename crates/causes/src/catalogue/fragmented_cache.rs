@@ -32,7 +32,8 @@ const WORTH_NAMING: f64 = 0.05;
 const LISTED_PINS: usize = 3;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if !scene.device_ran_out() {
+    // whyoom's pool joins pieces up before it gives up.
+    if !scene.device_ran_out() || scene.has_pool() {
         return None;
     }
     let situation = &scene.situation;

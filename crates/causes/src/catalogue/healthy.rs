@@ -43,7 +43,13 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         peak.allocated
     );
     let free = space.free_space();
-    let because = if free.total.share_of(end.reserved) > 0.3 {
+    let because = if free.total.share_of(end.reserved) > 0.3 && scene.has_pool() {
+        format!(
+            "whyoom's pool holds {} that is free now because the peak needed it; {} of it are idle \
+             pages, which go to whoever asks next.",
+            free.total, free.idle_pages
+        )
+    } else if free.total.share_of(end.reserved) > 0.3 {
         format!(
             "The cache holds {} that is free now because the peak needed it; {} of it lies in wholly \
              free segments, which PyTorch returns before it gives up.",

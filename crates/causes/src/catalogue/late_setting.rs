@@ -24,6 +24,10 @@ What helps: set it outside the program, before Python starts.",
 };
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    // Neither variable has an effect under whyoom's pool.
+    if scene.has_pool() {
+        return None;
+    }
     overridden(scene).or_else(|| too_late(scene))
 }
 

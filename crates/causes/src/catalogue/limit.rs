@@ -35,6 +35,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
     let (allowed, requested) = (situation.allowed?, situation.requested?);
     let held = situation.reserved.or(situation.allocated)?;
+    // Idle pages of whyoom's pool serve the request, whatever its cap is.
+    let idle = situation.cached.filter(|_| scene.has_pool()).unwrap_or_default();
+    let held = held.minus(idle);
     let device_had_room = situation.free.is_some_and(|free| free >= requested);
     let reached = held.plus(requested) > allowed;
     let caps = situation.capacity.is_none_or(|capacity| allowed < capacity);
@@ -42,19 +45,30 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let strength = if device_had_room { Strength::Decisive } else { Strength::Contributing };
+    let beside = if idle > Bytes::ZERO { " beside idle pages" } else { "" };
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
         format!("A cap of {allowed} stopped this process; the device was not full"),
         format!(
-            "It held {held}; the {requested} it asked for would make that {}{}.",
+            "It held {held}{beside}; the {requested} it asked for would make that {}{}.",
             held.plus(requested),
             situation.free.map_or(String::new(), |free| format!(", while {free} was free"))
         ),
     );
     finding.gives_back = situation.capacity.map(|capacity| capacity.minus(allowed));
-    finding.remedies = vec![raise_fraction(situation.capacity, held.plus(requested))];
+    let needed = held.plus(requested);
+    finding.remedies = match scene.has_pool() {
+        true => vec![raise_cap(needed), raise_fraction(situation.capacity, needed)],
+        false => vec![raise_fraction(situation.capacity, needed)],
+    };
     Some(finding)
+}
+
+/// The cap of whyoom's pool, where it was set outside the program.
+fn raise_cap(needed: Bytes) -> Remedy {
+    let line = format!("whyoom run --pool --pool-cap {}MiB", needed.0.div_ceil(Bytes::MIB.0));
+    Remedy::line(line, "raise the pool's cap where it was given so, or leave it out")
 }
 
 fn raise_fraction(capacity: Option<Bytes>, needed: Bytes) -> Remedy {

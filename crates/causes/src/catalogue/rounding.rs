@@ -78,7 +78,7 @@ fn worst_sizes(scene: &Scene<'_>) -> Vec<(Bytes, u64, Bytes)> {
 fn remedies(scene: &Scene<'_>, waste: Bytes) -> Vec<Remedy> {
     let intervals = (0..16).map(|power| format!("roundup_power2_divisions.{}", 1_u64 << power));
     let set = |name: &str| scene.setting(name).is_some_and(|value| value != "0" && value != "1");
-    if intervals.into_iter().any(|name| set(&name)) {
+    if !scene.has_pool() && intervals.into_iter().any(|name| set(&name)) {
         let what = "take roundup_power2_divisions out of the variable, or raise its number";
         return vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(waste)];
     }

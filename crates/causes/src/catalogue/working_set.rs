@@ -132,7 +132,10 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
 
 /// What helps depends on what was being made when memory ran out.
 fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
-    let by_driver = |incident: &Incident| incident.of_driver && incident.totals.is_none();
+    let by_driver = |incident: &Incident| {
+        let served = scene.has_pool() && scene.is_plain(incident.stack);
+        served || (incident.of_driver && incident.totals.is_none())
+    };
     if scene.incident.is_some_and(by_driver) {
         return for_buffers(scene, lacking);
     }

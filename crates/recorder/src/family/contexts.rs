@@ -15,6 +15,7 @@ use crate::{
     hook::Code,
     record::{Call, OUT_OF_MEMORY, Place, clock, device_of, place},
     road::real::Function,
+    serve,
 };
 
 /// The contexts that were seen to begin.
@@ -41,7 +42,11 @@ hooks! { Contexts;
     Required (device: i32)
     [cuDevicePrimaryCtxReset_v2 = "cuDevicePrimaryCtxReset" since 11000,
      cuDevicePrimaryCtxReset = "cuDevicePrimaryCtxReset" since 7000 until 11000]
-    around { |_| clock::now(); |call, time, result| released(call, time, device, result) }
+    served {
+        |_| serve::resetting(device);
+        |_| clock::now();
+        |call, time, result| released(call, time, device, result)
+    }
 
     Required (context: *mut u64, flags: u32, device: i32)
     [cuCtxCreate_v2 = "cuCtxCreate" since 3020 until 11040]

@@ -7,12 +7,15 @@ use crate::{
     declare::hooks,
     hook::Code,
     record::{Call, Held, clock},
+    serve,
 };
 
 hooks! { Device;
     Required (address: *mut u64, bytes: usize)
     [cuMemAlloc_v2 = "cuMemAlloc" since 3020]
-    after { |call, (), result| allocated(call, MemoryKind::Device, address, bytes as u64, result) }
+    served { |_| serve::alloc(address, bytes); |_| (); |call, (), result| {
+        allocated(call, MemoryKind::Device, address, bytes as u64, result);
+    } }
 
     Required (address: *mut u64, pitch: *mut usize, width: usize, height: usize, element: u32)
     [cuMemAllocPitch_v2 = "cuMemAllocPitch" since 3020]
@@ -27,9 +30,14 @@ hooks! { Device;
     [cuMemAllocManaged = "cuMemAllocManaged" since 6000]
     after { |call, (), result| allocated(call, MemoryKind::Managed, address, bytes as u64, result) }
 
+    Required (free: *mut usize, total: *mut usize)
+    [cuMemGetInfo_v2 = "cuMemGetInfo" since 3020]
+    completed { |result| serve::add_idle(free, total, result) }
+
     Required (address: u64)
     [cuMemFree_v2 = "cuMemFree" since 3020]
-    around {
+    served {
+        |_| serve::free(address);
         |call| call.freeing(address);
         |call, begun, result| {
             let (kind, place) = (kind_of(begun.1), call.place_of(begun.1));

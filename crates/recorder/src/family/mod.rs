@@ -13,10 +13,11 @@ mod launches;
 mod limits;
 mod physical;
 pub(crate) mod pools;
+mod streams;
 mod synchronize;
 mod virtual_memory;
 
-use crate::{hook::Hook, road::proc_address};
+use crate::{hook::Hook, port, road::proc_address};
 
 /// The hooks of all families.
 pub(crate) static TABLES: &[&[&Hook]] = &[
@@ -34,6 +35,7 @@ pub(crate) static TABLES: &[&[&Hook]] = &[
     captures::HOOKS,
     launches::HOOKS,
     synchronize::HOOKS,
+    streams::HOOKS,
 ];
 
 /// What families remember of the process, beside the memory that it holds.
@@ -43,6 +45,7 @@ pub(crate) struct State {
     graphs: graphs::Graphs,
     pools: pools::Pools,
     physical: physical::Physical,
+    pub(crate) port: port::Kept,
 }
 
 /// What a call wrote for its caller.

@@ -13,6 +13,7 @@ use crate::{
     hook::Code,
     record::{Call, Place, clock, device_of, place},
     road::real::Function,
+    serve,
 };
 
 /// The beginning of `CUmemPoolProps`, with its enumerations as numbers.
@@ -60,7 +61,11 @@ hooks! { Pools;
     Required (address: *mut u64, bytes: usize, stream: u64)
     [cuMemAllocAsync = "cuMemAllocAsync" since 11020,
      cuMemAllocAsync_ptsz = "cuMemAllocAsync" since 11020 (per_thread)]
-    after { |call, (), result| allocated(call, address, bytes, None, stream, result) }
+    served {
+        |hook| serve::alloc_async(address, bytes, stream, hook);
+        |_| ();
+        |call, (), result| allocated(call, address, bytes, None, stream, result)
+    }
 
     Required (address: *mut u64, bytes: usize, pool: u64, stream: u64)
     [cuMemAllocFromPoolAsync = "cuMemAllocFromPoolAsync" since 11020,
@@ -70,12 +75,14 @@ hooks! { Pools;
     Required (address: u64, stream: u64)
     [cuMemFreeAsync = "cuMemFreeAsync" since 11020,
      cuMemFreeAsync_ptsz = "cuMemFreeAsync" since 11020 (per_thread)]
-    around { |call| freeing(call, address, stream); |call, begun, result| {
-        if let Some(begun) = begun {
+    served {
+        |hook| serve::free_async(address, stream, hook);
+        |call| freeing(call, address, stream);
+        |call, begun, result| if let Some(begun) = begun {
             let place = call.place_of(begun.1).in_stream(stream);
             call.freed(begun, place, (StreamOrdered, address), result);
         }
-    } }
+    }
 
     Required (pool: *mut u64, properties: *const Properties)
     [cuMemPoolCreate = "cuMemPoolCreate" since 11020]
@@ -98,7 +105,7 @@ hooks! { Pools;
 
     Required (pool: u64, attribute: u32, value: *mut c_void)
     [cuMemPoolSetAttribute = "cuMemPoolSetAttribute" since 11020]
-    after { |call, (), result| if result == 0 && attribute == THRESHOLD {
+    served { |_| serve::keeps_pools(); |_| (); |call, (), result| if result == 0 && attribute == THRESHOLD {
         // SAFETY: documented: the value of this attribute is a `cuuint64_t`.
         let value = unsafe { written(value.cast::<u64>()) };
         let action = Action::LimitSet { limit: Limit::ReleaseThreshold, value };
@@ -107,13 +114,13 @@ hooks! { Pools;
 
     Required (device: i32, pool: u64)
     [cuDeviceSetMemPool = "cuDeviceSetMemPool" since 11020]
-    after { |call, (), result| if result == 0 {
+    served { |_| serve::keeps_pools(); |_| (); |call, (), result| if result == 0 {
         call.process.state.pools.make_current(device_of(device), pool);
     } }
 
     Optional (location: *const Location, kind: u32, pool: u64)
     [cuMemSetMemPool = "cuMemSetMemPool" since 13000]
-    after { |call, (), result| if result == 0 {
+    served { |_| serve::keeps_pools(); |_| (); |call, (), result| if result == 0 {
         // SAFETY: the program's own location, which it lends for the call.
         let device = unsafe { written(location) }.device();
         call.process.state.pools.make_current(device, pool);

@@ -10,7 +10,7 @@ mod errors;
 mod holdings;
 mod ledger;
 mod modules;
-mod moment;
+pub(crate) mod moment;
 mod names;
 pub(crate) mod place;
 pub(crate) mod process;
@@ -65,6 +65,12 @@ pub(crate) fn enter(hook: &'static Hook) -> Option<Call> {
             None
         }
     }
+}
+
+/// Whether this thread is in a call that is being recorded.
+#[inline]
+pub(crate) fn is_inside() -> bool {
+    thread::current().is_inside()
 }
 
 /// Runs what a hook does to a look-up, which writes no event.

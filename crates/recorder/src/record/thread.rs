@@ -87,6 +87,12 @@ impl Thread {
         !self.inside.replace(true)
     }
 
+    /// Whether it is in one.
+    #[inline]
+    pub(super) fn is_inside(&self) -> bool {
+        self.inside.get()
+    }
+
     /// Leaves it.
     #[inline]
     pub(super) fn leave(&self) {

@@ -1,4 +1,5 @@
-//! What a process has taken from the driver, and which of it PyTorch's allocator keeps its blocks in.
+//! What a process has taken from the driver, and which of it PyTorch's allocator or whyoom's pool keeps
+//! its blocks in.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -31,8 +32,17 @@ pub(super) struct Mapping {
 #[derive(Clone, Copy, Debug)]
 struct Reservation {
     size: u64,
-    /// Which requests its blocks serve, where PyTorch's allocator keeps blocks in it.
-    class: Option<SizeClass>,
+    /// Who keeps blocks in it.
+    keeper: Option<Keeper>,
+}
+
+/// Who keeps blocks in a reserved range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeper {
+    /// PyTorch's allocator, blocks that serve such requests.
+    PyTorch(SizeClass),
+    /// whyoom's pool, which tells of its segments itself.
+    Pool,
 }
 
 /// Physical memory behind a handle.
@@ -40,8 +50,10 @@ struct Reservation {
 pub(super) struct Created {
     pub(super) event: Event,
     pub(super) ticket: Ticket,
-    /// Whether it is part of a segment of PyTorch's allocator.
+    /// Whether it is part of a segment of an allocator.
     pub(super) segment: bool,
+    /// Whether that allocator is whyoom's pool.
+    pub(super) of_pool: bool,
 }
 
 /// What a process holds, by address. Addresses of all its devices are distinct.
@@ -65,7 +77,7 @@ impl Ledger {
     }
 
     pub(super) fn reserve(&mut self, address: u64, size: u64) {
-        self.reservations.insert(address, Reservation { size, class: None });
+        self.reservations.insert(address, Reservation { size, keeper: None });
     }
 
     pub(super) fn unreserve(&mut self, address: u64) {
@@ -74,8 +86,20 @@ impl Ledger {
 
     /// Which requests the reserved range around an address serves, where it has blocks.
     pub(super) fn class_at(&self, address: u64) -> Option<SizeClass> {
+        match self.keeper_at(address)? {
+            Keeper::PyTorch(class) => Some(class),
+            Keeper::Pool => None,
+        }
+    }
+
+    /// Whether the reserved range around an address is the pool's.
+    pub(super) fn is_pools(&self, address: u64) -> bool {
+        self.keeper_at(address) == Some(Keeper::Pool)
+    }
+
+    fn keeper_at(&self, address: u64) -> Option<Keeper> {
         let start = self.reservation_at(address)?;
-        self.reservations.get(&start)?.class
+        self.reservations.get(&start)?.keeper
     }
 
     /// Notes that blocks of a class lie in the reserved range around an address; what is mapped there
@@ -83,17 +107,32 @@ impl Ledger {
     pub(super) fn claim(&mut self, address: u64, class: SizeClass) -> Vec<(u64, Mapping)> {
         let Some(start) = self.reservation_at(address) else { return Vec::new() };
         let Some(reservation) = self.reservations.get_mut(&start) else { return Vec::new() };
-        if reservation.class.replace(class).is_some() {
+        if reservation.keeper == Some(Keeper::Pool)
+            || reservation.keeper.replace(Keeper::PyTorch(class)).is_some()
+        {
             return Vec::new();
         }
         let end = start.saturating_add(reservation.size);
-        let claimed: Vec<(u64, Mapping)> = self
-            .mappings
-            .range(start..end)
-            .map(|(&address, mapping)| (address, *mapping))
-            .collect();
+        self.take_mappings(start, end)
+    }
+
+    /// Notes that the pool has a segment there: the reserved range around it is the pool's. What is
+    /// mapped there comes back.
+    pub(super) fn claim_for_pool(&mut self, address: u64, size: u64) -> Vec<(u64, Mapping)> {
+        let start = self.reservation_at(address);
+        let Some(reservation) = start.and_then(|start| self.reservations.get_mut(&start)) else {
+            return self.take_mappings(address, address.saturating_add(size));
+        };
+        reservation.keeper = Some(Keeper::Pool);
+        let (start, size) = (start.unwrap_or(address), reservation.size);
+        self.take_mappings(start, start.saturating_add(size))
+    }
+
+    fn take_mappings(&mut self, start: u64, end: u64) -> Vec<(u64, Mapping)> {
+        let within = self.mappings.range(start..end);
+        let taken = within.map(|(&address, mapping)| (address, *mapping)).collect();
         remove_range(&mut self.mappings, start, end);
-        claimed
+        taken
     }
 
     fn reservation_at(&self, address: u64) -> Option<u64> {

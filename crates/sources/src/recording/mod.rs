@@ -96,7 +96,7 @@ fn disagreements(found: &Found, tables: &Tables) -> Vec<String> {
     let told = found.disagreements.iter().take(TOLD);
     told.map(|(process, device, theirs, ours)| {
         format!(
-            "PyTorch says that it had reserved {theirs} on {device} when memory ran out, the driver \
+            "the allocator says that it had reserved {theirs} on {device} when memory ran out, the driver \
              calls that were recorded add up to {ours} ({})",
             tables.process_name(*process)
         )

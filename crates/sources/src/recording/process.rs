@@ -27,7 +27,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// What PyTorch's segments on a device add up to.
+    /// What the allocator holds on a device: PyTorch's segments, or the pool's physical memory.
     pub(super) fn reserved(&self, device: DeviceId) -> Bytes {
         self.reserved.get(&device).copied().unwrap_or_default()
     }
@@ -43,9 +43,13 @@ impl Process {
             }
             Action::Create { handle, .. } => {
                 let ticket = queue.wait(*event);
-                let created = Created { event: *event, ticket, segment: false };
+                let created = Created { event: *event, ticket, segment: false, of_pool: false };
                 self.ledger.created.insert(handle.0, created);
                 Some(ticket)
+            }
+            Action::Map { address, handle, .. } if self.ledger.is_pools(address.0) => {
+                self.claim_created(handle.0, event, queue);
+                None
             }
             Action::Map { address, size, handle } => {
                 let class = self.ledger.class_at(address.0);
@@ -89,6 +93,41 @@ impl Process {
             queue.push(Event { action, time: event.time, ..taken.event });
         }
         self.add(device, size);
+    }
+
+    /// The pool tells of a segment: what is mapped there is the pool's, and is told by it.
+    pub(super) fn claim_for_pool(&mut self, event: &Event, queue: &mut Queue) {
+        let Action::SegmentMap { address, size, .. } = event.action else { return };
+        for (start, mapping) in self.ledger.claim_for_pool(address.0, size.0) {
+            if queue.is_open(mapping.ticket) {
+                queue.replace(mapping.ticket, None);
+            } else {
+                // It went out as the driver's: that is taken back.
+                let (address, size) = (Address(start), Bytes(mapping.size));
+                let action = Action::Unmap { address, size };
+                queue.push(Event { action, stack: StackId(0), ..*event });
+            }
+            self.claim_created(mapping.handle, event, queue);
+        }
+    }
+
+    /// Physical memory is the pool's: it counts as held from now until it is released, wherever it is
+    /// mapped meanwhile.
+    fn claim_created(&mut self, handle: u64, now: &Event, queue: &mut Queue) {
+        let Some(created) = self.ledger.created.get_mut(&handle) else { return };
+        let Action::Create { size, .. } = created.event.action else { return };
+        if created.segment {
+            return;
+        }
+        (created.segment, created.of_pool) = (true, true);
+        let origin = created.event.origin;
+        if queue.is_open(created.ticket) {
+            queue.replace(created.ticket, None);
+        } else {
+            let action = Action::Release { handle: HandleId(handle) };
+            queue.push(Event { action, origin, stack: StackId(0), ..*now });
+        }
+        self.add(origin.device, size);
     }
 
     /// A mapping is part of a segment that grows.
@@ -154,13 +193,20 @@ impl Process {
                 self.ledger.unreserve(address.0);
                 Some(*event)
             }
+            // The pool has said where its segment went before it took the mapping away.
+            Action::Unmap { address, .. } if self.ledger.is_pools(address.0) => None,
             Action::Unmap { address, size } => Some(self.unmap(event, address, size)),
-            Action::Release { handle } => {
-                let created = self.ledger.created.remove(&handle.0);
-                created.is_none_or(|created| !created.segment).then_some(*event)
-            }
+            Action::Release { handle } => self.release(event, handle),
             _ => Some(*event),
         }
+    }
+
+    fn release(&mut self, event: &Event, handle: HandleId) -> Option<Event> {
+        let Some(created) = self.ledger.created.remove(&handle.0) else { return Some(*event) };
+        if let (true, Action::Create { size, .. }) = (created.of_pool, created.event.action) {
+            self.subtract(created.event.origin.device, size);
+        }
+        (!created.segment).then_some(*event)
     }
 
     fn unmap(&mut self, event: &Event, address: Address, size: Bytes) -> Event {

@@ -1,5 +1,7 @@
 //! Made events through the translator.
 
+mod pool;
+
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
     ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, Tables, ThreadId, Time,

@@ -1,12 +1,13 @@
 //! The recorder's events as the contract has them: driver memory that PyTorch's blocks lie in becomes
-//! segments, and what was seen of the machine goes before the failure that it was looked at for.
+//! segments, that of whyoom's pool is told by the pool's own, and what was seen of the machine goes before
+//! the failure that it was looked at for.
 
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
-    Tables, ThreadId,
+    SizeClass, Tables, ThreadId,
 };
 
 use super::{
@@ -79,6 +80,9 @@ impl<'a> Translator<'a> {
             Action::OutOfMemory { .. } => self.driver_failed(event, tables),
             _ if !succeeded => self.queue.push(*event),
             Action::BlockAlloc { .. } => self.block(event),
+            Action::SegmentMap { .. } => self.pool_grew(event),
+            // What its thread took from the driver may still be for the segment that grows next.
+            Action::SegmentUnmap { .. } => self.queue.push(*event),
             Action::Alloc { kind: MemoryKind::Device, .. }
             | Action::Create { .. }
             | Action::Map { .. } => self.driver_gave(event),
@@ -120,6 +124,17 @@ impl<'a> Translator<'a> {
         self.queue.push(*event);
     }
 
+    /// whyoom's pool tells of a segment: the driver memory behind it is told by that.
+    fn pool_grew(&mut self, event: &Event) {
+        let process = self.processes.entry(event.origin.process).or_default();
+        process.claim_for_pool(event, &mut self.queue);
+        let Action::SegmentMap { address, size, .. } = event.action else { return };
+        // The request that a page came for is told with it, but pages serve requests of any size: a
+        // block may lie across two that came for different ones.
+        let action = Action::SegmentMap { address, size, class: SizeClass::Large };
+        self.queue.push(Event { action, ..*event });
+    }
+
     /// What this thread took from the driver before is nobody's segment so far.
     fn settle(&mut self, event: &Event) {
         let key = (event.origin.process, event.origin.thread);
@@ -139,18 +154,18 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// The driver refused. Inside PyTorch's allocator that is not the end: it frees and tries again,
-    /// and tells itself if it gives up.
+    /// The driver refused. Inside PyTorch's allocator or the pool that is not the end: it frees and tries
+    /// again, and tells itself if it gives up.
     fn driver_failed(&mut self, event: &Event, tables: &Tables) {
         let in_hand = self.in_hand(event);
         self.settle(event);
         let mut samples = std::mem::take(&mut self.thread(event).samples);
         let has_blocks = self.process(event).has_blocks;
-        let asked_by_pytorch = asked_by_pytorch(event, tables);
-        if asked_by_pytorch == Some(true) {
+        let asked_by_allocator = asked_by_allocator(event, tables);
+        if asked_by_allocator == Some(true) {
             samples.iter_mut().for_each(|sample| add_to_free(sample, in_hand));
         }
-        match (asked_by_pytorch, has_blocks) {
+        match (asked_by_allocator, has_blocks) {
             (Some(false), _) | (None, false) => self.close(samples, event),
             (Some(true), true) => self.thread(event).of_driver = samples,
             // Its allocator was not heard of yet, or nobody knows who asked: its next word tells.
@@ -264,15 +279,19 @@ fn counter(event: &Event) -> Option<Counter> {
     }
 }
 
-/// Whether PyTorch's caching allocator made the call; nothing where no stack was recorded. It always asks
-/// for bytes: without any, a context, a launch or code failed, and nobody tries those again.
-fn asked_by_pytorch(failure: &Event, tables: &Tables) -> Option<bool> {
+/// Whether PyTorch's caching allocator or whyoom's pool made the call; nothing where no stack was
+/// recorded. They always ask for bytes: without any, a context, a launch or code failed, and nobody tries
+/// those again.
+fn asked_by_allocator(failure: &Event, tables: &Tables) -> Option<bool> {
     if failure.action == (Action::OutOfMemory { requested: Bytes::ZERO }) {
         return Some(false);
     }
     let mut frames = tables.frames(failure.stack).peekable();
     frames.peek()?;
     Some(frames.any(|frame| {
-        frame.file.contains("libc10_cuda") || frame.function.contains("CUDACachingAllocator")
+        frame.file.contains("libc10_cuda")
+            || frame.function.contains("CUDACachingAllocator")
+            || frame.file.contains("libwhyoom_pool")
+            || frame.function.contains("whyoom_pool")
     }))
 }

@@ -46,9 +46,7 @@ fn screen(state: &mut State, look: Look, width: u16, height: u16) -> String {
 }
 
 fn compare(name: &str, seen: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("src/tests/expected")
-        .join(format!("{name}.txt"));
+    let path = PathBuf::from(".").join("src/tests/expected").join(format!("{name}.txt"));
     if std::env::var_os("WHYOOM_BLESS").is_some() {
         fs::write(&path, seen).unwrap();
     }

@@ -1,4 +1,5 @@
-//! `--apply`: the program once more, with the setting that a replay of its first run has proved.
+//! `--apply`: the program once more, with the setting that a replay of its first run has proved, or with
+//! whyoom's own pool.
 
 use std::{
     fs::File,
@@ -9,21 +10,60 @@ use std::{
 
 use anyhow::Result;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
-use whyoom_allocators::policies::pytorch::with_option;
+use whyoom_allocators::{catalogue, policies::pytorch::with_option};
 use whyoom_causes::{Finding, Proof, Remedy};
 use whyoom_lab_core::session::exit_code;
 
 use super::{
     ending::{self, Concluded},
     execute, folder,
+    pool::Pool,
     recorder::Recorder,
     say,
 };
-use crate::arguments::RunArguments;
+use crate::arguments::{PoolMode, RunArguments};
 
 /// The allocator's variable: of its two names the one that overrides the other.
 const VARIABLE: &str = "PYTORCH_CUDA_ALLOC_CONF";
 const OTHER_VARIABLE: &str = "PYTORCH_ALLOC_CONF";
+
+/// What a second run has that the first had not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// A setting of PyTorch's allocator.
+    Setting(&'static str),
+    /// whyoom's own pool.
+    Pool,
+}
+
+impl Change {
+    /// The change that a remedy makes, where a replay has proved it. The pool is the only one that is proved
+    /// and no setting.
+    fn proved_by(remedy: &Remedy) -> Option<(Self, Proof)> {
+        let proof = remedy.proof?;
+        match remedy.setting {
+            Some(setting) => Some((Self::Setting(setting), proof)),
+            None => catalogue::find("stitch")
+                .filter(|pool| remedy.paste.as_deref() == Some(pool.switch))
+                .map(|_| (Self::Pool, proof)),
+        }
+    }
+
+    /// As the allocator's variable has it, beside what is in it already.
+    fn variable(self) -> Option<String> {
+        let Self::Setting(setting) = self else { return None };
+        let names = [VARIABLE, OTHER_VARIABLE];
+        let conf = names.into_iter().find_map(|name| std::env::var(name).ok());
+        Some(with_option(&conf.unwrap_or_default(), setting))
+    }
+
+    fn pool(self, arguments: &RunArguments) -> Result<Option<Pool>> {
+        match self {
+            Self::Setting(_) => Ok(None),
+            Self::Pool => Pool::prepare(arguments, PoolMode::Torch).map(Some),
+        }
+    }
+}
 
 /// Runs the program again where that is of use; the exit code of the last run comes back.
 pub(super) fn rerun(
@@ -32,8 +72,12 @@ pub(super) fn rerun(
     status: ExitStatus,
     concluded: Option<&Concluded>,
 ) -> Result<u8> {
-    let (setting, proof) = match proved(status, concluded) {
-        Ok(found) => found,
+    let prepared = proved(status, concluded).map_err(str::to_owned).and_then(|(change, proof)| {
+        let pool = change.pool(arguments).map_err(|error| format!("{error:#}"))?;
+        Ok((change, pool, proof))
+    });
+    let (change, pool, proof) = match prepared {
+        Ok(prepared) => prepared,
         Err(why) => {
             if !arguments.quiet {
                 say(&format!("--apply: not run again: {why}"));
@@ -41,16 +85,16 @@ pub(super) fn rerun(
             return Ok(exit_code(status));
         }
     };
-    let conf = [VARIABLE, OTHER_VARIABLE].into_iter().find_map(|name| std::env::var(name).ok());
-    let conf = with_option(&conf.unwrap_or_default(), setting);
-    say(&format!(
-        "--apply: once more with {VARIABLE}={conf} (replayed: at most {} of {})",
-        proof.peak, proof.capacity
-    ));
+    let conf = change.variable();
+    let what = conf.as_ref().map_or("--pool".to_owned(), |conf| format!("{VARIABLE}={conf}"));
+    let Proof { peak, capacity } = proof;
+    say(&format!("--apply: once more with {what} (replayed: at most {peak} of {capacity})"));
     let recorder = folder::beside(&first.folder).map(|folder| first.with_folder(folder));
     let recorder =
         recorder.inspect_err(|error| say(&format!("{error:#}; the second run is unrecorded"))).ok();
-    let status = match execute(&arguments.command, recorder.as_ref(), Some((VARIABLE, &conf))) {
+    let recorder = recorder.map(|it| if pool.is_some() { it.under_pool() } else { it });
+    let setting = conf.as_deref().map(|conf| (VARIABLE, conf));
+    let status = match execute(&arguments.command, recorder.as_ref(), pool.as_ref(), setting) {
         Ok(status) => status,
         Err(code) => return Ok(code),
     };
@@ -62,11 +106,11 @@ pub(super) fn rerun(
     Ok(exit_code(status))
 }
 
-/// The setting that was proved to make the run fit; else why there is none, in words.
+/// The change that was proved to make the run fit; else why there is none, in words.
 fn proved(
     status: ExitStatus,
     concluded: Option<&Concluded>,
-) -> Result<(&'static str, Proof), &'static str> {
+) -> Result<(Change, Proof), &'static str> {
     let Some(concluded) = concluded.filter(|concluded| concluded.ran_out) else {
         return Err("memory did not run out");
     };
@@ -79,9 +123,8 @@ fn proved(
     let verdict = &concluded.verdict;
     let findings = std::iter::once(&verdict.primary).chain(&verdict.contributing);
     let remedies = findings.flat_map(|finding: &Finding| &finding.remedies);
-    let proved = |remedy: &Remedy| Some((remedy.setting?, remedy.proof?));
     let found = remedies
-        .filter_map(proved)
+        .filter_map(Change::proved_by)
         .min_by_key(|(_, proof)| proof.peak)
         .ok_or("no allocator setting was proved to make this run fit")?;
     if !input_is_whole() {
@@ -110,7 +153,24 @@ fn input_is_whole() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use whyoom_trace::Bytes;
+
     use super::*;
+
+    #[test]
+    fn only_what_was_proved_is_applied() {
+        let proof = Proof { peak: Bytes(1), capacity: Bytes(2) };
+        let by_setting = Remedy::line("export X", "").by_setting("expandable_segments:True");
+        assert_eq!(Change::proved_by(&by_setting), None);
+        let by_setting = Remedy { proof: Some(proof), ..by_setting };
+        let change = Change::Setting("expandable_segments:True");
+        assert_eq!(Change::proved_by(&by_setting), Some((change, proof)));
+        let pool = catalogue::find("stitch").expect("the pool's policy");
+        let by_pool = Remedy { proof: Some(proof), ..Remedy::line(pool.switch, "") };
+        assert_eq!(Change::proved_by(&by_pool), Some((Change::Pool, proof)));
+        let by_hand = Remedy { proof: Some(proof), ..Remedy::line("batch = 8", "") };
+        assert_eq!(Change::proved_by(&by_hand), None);
+    }
 
     #[test]
     fn who_was_stopped_is_not_run_again() {

@@ -42,7 +42,7 @@ fn dated() -> Result<PathBuf> {
 }
 
 /// Makes a new folder of this name; with a number behind it where there is one already.
-fn numbered(name: &Path) -> Result<PathBuf> {
+pub(super) fn numbered(name: &Path) -> Result<PathBuf> {
     let mut folder = name.to_owned();
     for number in 2..MOST_OF_A_SECOND {
         match fs::create_dir(&folder) {

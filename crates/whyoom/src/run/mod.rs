@@ -5,6 +5,8 @@ mod ending;
 mod folder;
 mod history;
 mod host_memory;
+mod pool;
+mod preload;
 mod program;
 mod recorder;
 mod watcher;
@@ -23,7 +25,9 @@ use whyoom_lab_core::session::exit_code;
 use whyoom_sources::recording::Ending;
 
 pub(crate) use self::{history::snapshots, recorder::FOLDER_VARIABLE};
-use self::{host_memory::Kills, program::Running, recorder::Recorder, watcher::Watcher};
+use self::{
+    host_memory::Kills, pool::Pool, program::Running, recorder::Recorder, watcher::Watcher,
+};
 use crate::arguments::RunArguments;
 
 /// What shells end with where a program is not found, and where it cannot be started.
@@ -32,14 +36,16 @@ const NOT_STARTED: u8 = 126;
 
 /// The program's own exit code: whatever goes wrong with the recording, that stays.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
+    let pool = prepare_pool(arguments);
     let recorder = match prepare(arguments) {
+        Ok(recorder) if pool.is_some() => Some(recorder.under_pool()),
         Ok(recorder) => Some(recorder),
         Err(error) => {
             say(&format!("{error:#}; the program runs unrecorded"));
             None
         }
     };
-    let status = match execute(&arguments.command, recorder.as_ref(), None) {
+    let status = match execute(&arguments.command, recorder.as_ref(), pool.as_ref(), None) {
         Ok(status) => status,
         Err(code) => return Ok(code),
     };
@@ -57,22 +63,36 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
 
 fn prepare(arguments: &RunArguments) -> Result<Recorder> {
     let folder = folder::make(arguments.output.as_deref())?;
-    let library = recorder::library().inspect_err(|_| ending::discard_empty(&folder))?;
+    let library = recorder::LIBRARY.find().inspect_err(|_| ending::discard_empty(&folder))?;
     Ok(Recorder::new(arguments, folder, library))
+}
+
+/// The pool, where it was asked for and can be had.
+fn prepare_pool(arguments: &RunArguments) -> Option<Pool> {
+    let pool = Pool::prepare(arguments, arguments.pool?);
+    let pool = pool
+        .inspect_err(|error| say(&format!("{error:#}; the program runs without the pool")))
+        .ok()?;
+    if arguments.torch_history {
+        say("--torch-history is left out: under the pool PyTorch keeps no history of its own");
+    }
+    Some(pool)
 }
 
 /// Runs the program to its end, or says why it cannot be started: the exit code for that comes back.
 fn execute(
     words: &[OsString],
     recorder: Option<&Recorder>,
+    pool: Option<&Pool>,
     setting: Option<(&str, &str)>,
 ) -> Result<ExitStatus, u8> {
     let Some((name, arguments)) = words.split_first() else { return Err(NOT_STARTED) };
     let mut command = Command::new(name);
     command.args(arguments).envs(setting);
-    if let Some(recorder) = recorder
-        && let Err(error) = recorder.equip(&mut command)
-    {
+    // The recorder, which serves the driver's functions from the pool, comes before it.
+    let pool = pool.map(|pool| pool.equip(&mut command));
+    let recorded = recorder.map(|recorder| recorder.equip(&mut command));
+    for error in [pool, recorded].into_iter().flatten().filter_map(Result::err) {
         say(&format!("{error:#}"));
     }
     let before = Kills::count();

@@ -18,7 +18,7 @@ const FILE_DESCRIPTOR: u32 = 1;
 impl Driver {
     /// A descriptor for a handle that was made to be exported as one.
     pub fn export(&mut self, id: HandleId) -> Result<RawFd> {
-        let handle = self.handles.get(&id).ok_or(Error::InvalidValue)?;
+        let handle = self.held(id)?;
         let Physical { device, size, handle_types } = handle.physical;
         if handle_types & FILE_DESCRIPTOR == 0 {
             return Err(Error::InvalidValue);

@@ -180,7 +180,7 @@ impl Driver {
     }
 
     fn map_physical(&mut self, address: u64, size: u64, offset: u64, id: HandleId) -> Result<()> {
-        let handle = self.handles.get(&id).ok_or(Error::InvalidValue)?;
+        let handle = self.held(id)?;
         let unit = self.device(handle.physical.device)?.granularity();
         // Documented: the offset must be zero for now.
         let valid = size != 0
@@ -271,7 +271,14 @@ impl Driver {
 
     /// What a handle stands for.
     pub fn physical(&self, id: HandleId) -> Result<Physical> {
-        self.handles.get(&id).map(|handle| handle.physical).ok_or(Error::InvalidValue)
+        self.held(id).map(|handle| handle.physical)
+    }
+
+    /// A handle that the program still has. One that it released is none any more, also while its
+    /// memory is mapped.
+    pub(super) fn held(&self, id: HandleId) -> Result<&Handle> {
+        let held = self.handles.get(&id).filter(|handle| handle.references > 0);
+        held.ok_or(Error::InvalidValue)
     }
 
     /// The handle of what is mapped at an address, used once more.

@@ -98,6 +98,9 @@ def lifetime(checks: Checks) -> None:
             checks.that("mapping takes no more", about(free_bytes(), created))
             ok(cu.cuMemRelease(handle))
             checks.that("released while mapped: still there", about(free_bytes(), created))
+            with reserved(SIZE) as elsewhere:
+                again = cu.cuMemMap(elsewhere, SIZE, 0, handle, 0)
+                checks.refused("a released handle mapped once more", again)
             ok(cu.cuMemsetD8(pointer, 1, SAMPLE))
             checks.equal("and usable", read_back(pointer, SAMPLE), b"\1" * SAMPLE)
         checks.that("unmapped and released: back", about(free_bytes(), free))
@@ -108,13 +111,23 @@ def lifetime(checks: Checks) -> None:
 
 def two_views_of_one_memory(checks: Checks) -> None:
     with primary_context():
+        free = free_bytes()
         handle = ok(cu.cuMemCreate(SIZE, properties(), 0))
+        created = free_bytes()
         with mapped(handle) as first, mapped(handle) as second:
+            checks.that("counted once", about(free_bytes(), created))
             host = pattern(SAMPLE, seed=5)
             ok(cu.cuMemcpyHtoD(first + SAMPLE, address(host), SAMPLE))
             seen = read_back(second + SAMPLE, SAMPLE)
             checks.equal("written through one, read through the other", seen == host.raw, True)
-        ok(cu.cuMemRelease(handle))
+            with mapped(handle) as third:
+                pass
+            checks.refused("an address that it is mapped at no more", cu.cuMemsetD8(third, 1, 1))
+            seen = read_back(first + SAMPLE, SAMPLE)
+            checks.equal("one mapping gone, the others as they were", seen == host.raw, True)
+            ok(cu.cuMemRelease(handle))
+            checks.that("released: there while it is mapped", about(free_bytes(), created))
+        checks.that("the last mapping gone: back", about(free_bytes(), free))
 
 
 def mapping_rules(checks: Checks) -> None:

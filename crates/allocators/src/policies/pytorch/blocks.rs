@@ -56,12 +56,21 @@ impl Blocks {
         self.unused.push(id);
     }
 
+    #[inline]
     pub(super) fn get(&self, id: u32) -> &Block {
         &self.table[id as usize]
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, id: u32) -> &mut Block {
         &mut self.table[id as usize]
+    }
+
+    /// All blocks that there are.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Block> {
+        let mut exists = vec![true; self.table.len()];
+        self.unused.iter().for_each(|id| exists[*id as usize] = false);
+        self.table.iter().zip(exists).filter(|(_, exists)| *exists).map(|(block, _)| block)
     }
 
     /// Puts a new block between two neighbours, either of which may be none.

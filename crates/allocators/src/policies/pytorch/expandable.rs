@@ -1,86 +1,45 @@
 //! Expandable segments: addresses for the whole device, with memory mapped in as it is needed.
 
-use std::ops::Range;
-
 use super::{
     PyTorch,
     blocks::{Block, NONE},
+    pool::Found,
+    segment::ExpandableSegment,
     settings::SMALL_SEGMENT,
 };
 use crate::device::{Device, Handle};
 
-/// A range of addresses, in pages that have memory or not.
-#[derive(Clone, Debug)]
-pub(super) struct ExpandableSegment {
-    address: u64,
-    page: u64,
-    handles: Vec<Option<Handle>>,
-}
-
-impl ExpandableSegment {
-    fn size(&self) -> u64 {
-        self.handles.len() as u64 * self.page
-    }
-
-    fn page_address(&self, index: u64) -> u64 {
-        self.address + index * self.page
-    }
-
-    /// Pages from one that begins at `start` up to what covers `wanted` bytes.
-    fn pages_for(&self, start: u64, wanted: u64) -> Range<u64> {
-        let first = (start - self.address) / self.page;
-        first..(start + wanted - self.address).div_ceil(self.page)
-    }
-
-    fn map(&mut self, pages: Range<u64>, handles: Vec<Handle>, device: &mut dyn Device) {
-        for (index, handle) in pages.zip(handles) {
-            device.map(self.page_address(index), handle);
-            self.handles[index as usize] = Some(handle);
-        }
-    }
-
-    /// Unmaps the whole pages of a range, at most so many, the last ones; where they start.
-    fn unmap(
-        &mut self,
-        range: Range<u64>,
-        most: u64,
-        device: &mut dyn Device,
-    ) -> (u64, Vec<Handle>) {
-        let end = (range.end - self.address) / self.page;
-        let first = (range.start - self.address).div_ceil(self.page);
-        let first = first.max(end.saturating_sub(most));
-        let mut handles = Vec::new();
-        for index in first..end {
-            if let Some(handle) = self.handles[index as usize].take() {
-                device.unmap(self.page_address(index));
-                handles.push(handle);
-            }
-        }
-        (self.page_address(first), handles)
-    }
-}
+/// Where pages come from: so many, each of a size; all or none.
+pub(super) type PageSource<'a> =
+    dyn FnMut(&mut PyTorch, u64, u64, &mut dyn Device) -> Option<Vec<Handle>> + 'a;
 
 impl PyTorch {
     /// Of the free blocks of an expandable segment from this one on, the first that could grow
     /// less than the next: growing is kept for requests that need it.
-    pub(super) fn least_growable(&self, pool: u32, first: u32) -> u32 {
-        let growable = |id: u32| {
-            let block = self.blocks.get(id);
-            let beyond = (block.next != NONE).then(|| self.blocks.get(block.next));
-            let beyond = beyond.filter(|next| !next.mapped).map_or(0, |next| next.size);
-            block.size + beyond
-        };
+    #[inline]
+    pub(super) fn least_growable(&self, pool: u32, first: Found) -> Found {
         let mut found = first;
-        while self.blocks.get(found).segment != NONE
-            && let Some(next) = self.pools[pool as usize].after(&self.blocks, found)
-            && growable(next) < growable(found)
+        // One that cannot grow is never larger than the next.
+        while let beyond = self.bare_beyond(found.id)
+            && beyond > 0
+            && let Some(next) = self.pools[pool as usize].after(&found)
+            && next.size + self.bare_beyond(next.id) < found.size + beyond
         {
             found = next;
         }
         found
     }
 
-    /// Memory for a request by mapping pages: at the lowest place where free and bare addresses
+    /// How far a free block could grow into the bare one behind it; not at all outside of expandable
+    /// segments.
+    #[inline]
+    fn bare_beyond(&self, id: u32) -> u64 {
+        let next = self.blocks.get(id).next;
+        let beyond = (next != NONE).then(|| self.blocks.get(next));
+        beyond.filter(|next| !next.mapped).map_or(0, |next| next.size)
+    }
+
+    /// Memory for a request by mapping new pages: at the lowest place where free and bare addresses
     /// together are enough.
     pub(super) fn take_expandable(
         &mut self,
@@ -89,22 +48,46 @@ impl PyTorch {
         needed: u64,
         device: &mut dyn Device,
     ) -> Option<u32> {
-        let mut found = match self.room_for(pool, stream, needed) {
-            Some(found) => found,
-            None => self.new_segment(pool, stream, needed, device)?,
-        };
+        let place = self.place_for(pool, stream, needed, device)?;
+        self.fill(place, needed, &mut Self::create, device)
+    }
+
+    /// Where a request can be put once there is memory: the first block of a run of free and bare
+    /// ones, in a new segment where no other has room.
+    pub(super) fn place_for(
+        &mut self,
+        pool: u32,
+        stream: u64,
+        needed: u64,
+        device: &mut dyn Device,
+    ) -> Option<u32> {
+        let found = self.room_for(pool, stream, needed);
+        found.or_else(|| self.new_segment(pool, stream, needed, device))
+    }
+
+    /// Puts pages where a run of blocks has none, as far as needed; one free block that is in no pool.
+    /// Where there are too few pages, those that came stay as free blocks.
+    pub(super) fn fill(
+        &mut self,
+        place: u32,
+        needed: u64,
+        pages: &mut PageSource<'_>,
+        device: &mut dyn Device,
+    ) -> Option<u32> {
+        let mut found = place;
         if !self.blocks.get(found).mapped {
             let wanted = self.blocks.get(found).size.min(needed);
-            self.map_block(found, wanted, device)?;
+            self.map_block(found, wanted, pages, device)?;
         }
         while self.blocks.get(found).size < needed {
             let next = self.blocks.get(found).next;
             let missing = needed - self.blocks.get(found).size;
             let wanted = self.blocks.get(next).size.min(missing);
-            self.map_block(next, wanted, device)?;
+            self.map_block(next, wanted, pages, device)?;
             // It has grown over the block before it.
             found = next;
         }
+        let pool = self.blocks.get(found).pool;
         self.pools[pool as usize].remove(&self.blocks, found);
         Some(found)
     }
@@ -134,17 +117,16 @@ impl PyTorch {
         let small = self.pools[pool as usize].small;
         let page = if small { SMALL_SEGMENT } else { self.settings.large_segment_size };
         let total = self.settings.device_total;
-        let pages = (total + total / 8).div_ceil(page);
-        if pages * page < needed {
+        let size = (total + total / 8).next_multiple_of(page);
+        if size < needed {
             return None;
         }
-        let address = device.reserve(pages * page);
+        let address = device.reserve(size);
         self.registrations += 1;
-        let handles = vec![None; pages as usize];
-        self.segments.push(ExpandableSegment { address, page, handles });
+        self.segments.push(ExpandableSegment::bare(address, size, page));
         let block = Block {
             address,
-            size: pages * page,
+            size,
             mapped: false,
             segment: self.segments.len() as u32 - 1,
             ..self.new_block(stream, pool)
@@ -155,12 +137,18 @@ impl PyTorch {
     }
 
     /// Puts memory behind the beginning of a bare block and adds it to the free ones.
-    fn map_block(&mut self, id: u32, wanted: u64, device: &mut dyn Device) -> Option<()> {
+    fn map_block(
+        &mut self,
+        id: u32,
+        wanted: u64,
+        source: &mut PageSource<'_>,
+        device: &mut dyn Device,
+    ) -> Option<()> {
         let block = *self.blocks.get(id);
         let pages = self.segments[block.segment as usize].pages_for(block.address, wanted);
         let page = self.segments[block.segment as usize].page;
         let mapped = (pages.end - pages.start) * page;
-        let handles = self.pages(pages.end - pages.start, page, id, device)?;
+        let handles = source(self, pages.end - pages.start, page, device)?;
         self.segments[block.segment as usize].map(pages, handles, device);
         self.pools[block.pool as usize].remove_unmapped(&self.blocks, id);
         self.blocks.get_mut(id).mapped = true;
@@ -177,12 +165,7 @@ impl PyTorch {
     }
 
     /// New pages from the device, all or none.
-    pub(super) fn create(
-        &mut self,
-        count: u64,
-        page: u64,
-        device: &mut dyn Device,
-    ) -> Option<Vec<Handle>> {
+    fn create(&mut self, count: u64, page: u64, device: &mut dyn Device) -> Option<Vec<Handle>> {
         let mut handles = Vec::new();
         for _ in 0..count {
             let Some(handle) = device.create(page) else {
@@ -199,14 +182,17 @@ impl PyTorch {
     pub(super) fn release_pages(&mut self, id: u32, device: &mut dyn Device) {
         let page = self.segments[self.blocks.get(id).segment as usize].page;
         device.synchronize();
-        for handle in self.unmap_pages(id, u64::MAX, device) {
+        let handles = self.unmap_pages(id, u64::MAX, device);
+        if !handles.is_empty() {
+            self.drop_bare_segment(id);
+        }
+        for handle in handles {
             self.reserved -= page;
             device.release(handle);
         }
     }
 
-    /// Takes whole pages of a free block away, at most so many; what is left of it stays free. A
-    /// segment that has none left goes too.
+    /// Takes whole pages of a free block away, at most so many; what is left of it stays free.
     pub(super) fn unmap_pages(
         &mut self,
         id: u32,
@@ -236,7 +222,6 @@ impl PyTorch {
         (bare.address, bare.size, bare.mapped) = (start, size, false);
         self.join_both(id);
         self.pools[block.pool as usize].insert_unmapped(&self.blocks, id);
-        self.drop_bare_segment(id);
         handles
     }
 
@@ -253,7 +238,7 @@ impl PyTorch {
     fn drop_bare_segment(&mut self, id: u32) {
         let block = *self.blocks.get(id);
         let segment = &self.segments[block.segment as usize];
-        if !block.is_split() && block.size == segment.size() {
+        if !block.is_split() && block.size == segment.size {
             self.pools[block.pool as usize].remove_unmapped(&self.blocks, id);
             self.blocks.remove(id);
         }

@@ -6,29 +6,30 @@
 
 mod blocks;
 mod expandable;
+mod one_stream;
 mod pool;
 mod recorded;
 mod release;
+mod segment;
 mod settings;
-mod stitching;
 mod written;
 
 use std::collections::BTreeMap;
 
 use whyoom_trace::PoolId;
 
+pub(crate) use self::settings::SMALL_LIMIT;
 use self::{
     blocks::{Block, Blocks, NONE},
-    expandable::ExpandableSegment,
     pool::Pool,
-    settings::SMALL_LIMIT,
+    segment::ExpandableSegment,
 };
 pub use self::{
     settings::{PyTorchSettings, TieBreak, with_option},
     written::SettingError,
 };
 use crate::{
-    device::{Device, Handle},
+    device::Device,
     policy::{BlockId, Grant, OutOfMemory, Policy, Request},
 };
 
@@ -44,15 +45,6 @@ pub struct PyTorch {
     /// Segments made so far: new ones come behind old ones of their size.
     registrations: u32,
     reserved: u64,
-    live: u64,
-    peak_live: u64,
-    /// Requests so far, and when the peak last rose.
-    requests: u64,
-    peak_at: u64,
-    /// What stitching had reserved when the run began to go in circles.
-    reserved_when_settled: u64,
-    /// Pages that are mapped nowhere: only stitching leaves any.
-    spare: Vec<Handle>,
 }
 
 /// A segment that exists when a replay starts, with what is allocated in it.
@@ -84,12 +76,6 @@ impl PyTorch {
             segments: Vec::new(),
             registrations: 0,
             reserved: 0,
-            live: 0,
-            peak_live: 0,
-            requests: 0,
-            peak_at: 0,
-            reserved_when_settled: 0,
-            spare: Vec::new(),
         };
         // The common pools are the first two, large and small.
         allocator.add_pool(PoolId(0), false);
@@ -131,7 +117,6 @@ impl PyTorch {
         for piece in pieces {
             last = self.blocks.add_between(piece, last, NONE);
             if piece.allocated {
-                self.live += piece.size;
                 live.push(BlockId(last));
             } else {
                 self.pools[pool as usize].insert(&mut self.blocks, last);
@@ -201,23 +186,17 @@ impl PyTorch {
     }
 
     /// A free block for a request, taken out of its pool.
+    #[inline]
     fn take_free(&mut self, pool: u32, stream: u64, needed: u64) -> Option<u32> {
         let state = &mut self.pools[pool as usize];
         state.searches += 1;
         let found = state.find(stream, needed)?;
-        if self.blocks.get(found.id).segment == NONE {
-            let serves = self.settings.may_serve(needed, found.size);
-            return serves.then(|| {
-                state.remove_found(&found);
-                found.id
-            });
-        }
-        let found = self.least_growable(pool, found.id);
-        if !self.settings.may_serve(needed, self.blocks.get(found).size) {
+        let found = self.least_growable(pool, found);
+        if !self.settings.may_serve(needed, found.size) {
             return None;
         }
-        self.pools[pool as usize].remove(&self.blocks, found);
-        Some(found)
+        self.pools[pool as usize].remove_found(&found);
+        Some(found.id)
     }
 
     /// A new segment from the driver, as one block that is in no pool.
@@ -261,12 +240,19 @@ impl PyTorch {
         self.cut(id, needed);
         let block = self.blocks.get_mut(id);
         block.allocated = true;
-        self.live += block.size;
-        self.requests += 1;
-        if self.live > self.peak_live {
-            (self.peak_live, self.peak_at) = (self.live, self.requests);
-        }
         Grant { block: BlockId(id), address: block.address, size: block.size }
+    }
+
+    /// Takes a live block back; its size.
+    #[inline]
+    fn give_back(&mut self, block: BlockId) -> u64 {
+        let id = block.0;
+        let block = self.blocks.get_mut(id);
+        block.allocated = false;
+        let (pool, size) = (block.pool, block.size);
+        self.join_both(id);
+        self.pools[pool as usize].insert(&mut self.blocks, id);
+        size
     }
 
     /// Joins a block with a neighbour that is free and alike.
@@ -317,13 +303,7 @@ impl Policy for PyTorch {
     }
 
     fn free(&mut self, block: BlockId, _: &mut dyn Device) {
-        let id = block.0;
-        let block = self.blocks.get_mut(id);
-        block.allocated = false;
-        self.live -= block.size;
-        let pool = block.pool;
-        self.join_both(id);
-        self.pools[pool as usize].insert(&mut self.blocks, id);
+        self.give_back(block);
     }
 
     fn release_cached(&mut self, device: &mut dyn Device) {
@@ -331,7 +311,6 @@ impl Policy for PyTorch {
         for pool in self.in_order_of_release() {
             self.release_pool(pool, device);
         }
-        self.release_spare(device);
     }
 
     fn retire_pool(&mut self, id: PoolId, device: &mut dyn Device) {

@@ -24,6 +24,7 @@ pub(super) struct Pool {
 }
 
 /// A free block that a search has found, and where.
+#[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) id: u32,
     pub(super) size: u64,
@@ -103,11 +104,11 @@ impl Pool {
         self.find(stream, size).map(|found| found.id)
     }
 
-    /// The block behind another in the order of its stream.
-    pub(super) fn after(&self, blocks: &Blocks, id: u32) -> Option<u32> {
-        let block = blocks.get(id);
-        let free = self.bins_of(block.stream)?;
-        free.after(self.entry(id, block)).map(|entry| entry.block)
+    /// The block behind one that was found, in the order of its stream.
+    #[inline]
+    pub(super) fn after(&self, found: &Found) -> Option<Found> {
+        let (entry, place) = self.free[found.index].1.after(found.place)?;
+        Some(Found { id: entry.block, size: entry.size, place, ..*found })
     }
 
     /// The largest free blocks of a stream that are smaller than a size, downwards.

@@ -29,9 +29,6 @@ pub struct PyTorchSettings {
     pub allowed: Option<u64>,
     /// `large_segment_size_mb` in bytes: what requests below 10 MiB come from.
     pub large_segment_size: u64,
-    /// Ours, not PyTorch's: idle pages of expandable segments are mapped elsewhere before the device
-    /// is asked for more than this share above what was ever live.
-    pub stitching: Option<f64>,
     /// Which generation of PyTorch.
     pub tie_break: TieBreak,
     /// The GPU's whole memory: expandable segments reserve addresses for it and an eighth more.
@@ -48,7 +45,6 @@ impl Default for PyTorchSettings {
             garbage_collection_threshold: 0.0,
             allowed: None,
             large_segment_size: 20 * MIB,
-            stitching: None,
             tie_break: TieBreak::default(),
             device_total: 80 << 30,
         }
@@ -58,7 +54,7 @@ impl Default for PyTorchSettings {
 /// Blocks are multiples of this.
 pub(super) const MIN_BLOCK: u64 = 512;
 /// Requests up to this come from small segments.
-pub(super) const SMALL_LIMIT: u64 = MIB;
+pub(crate) const SMALL_LIMIT: u64 = MIB;
 /// The size of small segments.
 pub(super) const SMALL_SEGMENT: u64 = 2 * MIB;
 /// Requests from this on get a segment of their own size.

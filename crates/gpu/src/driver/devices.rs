@@ -1,0 +1,81 @@
+//! The devices and what they say of themselves.
+#![expect(unsafe_code, reason = "functions of the driver are called here")]
+
+use std::ffi::{c_int, c_uint};
+
+use super::{Code, Driver, sys};
+
+impl Driver {
+    /// Makes the driver ready. To be called before the others; again does no harm.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn init(&self) -> Result<(), Code> {
+        // SAFETY: the one argument must be nought, and is.
+        Code::check(unsafe { (self.functions.init)(0) })
+    }
+
+    /// The number of devices that this process sees.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn device_count(&self) -> Result<u32, Code> {
+        let mut count = 0;
+        // SAFETY: one number is written to the place given for it.
+        Code::check(unsafe { (self.functions.device_count)(&raw mut count) })?;
+        Ok(u32::try_from(count).unwrap_or(0))
+    }
+
+    /// All the memory of a device.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn total_memory(&self, device: u32) -> Result<u64, Code> {
+        let device = self.device(device)?;
+        let mut total = 0;
+        // SAFETY: one number is written to the place given for it.
+        Code::check(unsafe { (self.functions.device_total_memory)(&raw mut total, device) })?;
+        Ok(total as u64)
+    }
+
+    /// Whether `device` can use the memory of `peer`. Not of itself: that is answered with no.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn can_access_peer(&self, device: u32, peer: u32) -> Result<bool, Code> {
+        let (device, peer) = (self.device(device)?, self.device(peer)?);
+        let mut can = 0;
+        let ask = self.functions.device_can_access_peer;
+        // SAFETY: one number is written to the place given for it.
+        Code::check(unsafe { ask(&raw mut can, device, peer) })?;
+        Ok(can != 0)
+    }
+
+    /// Whether memory that is created and mapped on the device can be reached by RDMA. Asked once.
+    pub(super) fn reachable_by_rdma(&self, device: u32) -> Result<bool, Code> {
+        self.remembered(device, || match self.attribute(device, sys::RDMA_WITH_VIRTUAL_MEMORY) {
+            // A driver that does not know the question cannot do it.
+            Err(Code::INVALID_VALUE) => Ok(false),
+            answer => answer.map(|value| value != 0),
+        })
+    }
+
+    fn attribute(&self, device: u32, attribute: c_uint) -> Result<c_int, Code> {
+        let device = self.device(device)?;
+        let mut value = 0;
+        let ask = self.functions.device_attribute;
+        // SAFETY: one number is written to the place given for it; a number that is no attribute is
+        // answered with a code.
+        Code::check(unsafe { ask(&raw mut value, attribute, device) })?;
+        Ok(value)
+    }
+
+    /// The driver's handle of a device.
+    pub(super) fn device(&self, index: u32) -> Result<sys::Device, Code> {
+        let index = c_int::try_from(index).map_err(|_| Code::INVALID_DEVICE)?;
+        let mut device = 0;
+        // SAFETY: one handle is written to the place given for it.
+        Code::check(unsafe { (self.functions.device_get)(&raw mut device, index) })?;
+        Ok(device)
+    }
+}

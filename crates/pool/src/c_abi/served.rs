@@ -1,0 +1,111 @@
+//! Allocations by the driver's own functions, served from the pool. The recorder, which stands in the
+//! way of those functions, asks here first.
+
+use std::{
+    ffi::{c_int, c_void},
+    sync::atomic::Ordering::Relaxed,
+};
+
+use super::{answer, answer_of, pool::stream_of};
+use crate::{
+    device::DevicePool,
+    driver::{Driver, Stream},
+    error::PoolError,
+    process,
+};
+
+/// The call is not the pool's: the driver is to answer it.
+const NOT_MINE: c_int = -1;
+
+/// Whether the driver's allocations are to be served.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_serving() -> c_int {
+    c_int::from(process::is_serving())
+}
+
+/// Whether they are to be served from now on. What was served stays the pool's.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_serve(on: c_int) {
+    process::serving().store(on != 0, Relaxed);
+}
+
+/// The pool of the device that is current; none where the driver has to say what is wrong.
+fn current() -> Option<&'static DevicePool> {
+    if !process::is_serving() {
+        return None;
+    }
+    let device = process::driver().ok()?.current_device().ok()?;
+    process::device(device as c_int).ok()
+}
+
+/// `cuMemAlloc`.
+///
+/// # Safety
+/// `address` is where one address may be written, or null.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn whyoom_pool_mem_alloc(address: *mut u64, bytes: usize) -> c_int {
+    let Some(pool) = current().filter(|_| bytes > 0 && !address.is_null()) else { return NOT_MINE };
+    // SAFETY: not null, and the caller's to be written.
+    unsafe { given(pool, pool.alloc_unordered(bytes as u64), address) }
+}
+
+/// `cuMemAllocAsync`.
+///
+/// # Safety
+/// As [`whyoom_pool_mem_alloc`].
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn whyoom_pool_mem_alloc_async(
+    address: *mut u64,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_int {
+    let Some(pool) = current().filter(|_| bytes > 0 && !address.is_null()) else { return NOT_MINE };
+    let stream = stream_of(stream);
+    // In a capture the allocation is a node of the graph, and the graph's own.
+    if stream == Stream::PER_THREAD || pool.driver.is_capturing(stream).unwrap_or(true) {
+        return NOT_MINE;
+    }
+    // SAFETY: not null, and the caller's to be written.
+    unsafe { given(pool, pool.alloc(bytes as u64, stream), address) }
+}
+
+/// # Safety
+/// `address` may be written.
+unsafe fn given(pool: &DevicePool, result: Result<u64, PoolError>, address: *mut u64) -> c_int {
+    if let Ok(got) = result {
+        // SAFETY: the caller says so.
+        unsafe { *address = got };
+    }
+    answer_of(pool, result.map(drop))
+}
+
+/// `cuMemFree`. As the driver's own, it waits until nothing uses the memory any more.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_mem_free(address: u64) -> c_int {
+    let Ok(pool) = process::device_of(address) else { return NOT_MINE };
+    if !pool.has_block(address) {
+        return NOT_MINE;
+    }
+    // What the device was given and failed at is for those to hear who wait for it, as without us.
+    let waited = pool.driver.synchronize();
+    let freed = answer(pool.free(address, None));
+    waited.map_or_else(|refusal| refusal.0 as c_int, |()| freed)
+}
+
+/// `cuMemFreeAsync`.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_mem_free_async(address: u64, stream: *mut c_void) -> c_int {
+    let Ok(pool) = process::device_of(address) else { return NOT_MINE };
+    if !pool.has_block(address) {
+        return NOT_MINE;
+    }
+    let stream = stream_of(stream);
+    answer(pool.free_from(address, stream))
+}
+
+/// Bytes of the current device that lie idle in the pool: while the driver's allocations are served they
+/// are as free as those that the driver itself has left. 0 where they are not served.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_idle() -> u64 {
+    current().map_or(0, DevicePool::idle)
+}

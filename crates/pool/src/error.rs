@@ -1,0 +1,65 @@
+//! Why the pool cannot do what it was asked.
+
+use thiserror::Error;
+
+use crate::driver::Refusal;
+
+/// Why the pool cannot do what it was asked.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// There is no memory left.
+    #[error("out of memory: {requested} bytes were asked for")]
+    OutOfMemory {
+        /// What was asked for.
+        requested: u64,
+    },
+    /// The address is in no memory of the pool's.
+    #[error("{address:#x} is not the pool's: give it back to whoever allocated it")]
+    Foreign {
+        /// The address.
+        address: u64,
+    },
+    /// The address is in the pool's memory, but no live block starts there.
+    #[error("no live block starts at {address:#x}: it was freed before, or lies inside a block")]
+    NotLive {
+        /// The address.
+        address: u64,
+    },
+    /// The driver refused something other than memory.
+    #[error("the driver refused: {refusal}")]
+    Refused {
+        /// Its code.
+        refusal: Refusal,
+    },
+    /// There are more streams and private pools than the pool can tell apart.
+    #[error("too many streams: the pool tells 1,024 apart; use fewer, or use them again")]
+    TooManyStreams,
+    /// The default stream of the thread is another one in every thread.
+    #[error("the per-thread default stream (2) cannot be told apart; create a stream and use that")]
+    PerThreadStream,
+    /// This process was forked off one that uses the device: CUDA does not work here.
+    #[error("this is a forked process: CUDA does not work in it; start workers with spawn")]
+    Forked,
+    /// There is no driver, or no such device.
+    #[error("{0}")]
+    NoDevice(String),
+}
+
+impl PoolError {
+    /// What a C caller gets: the driver's own codes.
+    #[must_use]
+    pub fn code(&self) -> u32 {
+        const INVALID_VALUE: u32 = 1;
+        const OUT_OF_MEMORY: u32 = 2;
+        const NOT_INITIALIZED: u32 = 3;
+        const INVALID_DEVICE: u32 = 101;
+        match self {
+            Self::OutOfMemory { .. } | Self::TooManyStreams => OUT_OF_MEMORY,
+            Self::Foreign { .. } | Self::NotLive { .. } | Self::PerThreadStream => INVALID_VALUE,
+            Self::Refused { refusal } => refusal.0,
+            Self::Forked => NOT_INITIALIZED,
+            Self::NoDevice(_) => INVALID_DEVICE,
+        }
+    }
+}

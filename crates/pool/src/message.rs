@@ -1,0 +1,76 @@
+//! What is said when memory has run out.
+
+use whyoom_trace::Bytes;
+
+use crate::{device::DevicePool, driver::Driver};
+
+/// In PyTorch's own sentences, which people and tools know, and with what the pool knows beyond them.
+pub(crate) fn for_torch(pool: &DevicePool, requested: u64) -> String {
+    let Figures { total, free, limit, allocated, idle, .. } = Figures::of(pool);
+    let limit = limit.map_or(String::new(), |limit| format!("{limit} allowed; "));
+    format!(
+        "CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of {total} of which \
+         {free} is free. {limit}Of the allocated memory {allocated} is allocated by PyTorch, and \
+         {idle} is reserved by PyTorch but unallocated. (whyoom's pool: {})",
+        Bytes(requested),
+        pool.index,
+        judged(pool, requested)
+    )
+}
+
+/// In plain words.
+pub(crate) fn plain(pool: &DevicePool, requested: u64) -> String {
+    let Figures { total, free, allocated, idle, .. } = Figures::of(pool);
+    format!(
+        "out of memory: {} was asked for. GPU {} has {total}, of which {free} is free; the pool has \
+         {allocated} in use and {idle} idle. {}",
+        Bytes(requested),
+        pool.index,
+        judged(pool, requested)
+    )
+}
+
+struct Figures {
+    total: Bytes,
+    free: Bytes,
+    limit: Option<Bytes>,
+    allocated: Bytes,
+    idle: Bytes,
+    outside: Bytes,
+}
+
+impl Figures {
+    fn of(pool: &DevicePool) -> Self {
+        let statistics = pool.statistics();
+        let (total, free) = (pool.total(), pool.driver.free().unwrap_or(0));
+        Self {
+            total: Bytes(total),
+            free: Bytes(free),
+            limit: pool.cap().map(Bytes),
+            allocated: Bytes(statistics.allocated),
+            idle: Bytes(statistics.reserved.saturating_sub(statistics.allocated)),
+            outside: Bytes(total.saturating_sub(free).saturating_sub(statistics.reserved)),
+        }
+    }
+}
+
+/// Why, and what helps. The pool moves idle pages to where they are needed: what it lacks then is not
+/// a matter of where things lie.
+fn judged(pool: &DevicePool, requested: u64) -> String {
+    let Figures { total, limit, allocated, outside, .. } = Figures::of(pool);
+    if requested > total.0 {
+        return format!(
+            "this one request is larger than the device, {total}: ask for it in parts."
+        );
+    }
+    if let Some(limit) = limit {
+        return format!(
+            "the process may have {limit}, of which {allocated} is in use: raise the cap, or use less."
+        );
+    }
+    format!(
+        "its idle pages serve any request, so no allocator setting will help. {allocated} is in use, \
+         and {outside} is outside the pool: contexts, libraries, other processes (whyoom who names \
+         them). What is in use must shrink: whyoom why on the recording says what it is."
+    )
+}

@@ -1,0 +1,145 @@
+//! Physical pages, and where they are mapped.
+//!
+//! A page that moves is mapped at its new place at once. Its old mapping stays until everything that
+//! its old stream was given has passed, so that nobody waits for it: for a while one page lies behind
+//! two addresses, of which only the new one is handed out.
+
+use std::{collections::HashMap, sync::Arc};
+
+use foldhash::fast::FixedState;
+use whyoom_allocators::{Handle, PAGE};
+
+use crate::{
+    driver::{Answer, Driver, Physical, Refusal, Stream},
+    moments::Moment,
+};
+
+/// A physical page.
+struct Page {
+    memory: Physical,
+    /// The last use at an address that it has left, and by which lane.
+    left: Option<(usize, Arc<Moment>)>,
+}
+
+/// All physical pages of a device.
+#[derive(Default)]
+pub(crate) struct Pages {
+    table: Vec<Option<Page>>,
+    unused: Vec<u32>,
+    mapped: HashMap<u64, Handle, FixedState>,
+    /// Old mappings by address, and what they wait for.
+    leaving: HashMap<u64, Arc<Moment>, FixedState>,
+    /// How often the host had to wait for an event.
+    pub(crate) waits: u64,
+}
+
+impl Pages {
+    /// A new page from the device.
+    pub(crate) fn create(&mut self, driver: &dyn Driver) -> Answer<Handle> {
+        let memory = driver.create(PAGE)?;
+        let page = Some(Page { memory, left: None });
+        let index = self.unused.pop().unwrap_or_else(|| {
+            self.table.push(None);
+            self.table.len() as u32 - 1
+        });
+        self.table[index as usize] = page;
+        Ok(Handle(index))
+    }
+
+    /// Gives a page back. An old mapping keeps its memory until it has gone too.
+    pub(crate) fn release(&mut self, handle: Handle, driver: &dyn Driver) {
+        if let Some(page) = self.table[handle.0 as usize].take() {
+            self.unused.push(handle.0);
+            let _ = driver.release(page.memory);
+        }
+    }
+
+    /// Whether nothing runs any more that used the page where it was.
+    pub(crate) fn is_done_with(&self, handle: Handle, driver: &dyn Driver) -> bool {
+        let page = self.table[handle.0 as usize].as_ref();
+        let left = page.and_then(|page| page.left.as_ref());
+        left.is_none_or(|(_, moment)| moment.has_passed(driver))
+    }
+
+    /// Puts a page behind an address, for use by a lane with that stream.
+    pub(crate) fn map(
+        &mut self,
+        address: u64,
+        handle: Handle,
+        (lane, stream): (usize, Stream),
+        driver: &dyn Driver,
+    ) -> Answer<()> {
+        self.vacate(address, driver)?;
+        let page = self.table[handle.0 as usize].as_mut().ok_or(Refusal(1))?;
+        driver.map(address, PAGE, page.memory)?;
+        if let Some((before, moment)) = page.left.take()
+            && before != lane
+        {
+            moment.order(driver, stream);
+        }
+        self.mapped.insert(address, handle);
+        Ok(())
+    }
+
+    /// The page at an address is used there no more by that lane from that moment on; none where
+    /// nothing can run that uses it.
+    pub(crate) fn unmap(
+        &mut self,
+        address: u64,
+        last: Option<(usize, &Arc<Moment>)>,
+        driver: &dyn Driver,
+    ) -> Answer<()> {
+        let handle = self.mapped.remove(&address).ok_or(Refusal(1))?;
+        let Some((lane, moment)) = last else { return driver.unmap(address, PAGE) };
+        self.leaving.insert(address, Arc::clone(moment));
+        if let Some(page) = self.table[handle.0 as usize].as_mut() {
+            page.left = Some((lane, Arc::clone(moment)));
+        }
+        Ok(())
+    }
+
+    /// Takes an old mapping away that stands where a new one is wanted. Whoever needs an address again
+    /// before its last use has passed is the one who has to wait.
+    fn vacate(&mut self, address: u64, driver: &dyn Driver) -> Answer<()> {
+        let Some(moment) = self.leaving.remove(&address) else { return Ok(()) };
+        if !moment.has_passed(driver) {
+            self.waits += 1;
+            moment.wait(driver);
+        }
+        driver.unmap(address, PAGE)
+    }
+
+    /// Takes away the old mappings whose last use has passed; all, where `wait` says so.
+    pub(crate) fn sweep(&mut self, wait: bool, driver: &dyn Driver) {
+        self.leaving.retain(|address, moment| {
+            if wait && !moment.has_passed(driver) {
+                self.waits += 1;
+                moment.wait(driver);
+            }
+            let stays = !moment.has_passed(driver);
+            if !stays {
+                let _ = driver.unmap(*address, PAGE);
+            }
+            stays
+        });
+    }
+
+    /// Unmaps and gives back everything; how many bytes that were. Nothing runs that uses it.
+    pub(crate) fn forget(&mut self, driver: &dyn Driver) -> u64 {
+        for address in self
+            .mapped
+            .drain()
+            .map(|(address, _)| address)
+            .chain(self.leaving.drain().map(|(address, _)| address))
+        {
+            let _ = driver.unmap(address, PAGE);
+        }
+        let mut released = 0;
+        for page in self.table.drain(..).flatten() {
+            let _ = driver.release(page.memory);
+            released += PAGE;
+        }
+        self.unused.clear();
+        released
+    }
+}

@@ -1,0 +1,112 @@
+//! `--pool`: the program's GPU memory from whyoom's pool.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+
+use super::{
+    folder,
+    preload::{self, Library},
+};
+use crate::{
+    arguments::{PoolMode, RunArguments},
+    startup,
+};
+
+const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-pool" };
+/// What Python runs before the program.
+const STARTUP: &str = include_str!("pool_startup.py");
+/// The package that it imports: the one of the wheel, which need not be installed where the program runs.
+const PACKAGE: [(&str, &str); 6] = [
+    ("__init__.py", include_str!("../../../../python/whyoom/__init__.py")),
+    ("pool.py", include_str!("../../../../python/whyoom/pool.py")),
+    ("_pool_answers.py", include_str!("../../../../python/whyoom/_pool_answers.py")),
+    ("_pool_library.py", include_str!("../../../../python/whyoom/_pool_library.py")),
+    ("_pool_refusals.py", include_str!("../../../../python/whyoom/_pool_refusals.py")),
+    ("_pool_snapshot.py", include_str!("../../../../python/whyoom/_pool_snapshot.py")),
+];
+const MODE_VARIABLE: &str = "WHYOOM_POOL";
+const LIBRARY_VARIABLE: &str = "WHYOOM_POOL_LIBRARY";
+const CAP_VARIABLE: &str = "WHYOOM_POOL_CAP";
+const DEBUG_VARIABLE: &str = "WHYOOM_POOL_DEBUG";
+
+/// The pool under a program.
+#[derive(Debug)]
+pub(super) struct Pool {
+    mode: PoolMode,
+    cap: Option<u64>,
+    debug: bool,
+    library: PathBuf,
+    /// Of what Python runs first; removed with this.
+    folder: PathBuf,
+}
+
+impl Pool {
+    /// The pool that was asked for.
+    pub(super) fn prepare(arguments: &RunArguments, mode: PoolMode) -> Result<Self> {
+        let library = LIBRARY.find()?;
+        let name = format!("whyoom-pool-{}", std::process::id());
+        let folder = folder::numbered(&std::env::temp_dir().join(name))?;
+        let RunArguments { pool_cap: cap, pool_debug: debug, .. } = *arguments;
+        Ok(Self { mode, cap, debug, library, folder })
+    }
+
+    /// Makes a command take its GPU memory from the pool.
+    pub(super) fn equip(&self, command: &mut Command) -> Result<()> {
+        preload::add(command, &self.library);
+        let mode = match self.mode {
+            PoolMode::Torch => "torch",
+            PoolMode::Everything => "everything",
+        };
+        command
+            .env(MODE_VARIABLE, mode)
+            .env(LIBRARY_VARIABLE, &self.library)
+            .env_remove(CAP_VARIABLE)
+            .env_remove(DEBUG_VARIABLE);
+        if let Some(cap) = self.cap {
+            command.env(CAP_VARIABLE, cap.to_string());
+        }
+        if self.debug {
+            command.env(DEBUG_VARIABLE, "1");
+        }
+        let found_first = startup::equip(command, &self.folder, STARTUP)?;
+        write_package(&found_first.join("whyoom"))
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Nothing is lost where it stays: it is a temporary folder.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn write_package(folder: &Path) -> Result<()> {
+    let context = || format!("cannot write into {}", folder.display());
+    fs::create_dir_all(folder).with_context(context)?;
+    for (name, text) in PACKAGE {
+        fs::write(folder.join(name), text).with_context(context)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_package_is_whole() {
+        let folder = Path::new(".").join("../../python/whyoom");
+        let files = fs::read_dir(folder).expect("the package").flatten();
+        let mut there: Vec<_> = files.map(|file| file.file_name()).collect();
+        there.retain(|name| name.as_encoded_bytes().ends_with(b".py"));
+        there.sort();
+        let mut written = PACKAGE.map(|(name, _)| name);
+        written.sort_unstable();
+        assert_eq!(there, written);
+    }
+}

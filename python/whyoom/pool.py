@@ -1,0 +1,75 @@
+"""GPU memory for PyTorch from whyoom's pool, in two lines before the first tensor on a GPU:
+
+    import whyoom.pool
+    whyoom.pool.enable()
+
+`whyoom run --pool -- python train.py` does the same without them. torch.cuda's memory functions answer
+from the pool then; what stays refused is listed in docs/pool.md.
+"""
+
+import os
+
+# The setters of torch's pluggable allocator, and the functions of the library that they are given.
+HOOKS = {
+    "set_init_fn": "whyoom_torch_init",
+    "set_reset_fn": "whyoom_torch_reset",
+    "set_memory_fraction_fn": "whyoom_torch_fraction",
+    "set_base_alloc_fn": "whyoom_torch_base",
+    "set_record_stream_fn": "whyoom_torch_record_stream",
+    "set_begin_allocate_to_pool": "whyoom_torch_begin",
+    "set_end_allocate_to_pool_fn": "whyoom_torch_end",
+    "set_release_pool": "whyoom_torch_release",
+}
+
+# The allocator that torch uses, from `enable` on.
+_allocator = None
+
+
+def enable():
+    """Makes PyTorch take its GPU memory from whyoom's pool, in this process.
+
+    To be called before the first tensor on a GPU; again, it does nothing. With WHYOOM_POOL=off in the
+    environment it does nothing either. Raises RuntimeError where it comes too late or cannot be.
+    """
+    global _allocator
+    if _allocator is not None or os.environ.get("WHYOOM_POOL") == "off":
+        return
+    try:
+        import torch
+    except ImportError as error:
+        raise RuntimeError("whyoom.pool serves PyTorch, and there is no torch here") from error
+    if not is_supported(torch):
+        raise RuntimeError(
+            "whyoom.pool needs a PyTorch that was built with CUDA and lets its allocator be replaced"
+        )
+    from . import _pool_answers, _pool_library
+
+    library = _pool_library.load()
+    if torch.cuda.is_initialized():
+        raise RuntimeError(TOO_LATE)
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(
+        library._name, "whyoom_torch_alloc", "whyoom_torch_free"
+    )
+    for setter, function in HOOKS.items():
+        if hasattr(allocator._allocator, setter):
+            getattr(allocator._allocator, setter)(_pool_library.address(library, function))
+    try:
+        torch.cuda.memory.change_current_allocator(allocator)
+    except RuntimeError as error:
+        raise RuntimeError(TOO_LATE) from error
+    _allocator = allocator
+    # What is not PyTorch's goes to the driver again, unless the whole process was to be served.
+    if os.environ.get("WHYOOM_POOL") != "everything":
+        library.whyoom_pool_serve(0)
+    _pool_answers.install(torch, _pool_library.Pool(library))
+
+
+TOO_LATE = (
+    "whyoom.pool.enable() comes too late: PyTorch has used the GPU already, or has another allocator. "
+    "Put both lines right behind `import torch`, or use: whyoom run --pool -- python ..."
+)
+
+
+def is_supported(torch):
+    """Whether this PyTorch can have its allocator replaced."""
+    return bool(torch.version.cuda) and hasattr(torch._C, "_cuda_customAllocator")
