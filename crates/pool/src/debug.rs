@@ -15,11 +15,18 @@ use crate::{
 const GUARD: u64 = 64;
 const GUARD_BYTE: u8 = 0xA5;
 
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+struct Guarded {
+    end: u64,
+    has_guard: bool,
+}
+
 /// What the debug mode knows.
 #[derive(Debug, Default)]
 pub(crate) struct Debug {
-    /// Live blocks by address: where they end.
-    live: Lock<BTreeMap<u64, u64>>,
+    /// Live blocks by address.
+    live: Lock<BTreeMap<u64, Guarded>>,
     /// Guards found changed, wrong frees, overlaps.
     pub(crate) damaged: AtomicU64,
 }
@@ -33,19 +40,16 @@ impl Debug {
     /// Notes a block that was given, and puts a guard behind it.
     pub(crate) fn given(&self, device: &DevicePool, state: &State, grant: &Grant, requested: u64) {
         let (start, end) = (grant.address, grant.address + grant.size);
+        let fill = |stream| device.driver.fill(start + requested, GUARD_BYTE, GUARD, stream);
+        let has_guard = on_stream(device, state, fill).is_some_and(|filled| filled.is_ok());
         let mut live = self.live.lock();
-        let before = live.range(..end).next_back().filter(|(_, other)| **other > start);
-        if let Some((other, other_end)) = before {
+        let before = live.range(..end).next_back().filter(|(_, other)| other.end > start);
+        if let Some((other, Guarded { end: other_end, .. })) = before {
             self.report(&format!(
                 "the block {start:#x}..{end:#x} overlaps {other:#x}..{other_end:#x}, a bug in whyoom"
             ));
         }
-        live.insert(start, end);
-        drop(live);
-        if let Some(stream) = guarded(device, state) {
-            let _relaxed = device.relaxed();
-            let _ = device.driver.fill(start + requested, GUARD_BYTE, GUARD, stream);
-        }
+        live.insert(start, Guarded { end, has_guard });
     }
 
     /// Looks at a block that is about to be given back.
@@ -54,12 +58,14 @@ impl Debug {
             self.report(&format!("{address:#x} was freed twice, or lies inside a block"));
             return;
         };
-        self.live.lock().remove(&address);
-        let Some(stream) = guarded(device, state) else { return };
-        let _relaxed = device.relaxed();
-        let mut guard = [0; GUARD as usize];
-        let read = device.driver.read(address + held.requested, &mut guard, stream);
-        if read.is_ok() && guard.iter().any(|byte| *byte != GUARD_BYTE) {
+        let known = self.live.lock().remove(&address);
+        if !known.is_some_and(|block| block.has_guard) {
+            return;
+        }
+        let mut guard = [GUARD_BYTE; GUARD as usize];
+        let read = |stream| device.driver.read(address + held.requested, &mut guard, stream);
+        let read = on_stream(device, state, read).is_some_and(|read| read.is_ok());
+        if read && guard.iter().any(|byte| *byte != GUARD_BYTE) {
             self.report(&format!(
                 "something was written behind the {} bytes of the block at {address:#x}",
                 held.requested
@@ -78,12 +84,10 @@ impl Debug {
     }
 }
 
-/// The stream on which a lane's guards are written and read; none where that would become part of a
-/// graph, or the stream has gone.
-fn guarded(device: &DevicePool, state: &State) -> Option<Stream> {
+/// Writes or reads a guard in the order of a lane's stream; nothing where the stream has gone, or while a
+/// graph is captured, which it would become a part of.
+fn on_stream<T>(device: &DevicePool, state: &State, act: impl FnOnce(Stream) -> T) -> Option<T> {
     let stream = if state.key.is_ordered() { state.key.stream } else { Stream::LEGACY };
     let is_common = state.key.pool == 0 && state.last.is_none();
-    let captured =
-        || device.captures.are_open() && device.driver.is_capturing(stream).unwrap_or(true);
-    (is_common && !captured()).then_some(stream)
+    if is_common { device.captures.if_none_open(|| act(stream)) } else { None }
 }
