@@ -21,7 +21,7 @@ use crate::{
     moments::{Events, Moment},
     pages::Pages,
     record,
-    sync::{AtomicBool, AtomicU64, Lock, MutexGuard},
+    sync::{AtomicBool, AtomicI64, AtomicU64, Lock, MutexGuard},
 };
 
 /// The pool of one device.
@@ -38,6 +38,8 @@ pub struct DevicePool {
     pub(crate) growth: Lock<Reserves>,
     /// What may be reserved at most; all of the device where nothing was said.
     cap: AtomicU64,
+    /// What a lane counts by itself before it tells the budget.
+    worth_settling: AtomicI64,
     /// Whether lanes that take no requests may have idle pages.
     pub(crate) has_closed: AtomicBool,
     pub(crate) failures: AtomicU64,
@@ -61,6 +63,11 @@ pub struct Options {
     pub debug: bool,
 }
 
+/// A lane of several may be behind by this part of the peak,
+const SHARE_BEHIND: u64 = 256;
+/// or by so much.
+const LEAST_BEHIND: u64 = 64 << 10;
+
 impl DevicePool {
     /// A pool that has nothing yet.
     pub fn new(index: u32, driver: Box<dyn Driver>, options: Options) -> Self {
@@ -77,6 +84,7 @@ impl DevicePool {
             events: Arc::default(),
             growth: Lock::default(),
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
+            worth_settling: AtomicI64::new(0),
             has_closed: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             retries: AtomicU64::new(0),
@@ -148,7 +156,10 @@ impl DevicePool {
     #[inline]
     pub(crate) fn give(&self, state: &mut State, grant: Grant, requested: u64) -> u64 {
         state.hold(grant, requested);
-        self.budget.allocated(grant.size);
+        let worth = self.worth_settling.load(Relaxed);
+        if let Some(unsettled) = state.count_given(grant.size, worth) {
+            self.settle(unsettled);
+        }
         if record::is_on() {
             record::block_alloc(self.index, state.key, &grant, requested);
         }
@@ -228,7 +239,28 @@ impl DevicePool {
             record::block_free(self.index, state.key, address);
         }
         let size = state.policy.free(held.block);
-        self.budget.freed(size);
+        let worth = self.worth_settling.load(Relaxed);
+        if let Some(unsettled) = state.count_freed(size, worth) {
+            self.settle(unsettled);
+        }
+    }
+
+    /// Tells the budget what a lane has counted by itself. Where there is one lane it does so with every
+    /// allocation, and peaks are exact; of several, each may be behind by a small share of the peak, so
+    /// that threads do not fight over one cache line.
+    fn settle(&self, (more, requests): (i64, u64)) {
+        self.budget.settle(more, requests);
+        if self.lanes.count() > 1 {
+            let worth = (self.budget.peak_live() / SHARE_BEHIND).max(LEAST_BEHIND) as i64;
+            if self.worth_settling.load(Relaxed) != worth {
+                self.worth_settling.store(worth, Relaxed);
+            }
+        }
+    }
+
+    /// Tells the budget everything that a lane has counted.
+    pub(crate) fn settle_all(&self, state: &mut State) {
+        self.settle(state.take_unsettled());
     }
 
     /// This moment on a stream.

@@ -15,6 +15,7 @@ impl DevicePool {
         self.lanes.forget();
         for lane in self.lanes.all() {
             let mut state = lane.state.lock();
+            self.settle_all(&mut state);
             self.budget.freed(state.forget());
             // Its policy believes in memory that has gone: nobody uses it again.
             self.close(lane, &mut state);

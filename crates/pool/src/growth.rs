@@ -67,6 +67,7 @@ impl DevicePool {
             // Its stream was destroyed while the request was on its way.
             return Err(PoolError::Refused { refusal: Refusal::INVALID_HANDLE });
         }
+        self.settle_all(&mut state);
         let mut device = LaneDevice::new(self, pages, (lane, &state), size);
         // What a graph is captured with must not be in use: it may run at any time, and waits for nobody.
         let is_private = key.pool != 0;

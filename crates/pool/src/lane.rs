@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    mem,
     sync::Arc,
 };
 
@@ -15,6 +16,9 @@ use crate::{
     sync::Lock,
     tally::Tally,
 };
+
+/// Bytes that came back and of which the budget is told at once.
+const FREES_WORTH_TELLING: i64 = 1 << 20;
 
 /// A lane.
 pub(crate) struct Lane {
@@ -37,6 +41,8 @@ pub(crate) struct State {
     pub(crate) was_in_graphs: bool,
     pub(crate) policy: stitch::Lane,
     pub(crate) tally: Tally,
+    /// What the device's budget does not know yet: bytes that are live, or no more, and requests.
+    unsettled: (i64, u64),
     /// Live blocks by address. They are addresses of the device, and nobody outside chooses them.
     held: HashMap<u64, Held, FixedState>,
     /// Uses of blocks by streams beside the lane's own.
@@ -78,6 +84,7 @@ impl Lane {
             was_in_graphs: false,
             policy,
             tally: Tally::default(),
+            unsettled: (0, 0),
             held: HashMap::default(),
             users: HashMap::default(),
             waiting: VecDeque::new(),
@@ -111,6 +118,26 @@ impl State {
         let live: u64 = self.tally.classes.iter().map(|class| class.bytes).sum();
         let mapped = self.policy.mapped(true) + self.policy.mapped(false);
         mapped.saturating_sub(live + self.tally.waiting) >= PAGE
+    }
+
+    /// Counts a block that was given. Where that is worth telling the budget of, that comes back.
+    #[inline]
+    pub(crate) fn count_given(&mut self, size: u64, worth: i64) -> Option<(i64, u64)> {
+        self.unsettled.0 += size as i64;
+        self.unsettled.1 += 1;
+        (self.unsettled.0 >= worth).then(|| self.take_unsettled())
+    }
+
+    /// Counts a block that came back, likewise. It can wait: no peak is reached by it.
+    #[inline]
+    pub(crate) fn count_freed(&mut self, size: u64, worth: i64) -> Option<(i64, u64)> {
+        self.unsettled.0 -= size as i64;
+        (self.unsettled.0 < -worth.max(FREES_WORTH_TELLING)).then(|| self.take_unsettled())
+    }
+
+    /// What the budget does not know yet; it is told now.
+    pub(crate) fn take_unsettled(&mut self) -> (i64, u64) {
+        mem::take(&mut self.unsettled)
     }
 
     /// Notes a block that the program gets.

@@ -164,6 +164,12 @@ impl Lanes {
         slots.iter().for_each(|slot| slot.end.store(0, Relaxed));
     }
 
+    /// How many there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count.load(Relaxed)
+    }
+
     /// All lanes, closed ones too.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Lane> {
         let count = self.count.load(Acquire);

@@ -93,7 +93,6 @@ impl DevicePool {
         let mut statistics = Statistics {
             size: size_of::<Statistics>() as u32,
             device: self.index,
-            peak_allocated: self.budget.peak_live(),
             reserved: self.budget.reserved(),
             peak_reserved: self.budget.peak_reserved(),
             failures: self.failures.load(Relaxed),
@@ -117,12 +116,14 @@ impl DevicePool {
             statistics.spare = growth.spare.len() as u64 * PAGE;
         }
         for lane in self.lanes.all() {
-            let state = lane.state.lock();
+            let mut state = lane.state.lock();
+            self.settle_all(&mut state);
             let reserved = [true, false].map(|small| state.policy.mapped(small));
             statistics.add(&state.tally, reserved);
         }
         // Whoever waits has given back: it is the program's no more.
-        statistics.allocated = self.budget.live().saturating_sub(statistics.pending);
+        statistics.allocated = statistics.class_allocated.iter().sum();
+        statistics.peak_allocated = self.budget.peak_live().max(statistics.allocated);
         statistics
     }
 
@@ -133,10 +134,12 @@ impl DevicePool {
 
     /// Peaks start at what is now.
     pub fn reset_peaks(&self) {
-        self.budget.reset_peaks();
         for lane in self.lanes.all() {
-            lane.state.lock().tally.reset_peaks();
+            let mut state = lane.state.lock();
+            self.settle_all(&mut state);
+            state.tally.reset_peaks();
         }
+        self.budget.reset_peaks();
     }
 
     /// Counts of allocations and frees start at nothing.

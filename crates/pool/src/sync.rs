@@ -3,12 +3,12 @@
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::{
     Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize},
+    atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize},
 };
 #[cfg(not(shuttle))]
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
-    atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize},
+    atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize},
 };
 use std::sync::{PoisonError, TryLockError};
 

@@ -5,13 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Below this share above what was ever live, new pages are cheaper than moving idle ones.
 const SLACK: f64 = 0.008;
 
-/// A run has settled once it has made so many times the requests that led to its peak.
+/// A run has settled once it has made so many times the requests that led to its peak,
 const SETTLED: u64 = 4;
+/// or so many since: some tens of steps of a training loop.
+const SETTLED_SINCE: u64 = 50_000;
 
 /// It then gets pages to keep up to this share above what was ever live,
 const KEPT_OF_LIVE: f64 = 0.02;
 /// and at least so many bytes above what it had reserved when it settled: a small run needs a few.
 const KEPT: u64 = 16 << 20;
+/// A run that still moves pages gets one more to keep for so many that it has moved:
+/// as a move costs time and a page only memory. Where there is none left, pages are moved after all.
+const MOVES_FOR_ONE: u64 = 32;
 
 /// Blocks are multiples of this, and live bytes are counted in it.
 const UNIT: u64 = 512;
@@ -38,6 +43,8 @@ pub struct Budget {
     peak_reserved: AtomicU64,
     /// What was reserved when the run began to go in circles; 0 before.
     reserved_when_settled: AtomicU64,
+    /// Bytes that were moved since then.
+    moved: AtomicU64,
 }
 
 impl Budget {
@@ -50,22 +57,29 @@ impl Budget {
     /// A block of that size was given.
     #[inline]
     pub fn allocated(&self, size: u64) {
-        let added = ONE_REQUEST + size / UNIT;
-        let before = self.counted.fetch_add(added, Relaxed);
-        let after = before.wrapping_add(added);
-        if after < before {
-            self.rounds.fetch_add(1, Relaxed);
-        }
-        let live = (after & LIVE_MASK) * UNIT;
-        if live > self.shown_peak.load(Relaxed) {
-            self.raise_peak(live);
-        }
+        self.settle(size as i64, 1);
     }
 
     /// A block of that size was taken back.
     #[inline]
     pub fn freed(&self, size: u64) {
         self.counted.fetch_sub(size / UNIT, Relaxed);
+    }
+
+    /// So many requests were served, and so many bytes more are live now, or less: for a lane that keeps
+    /// count by itself for a while.
+    #[inline]
+    pub fn settle(&self, more: i64, requests: u64) {
+        let added = (requests * ONE_REQUEST).wrapping_add_signed(more / UNIT as i64);
+        let before = self.counted.fetch_add(added, Relaxed);
+        let after = before.wrapping_add(added);
+        if after < before && requests > 0 {
+            self.rounds.fetch_add(1, Relaxed);
+        }
+        let live = (after & LIVE_MASK) * UNIT;
+        if live > self.shown_peak.load(Relaxed) {
+            self.raise_peak(live);
+        }
     }
 
     #[cold]
@@ -133,15 +147,24 @@ impl Budget {
     /// Whether the run goes in circles: it has gone on for several times as long without a new peak.
     /// What has to be stitched then would have to be stitched in every round, so it gets pages to keep.
     fn may_keep(&self, wanted: u64) -> bool {
-        if self.requests() <= SETTLED * self.peak_at.load(Relaxed) {
+        let peak_at = self.peak_at.load(Relaxed);
+        if self.requests() <= (SETTLED * peak_at).min(peak_at + SETTLED_SINCE) {
             self.reserved_when_settled.store(0, Relaxed);
+            self.moved.store(0, Relaxed);
             return false;
         }
         let reserved = self.reserved();
         let first = self.reserved_when_settled.compare_exchange(0, reserved, Relaxed, Relaxed);
         let when_settled = first.err().unwrap_or(reserved);
-        let of_live = share_above(self.peak_live.load(Relaxed), KEPT_OF_LIVE);
-        wanted <= of_live.max(when_settled + KEPT)
+        let peak_live = self.peak_live.load(Relaxed);
+        let for_moves = self.moved.load(Relaxed) / MOVES_FOR_ONE;
+        let of_live = share_above(peak_live, KEPT_OF_LIVE);
+        wanted <= of_live.max(when_settled + KEPT) + for_moves
+    }
+
+    /// Idle pages of so many bytes were moved.
+    pub(super) fn moved(&self, bytes: u64) {
+        self.moved.fetch_add(bytes, Relaxed);
     }
 }
 

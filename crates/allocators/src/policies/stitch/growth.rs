@@ -73,6 +73,7 @@ impl<'a> Growth<'a> {
 
     /// Adds idle pages up to a count: the lane's own before those of others.
     fn move_idle(&mut self, count: u64, pages: &mut Vec<Handle>, own: &mut OwnIdle<'_>) {
+        let before = pages.len();
         let missing = count.saturating_sub(pages.len() as u64);
         if missing > 0 {
             pages.extend(own(missing, self.device));
@@ -81,6 +82,7 @@ impl<'a> Growth<'a> {
         if missing > 0 {
             pages.extend((self.others)(missing));
         }
+        self.budget.moved((pages.len() - before) as u64 * PAGE);
     }
 }
 
