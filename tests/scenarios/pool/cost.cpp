@@ -3,8 +3,9 @@
 //   cost POOL_LIBRARY ROUNDS                     all, in turn: the medians, as JSON
 //   cost POOL_LIBRARY ALLOCATOR PATTERN PAIRS    one of them, for a counter of instructions
 //
-// The three allocators are native (PyTorch's own), wrapper (PyTorch's pluggable allocator over one that
-// does nothing: what any allocator that is plugged in must bear) and pool.
+// The allocators are native (PyTorch's own), wrapper (PyTorch's pluggable allocator over one that does
+// nothing: what any allocator that is plugged in must bear), pool (plugged in) and alone: the pool by its own
+// functions, without PyTorch's wrapper and the lock that this takes.
 
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
@@ -32,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kPairs = 20'000;   // of one thread in a round
 constexpr size_t kThreads = 8;
 constexpr size_t kLive = 48;        // blocks that a thread keeps while it goes on
-constexpr size_t kKinds = 3;
+constexpr size_t kKinds = 4;
 
 // Sizes as a training step has them: statistics, weights' rows, activations, logits.
 constexpr std::array<size_t, 16> kSizes = {
@@ -52,20 +53,23 @@ void *nothing_alloc(size_t, int, cudaStream_t) {
 }
 void nothing_free(void *, size_t, int, cudaStream_t) {}
 
+using Alloc = void *(ssize_t, int, cudaStream_t);
+using Free = void(void *, ssize_t, int, cudaStream_t);
+Alloc *pool_alloc = nullptr;
+Free *pool_free = nullptr;
+
 std::shared_ptr<Allocator> pluggable(const char *path) {
-    using Alloc = void *(ssize_t, int, cudaStream_t);
-    using Free = void(void *, ssize_t, int, cudaStream_t);
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) fail(dlerror());
-    auto *alloc = reinterpret_cast<Alloc *>(dlsym(library, "whyoom_torch_alloc"));
-    auto *free = reinterpret_cast<Free *>(dlsym(library, "whyoom_torch_free"));
-    if (alloc == nullptr || free == nullptr) fail("the pool's library lacks PyTorch's functions");
-    return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(alloc, free);
+    pool_alloc = reinterpret_cast<Alloc *>(dlsym(library, "whyoom_torch_alloc"));
+    pool_free = reinterpret_cast<Free *>(dlsym(library, "whyoom_torch_free"));
+    if (pool_alloc == nullptr || pool_free == nullptr) fail("the pool's library lacks its functions");
+    return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(pool_alloc, pool_free);
 }
 
 // What one thread does with one allocator.
 struct Worker {
-    Allocator *allocator;
+    Allocator *allocator;  // none: the pool alone
     cudaStream_t stream;
     std::vector<size_t> order;  // of sizes
     std::vector<void *> live;
@@ -76,10 +80,23 @@ struct Worker {
         for (size_t &size : order) size = kSizes[random() % kSizes.size()];
     }
 
+    void *take(size_t size) {
+        return allocator != nullptr ? allocator->raw_alloc_with_stream(size, stream)
+                                    : pool_alloc(static_cast<ssize_t>(size), 0, stream);
+    }
+
+    void give(void *block) {
+        if (allocator != nullptr) {
+            allocator->raw_delete(block);
+        } else {
+            pool_free(block, 0, 0, stream);
+        }
+    }
+
     // Each block is freed before the next is asked for.
     __attribute__((noinline)) void one_at_a_time(size_t pairs) {
         for (size_t i = 0; i < pairs; ++i) {
-            allocator->raw_delete(allocator->raw_alloc_with_stream(order[i % order.size()], stream));
+            give(take(order[i % order.size()]));
         }
     }
 
@@ -87,14 +104,14 @@ struct Worker {
     __attribute__((noinline)) void among_others(size_t pairs) {
         for (size_t i = 0; i < pairs; ++i) {
             void *&place = live[i % kLive];
-            if (place != nullptr) allocator->raw_delete(place);
-            place = allocator->raw_alloc_with_stream(order[i % order.size()], stream);
+            if (place != nullptr) give(place);
+            place = take(order[i % order.size()]);
         }
     }
 
     void drop() {
         for (void *&block : live) {
-            if (block != nullptr) allocator->raw_delete(block);
+            if (block != nullptr) give(block);
             block = nullptr;
         }
     }
@@ -130,7 +147,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-constexpr std::array<const char *, kKinds> kNames = {"native", "wrapper", "pool"};
+constexpr std::array<const char *, kKinds> kNames = {"native", "wrapper", "pool", "alone"};
 constexpr std::array<std::pair<const char *, Turn>, 2> kTurns = {
     {{"one_at_a_time", &Worker::one_at_a_time}, {"among_others", &Worker::among_others}}};
 
@@ -188,7 +205,7 @@ int main(int argc, char **argv) {
         torch::cuda::CUDAPluggableAllocator::createCustomAllocator(nothing_alloc, nothing_free);
     auto pool = pluggable(argv[1]);
     std::array<Allocator *, kKinds> allocators = {c10::cuda::CUDACachingAllocator::get(),
-                                                  wrapper.get(), pool.get()};
+                                                  wrapper.get(), pool.get(), nullptr};
     if (argc == 5) {
         for (size_t kind = 0; kind < kKinds; ++kind) {
             for (auto [name, turn] : kTurns) {

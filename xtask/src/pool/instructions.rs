@@ -8,6 +8,8 @@ use crate::recorder::{
 };
 use std::path::Path;
 
+/// Small: callgrind has too few addresses for a larger device.
+const DEVICE: &str = "2GiB";
 /// Few: callgrind is some fifty times slower than the machine.
 const PAIRS: u32 = 4096;
 
@@ -27,7 +29,7 @@ pub(super) fn of_pair(
     let mut command = valgrind.map(str::to_owned).to_vec();
     command.extend(["--toggle-collect=*counted_turn*".to_owned(), text(program), text(pool)]);
     command.extend([allocator.to_owned(), pattern.to_owned(), PAIRS.to_string()]);
-    let ran = Trial::new("24GiB", &command).plain(stage)?;
+    let ran = Trial::new(DEVICE, &command).plain(stage)?;
     ensure!(ran.status == 0, "{}", ran.stderr);
     let collected = ran.stderr.lines().find_map(|line| line.split_once("Collected : "));
     let (_, collected) = collected.context("callgrind gave no count")?;
