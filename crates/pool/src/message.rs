@@ -68,6 +68,12 @@ fn judged(pool: &DevicePool, requested: u64) -> String {
             "the process may have {limit}, of which {allocated} is in use: raise the cap, or use less."
         );
     }
+    if outside > allocated {
+        return format!(
+            "{outside} of the device is outside the pool: other processes, contexts, libraries. whyoom \
+             who names who holds it; only {allocated} is in use here."
+        );
+    }
     format!(
         "its idle pages serve any request, so no allocator setting will help. {allocated} is in use, \
          and {outside} is outside the pool: contexts, libraries, other processes (whyoom who names \

@@ -22,6 +22,10 @@ const OF_THE_ALLOCATOR: &[(&str, &str)] = &[
     ("program04", "it counts the allocator's segments: one a step, or pages of 2 MiB"),
     ("program13", "it expects the size of a segment in the message: 764.00 MiB, or 762.94 MiB"),
     ("program14", "it looks for the largest batch that fits, and a larger one does"),
+    (
+        "program15",
+        "it expects the other process in PyTorch's message; the pool's says how to find it",
+    ),
 ];
 
 pub(super) fn run(stage: &Stage) -> Result<String> {

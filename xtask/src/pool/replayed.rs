@@ -8,7 +8,7 @@ use whyoom_allocators::{
     catalogue::{self, Conditions},
     policies::pytorch::PyTorchSettings,
     replay::{Outcome, replay},
-    workload::{Run, Workloads},
+    workload::{Run, Step, Workloads},
 };
 use whyoom_sources::recording;
 use whyoom_trace::{DeviceId, Tables};
@@ -18,13 +18,14 @@ const POLICY: &str = "stitch";
 /// Replays the requests of the one process that a recording has, on a device of this size that gave
 /// the process this much at most.
 pub(super) fn outcome(folder: &Path, device_total: u64, room: u64) -> Result<Outcome> {
-    let run = run(folder)?;
+    let mut run = run(folder)?;
+    // What was refused in the run is no request here: all that are left were served.
+    run.workload.steps.retain(|step| !matches!(step, Step::OutOfMemory { .. }));
     let settings = PyTorchSettings { device_total, ..Default::default() };
     let entry = catalogue::find(POLICY).context("the policy has another name")?;
     let mut policy = entry.make(&Conditions { recorded: settings });
     let mut device = SimulatedDevice::new(room);
     let outcome = replay(&run.workload, policy.as_mut(), &mut device);
-    // What was refused in the run is no request here: all that are left were served.
     ensure!(outcome.fits(), "the replay fails where the run did not: {:?}", outcome.failed);
     Ok(outcome)
 }
