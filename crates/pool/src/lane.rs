@@ -11,7 +11,7 @@ use whyoom_allocators::{BlockId, Grant, PAGE, policies::stitch};
 
 use crate::{
     driver::{Driver, Stream},
-    lanes::Key,
+    lanes::{Key, MOST},
     moments::Moment,
     sync::Lock,
     tally::Tally,
@@ -32,6 +32,8 @@ pub(crate) struct Lane {
 pub(crate) struct State {
     /// Whose requests it serves.
     pub(crate) key: Key,
+    /// A number that no lane has or had before it served this key: pages remember whose they were.
+    pub(crate) owner: u64,
     /// Whether it takes no requests any more.
     pub(crate) is_closed: bool,
     /// The last moment of its stream, where that has gone.
@@ -79,6 +81,7 @@ impl Lane {
     pub(crate) fn new(index: usize, key: Key, policy: stitch::Lane) -> Self {
         let state = State {
             key,
+            owner: index as u64,
             is_closed: false,
             last: None,
             was_in_graphs: false,
@@ -100,6 +103,7 @@ impl Lane {
         if is_reusable {
             (state.key, state.is_closed, state.last) = (key, false, None);
             state.was_in_graphs = false;
+            state.owner += MOST as u64;
             if key.pool == 0 { state.policy.retire() } else { state.policy.devote() }
         }
         is_reusable

@@ -23,6 +23,7 @@ pub(crate) struct LaneDevice<'a> {
     device: &'a DevicePool,
     pages: &'a RefCell<Pages>,
     lane: usize,
+    owner: u64,
     key: Key,
     /// The last moment of the lane's stream, where that has gone.
     last: Option<Arc<Moment>>,
@@ -44,8 +45,20 @@ impl<'a> LaneDevice<'a> {
         (lane, state): (&Lane, &State),
         wanted: u64,
     ) -> Self {
-        let (lane, key, last) = (lane.index, state.key, state.last.clone());
-        Self { device, pages, lane, key, last, wanted, moment: None, closed: None, trouble: None }
+        let (lane, owner) = (lane.index, state.owner);
+        let (key, last) = (state.key, state.last.clone());
+        Self {
+            device,
+            pages,
+            lane,
+            owner,
+            key,
+            last,
+            wanted,
+            moment: None,
+            closed: None,
+            trouble: None,
+        }
     }
 
     /// Marks this moment on a stream that is not in hand; whether that was possible.
@@ -126,7 +139,7 @@ impl Device for LaneDevice<'_> {
         if self.trouble.is_some() {
             return;
         }
-        let user = (self.lane, self.key.stream);
+        let user = (self.owner, self.key.stream);
         let mapped = self.pages.borrow_mut().map(address, handle, user, &self.device.driver);
         if self.attempt(mapped).is_none() {
             return;
@@ -147,7 +160,7 @@ impl Device for LaneDevice<'_> {
         self.allow_closed();
         let moment = self.moment();
         let driver = &self.device.driver;
-        let last = moment.as_ref().map(|moment| (self.lane, moment));
+        let last = moment.as_ref().map(|moment| (self.owner, moment));
         let unmapped = self.pages.borrow_mut().unmap(address, last, driver);
         if self.attempt(unmapped).is_some() {
             record::segment_unmap(self.device.index, self.key, address, PAGE);

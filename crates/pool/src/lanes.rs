@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Lanes of one device at most: streams times private pools. A model checker makes thousands of tables.
-const MOST: usize = if cfg!(shuttle) { 16 } else { 1024 };
+pub(crate) const MOST: usize = if cfg!(shuttle) { 16 } else { 1024 };
 /// Ranges of addresses at most: one for small and one for large requests of each lane.
 const MOST_RANGES: usize = 2 * MOST;
 

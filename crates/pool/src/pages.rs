@@ -17,8 +17,8 @@ use crate::{
 /// A physical page.
 struct Page {
     memory: Physical,
-    /// The last use at an address that it has left, and by which lane.
-    left: Option<(usize, Arc<Moment>)>,
+    /// The last use at an address that it has left, and by which owner of a lane.
+    left: Option<(u64, Arc<Moment>)>,
 }
 
 /// All physical pages of a device.
@@ -66,14 +66,14 @@ impl Pages {
         &mut self,
         address: u64,
         handle: Handle,
-        (lane, stream): (usize, Stream),
+        (owner, stream): (u64, Stream),
         driver: &dyn Driver,
     ) -> Answer<()> {
         self.vacate(address, driver)?;
         let page = self.table[handle.0 as usize].as_mut().ok_or(Refusal(1))?;
         driver.map(address, PAGE, page.memory)?;
         if let Some((before, moment)) = page.left.take()
-            && before != lane
+            && before != owner
         {
             moment.order(driver, stream);
         }
@@ -86,14 +86,14 @@ impl Pages {
     pub(crate) fn unmap(
         &mut self,
         address: u64,
-        last: Option<(usize, &Arc<Moment>)>,
+        last: Option<(u64, &Arc<Moment>)>,
         driver: &dyn Driver,
     ) -> Answer<()> {
         let handle = self.mapped.remove(&address).ok_or(Refusal(1))?;
-        let Some((lane, moment)) = last else { return driver.unmap(address, PAGE) };
+        let Some((owner, moment)) = last else { return driver.unmap(address, PAGE) };
         self.leaving.insert(address, Arc::clone(moment));
         if let Some(page) = self.table[handle.0 as usize].as_mut() {
-            page.left = Some((lane, Arc::clone(moment)));
+            page.left = Some((owner, Arc::clone(moment)));
         }
         Ok(())
     }
