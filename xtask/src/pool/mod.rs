@@ -4,6 +4,7 @@
 
 mod answers;
 mod captures;
+mod checkers;
 mod cost;
 mod forks;
 mod header;
@@ -41,8 +42,10 @@ const PARTS: &[Part<Stage>] = &[
     // From here on only what is asked for by name.
     ("cost-loose", cost::loose),
     ("billion", stress::billion),
+    ("interleavings", checkers::interleavings),
+    ("miri", checkers::miri),
 ];
-const BY_NAME: usize = 2;
+const BY_NAME: usize = 4;
 
 /// What `whyoom run` is told, so that the pool serves PyTorch, or the driver's calls where there is none.
 const POOL: &str = "--pool";

@@ -154,7 +154,10 @@ impl Row {
 fn judge(rows: &[Row]) -> Result<String> {
     let mut shares: Vec<f64> = rows.iter().map(Row::share).collect();
     shares.sort_by(f64::total_cmp);
-    let median = shares.get(shares.len() / 2).copied().unwrap_or_default();
+    // Of an even number, halfway between the two in the middle.
+    let middle = |index: usize| shares.get(index).copied().unwrap_or_default();
+    let count = shares.len();
+    let median = f64::midpoint(middle(count.saturating_sub(1) / 2), middle(count / 2));
     let worse = rows.iter().filter(|row| row.worse()).count();
     let apart = rows.iter().map(Row::apart).fold(0.0, f64::max);
     let total = |peak: fn(&Row) -> u64| Bytes(rows.iter().map(peak).sum());
