@@ -121,6 +121,10 @@ impl Driver for Counting {
         self.other().strict_again(before);
     }
 
+    fn finish(&self, stream: Stream) -> Answer<()> {
+        self.other().finish(stream)
+    }
+
     fn synchronize(&self) -> Answer<()> {
         self.other().synchronize()
     }

@@ -133,6 +133,10 @@ impl Driver for CudaDevice {
         let _ = self.driver.exchange_capture_mode(before);
     }
 
+    fn finish(&self, on: Stream) -> Answer<()> {
+        self.in_context(|driver| driver.stream_synchronize(stream(on)))
+    }
+
     fn synchronize(&self) -> Answer<()> {
         self.in_context(gpu::Driver::context_synchronize)
     }

@@ -33,7 +33,7 @@ pub struct DevicePool {
     pub(crate) budget: stitch::Budget,
     pub(crate) captures: Captures,
     pub(crate) debug: Option<Debug>,
-    events: Arc<Events>,
+    pub(crate) events: Arc<Events>,
     /// Whoever holds this may hold several lanes; nobody waits for it with a lane in hand.
     pub(crate) growth: Lock<Reserves>,
     /// What may be reserved at most; all of the device where nothing was said.
@@ -110,7 +110,7 @@ impl DevicePool {
     }
 
     #[inline]
-    fn alloc_in(&self, bytes: u64, key: Key) -> Result<u64, PoolError> {
+    pub(crate) fn alloc_in(&self, bytes: u64, key: Key) -> Result<u64, PoolError> {
         let size = self.debug.as_ref().map_or(bytes, |_| Debug::with_guard(bytes));
         let (lane, mut state) = self.lane(key)?;
         if state.has_waiting() {
@@ -192,8 +192,10 @@ impl DevicePool {
         let held = state.let_go(address).ok_or(PoolError::NotLive { address })?;
         let users = state.take_users(address);
         let own = state.key;
-        // A stream that has gone may have a namesake.
-        let is_own = |stream: &Stream| *stream == own.stream && state.last.is_none();
+        // A stream that has gone may have a namesake, which has a lane then.
+        let has_namesake = || self.lanes.find(Key { stream: own.stream, pool: 0 }).is_some();
+        let is_own =
+            |stream: &Stream| *stream == own.stream && (state.last.is_none() || !has_namesake());
         let elsewhere = stream.filter(|stream| own.is_ordered() && !is_own(stream));
         if users.is_empty() && elsewhere.is_none() {
             self.reclaim(&mut state, address, held);
@@ -268,9 +270,10 @@ impl DevicePool {
         Moment::now(&self.driver, &self.events, stream)
     }
 
-    /// While a graph is captured somewhere, the driver is told that our calls do not disturb it.
-    pub(crate) fn relaxed(&self) -> Option<Relaxation<'_>> {
-        self.captures.are_open().then(|| Relaxation(&self.driver, self.driver.relax()))
+    /// A graph may be captured somewhere, of this device or another: the driver is told that our calls do
+    /// not disturb it.
+    pub(crate) fn relaxed(&self) -> Relaxation<'_> {
+        Relaxation(&self.driver, self.driver.relax())
     }
 
     /// Whether so much more may be reserved.
@@ -291,6 +294,7 @@ impl DevicePool {
 
     /// The stream is about to be destroyed.
     pub fn end_stream(&self, stream: Stream) {
+        let _relaxed = self.relaxed();
         for lane in self.lanes.all() {
             let mut state = lane.state.lock();
             state.end_uses(stream, || self.mark(stream));

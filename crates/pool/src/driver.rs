@@ -28,8 +28,8 @@ pub struct Refusal(pub u32);
 impl Refusal {
     /// There is no memory left.
     pub const OUT_OF_MEMORY: Self = Self(2);
-    /// A handle of something that has gone.
-    pub const INVALID_HANDLE: Self = Self(400);
+    /// Ours, no driver's: a lane was closed while a request was on its way to it.
+    pub(crate) const CLOSED: Self = Self(u32::MAX);
 }
 
 impl fmt::Display for Refusal {
@@ -77,6 +77,8 @@ pub trait Driver: Send + Sync {
     fn relax(&self) -> u32;
     /// Takes back what [`Self::relax`] did.
     fn strict_again(&self, before: u32);
+    /// Waits until a stream has finished everything.
+    fn finish(&self, stream: Stream) -> Answer<()>;
     /// Waits until the device has finished everything.
     fn synchronize(&self) -> Answer<()>;
     /// Fills bytes, in the order of the stream.

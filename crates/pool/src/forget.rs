@@ -1,5 +1,7 @@
 //! A device that is reset.
 
+use whyoom_allocators::policies::stitch;
+
 use crate::{
     device::{DevicePool, Reserves},
     driver::Driver,
@@ -17,11 +19,14 @@ impl DevicePool {
             let mut state = lane.state.lock();
             self.settle_all(&mut state);
             self.budget.freed(state.forget());
-            // Its policy believes in memory that has gone: nobody uses it again.
+            // Its policy believes in memory that has gone.
+            state.policy = stitch::Lane::new(self.driver.total());
+            state.last = None;
             self.close(lane, &mut state);
         }
         spare.clear();
         let released = pages.borrow_mut().forget(&self.driver);
         self.budget.released(released);
+        self.events.forget();
     }
 }

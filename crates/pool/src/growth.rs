@@ -30,6 +30,10 @@ impl DevicePool {
         growth.pages.borrow_mut().sweep(false, &self.driver);
         self.empty_closed(&mut growth);
         let mut granted = self.attempt((lane, key), &mut growth, size, requested);
+        if granted == Err(PoolError::Refused { refusal: Refusal::CLOSED }) && key.pool == 0 {
+            drop(growth);
+            return self.alloc_in(requested, key);
+        }
         if matches!(granted, Err(PoolError::OutOfMemory { .. })) && self.make_room(key, &mut growth)
         {
             granted = self.attempt((lane, key), &mut growth, size, requested);
@@ -64,8 +68,8 @@ impl DevicePool {
         let Reserves { pages, spare } = growth;
         let mut state = lane.state.lock();
         if state.key != key || state.is_closed {
-            // Its stream was destroyed while the request was on its way.
-            return Err(PoolError::Refused { refusal: Refusal::INVALID_HANDLE });
+            // It was closed while the request was on its way: the next one for the key is another.
+            return Err(PoolError::Refused { refusal: Refusal::CLOSED });
         }
         self.settle_all(&mut state);
         let mut device = LaneDevice::new(self, pages, (lane, &state), size);
@@ -117,7 +121,9 @@ impl DevicePool {
         }
         let found = state.policy.give_idle(wanted, &mut device);
         if device.finish().is_err() {
+            // What it gave is not what the driver has: it is given to nobody.
             self.close(lane, &mut state);
+            return Vec::new();
         }
         found
     }

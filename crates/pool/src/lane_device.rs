@@ -139,7 +139,8 @@ impl Device for LaneDevice<'_> {
         if self.trouble.is_some() {
             return;
         }
-        let user = (self.owner, self.key.stream);
+        let stream = self.key.is_ordered().then_some(self.key.stream);
+        let user = (self.owner, stream);
         let mapped = self.pages.borrow_mut().map(address, handle, user, &self.device.driver);
         if self.attempt(mapped).is_none() {
             return;
@@ -154,9 +155,6 @@ impl Device for LaneDevice<'_> {
     }
 
     fn unmap(&mut self, address: u64) {
-        if self.trouble.is_some() {
-            return;
-        }
         self.allow_closed();
         let moment = self.moment();
         let driver = &self.device.driver;

@@ -11,6 +11,13 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Events(Lock<Vec<Event>>);
 
+impl Events {
+    /// The device was reset: they are gone.
+    pub(crate) fn forget(&self) {
+        self.0.lock().clear();
+    }
+}
+
 /// Everything that a stream was given up to here.
 pub(crate) struct Moment {
     event: Option<Event>,
@@ -19,13 +26,18 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now, on that stream. Where the driver cannot mark it (the stream has gone, say), everything is
+    /// Now, on that stream. Where the driver cannot mark it (the stream is another device's, say), it is
     /// waited for instead: what comes back has passed.
     pub(crate) fn now(driver: &dyn Driver, events: &Arc<Events>, stream: Stream) -> Arc<Self> {
         let unused = events.0.lock().pop();
         let event = unused.map_or_else(|| driver.event(), Ok);
-        let marked = event.and_then(|event| driver.record(event, stream).map(|()| event));
-        if marked.is_err() {
+        let marked = event.and_then(|event| {
+            driver
+                .record(event, stream)
+                .map(|()| event)
+                .inspect_err(|_| events.0.lock().push(event))
+        });
+        if marked.is_err() && driver.finish(stream).is_err() {
             let _ = driver.synchronize();
         }
         let event = marked.ok();

@@ -61,12 +61,12 @@ impl Pages {
         left.is_none_or(|(_, moment)| moment.has_passed(driver))
     }
 
-    /// Puts a page behind an address, for use by a lane with that stream.
+    /// Puts a page behind an address, for use by a lane with that stream; none where it is bound to none.
     pub(crate) fn map(
         &mut self,
         address: u64,
         handle: Handle,
-        (owner, stream): (u64, Stream),
+        (owner, stream): (u64, Option<Stream>),
         driver: &dyn Driver,
     ) -> Answer<()> {
         self.vacate(address, driver)?;
@@ -75,7 +75,10 @@ impl Pages {
         if let Some((before, moment)) = page.left.take()
             && before != owner
         {
-            moment.order(driver, stream);
+            match stream {
+                Some(stream) => moment.order(driver, stream),
+                None => moment.wait(driver),
+            }
         }
         self.mapped.insert(address, handle);
         Ok(())

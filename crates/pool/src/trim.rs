@@ -83,9 +83,11 @@ impl DevicePool {
         if !self.has_closed.swap(false, Relaxed) {
             return;
         }
+        let _relaxed = self.relaxed();
         self.end_graphs();
         let Reserves { pages, spare } = growth;
         for lane in self.lanes.closed() {
+            self.collect(&mut lane.state.lock());
             spare.extend(self.idle_of(lane, pages, u64::MAX));
             if !lane.state.lock().is_empty() {
                 self.has_closed.store(true, Relaxed);
@@ -105,7 +107,7 @@ impl DevicePool {
         if lanes.is_empty() {
             return;
         }
-        if self.captures.if_none_open(|| self.driver.synchronize()).is_some() {
+        if self.captures.if_none_open(|| self.driver.synchronize()) == Some(Ok(())) {
             lanes.iter().for_each(|lane| lane.state.lock().was_in_graphs = false);
         }
     }

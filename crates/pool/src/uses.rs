@@ -52,7 +52,12 @@ impl DevicePool {
 
     /// This moment on a stream that may be any; none while a graph is captured, perhaps from it.
     pub(crate) fn mark_outside_captures(&self, stream: Stream) -> Option<Arc<Moment>> {
-        self.captures.if_none_open(|| self.mark(stream))
+        // A capture may also begin without a word to the pool.
+        let mark = || {
+            let captured = self.driver.is_capturing(stream).unwrap_or(true);
+            (!captured).then(|| self.mark(stream))
+        };
+        self.captures.if_none_open(mark).flatten()
     }
 
     /// Blocks that no stream uses any more become free.

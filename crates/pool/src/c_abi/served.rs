@@ -86,10 +86,11 @@ pub(crate) extern "C" fn whyoom_pool_mem_free(address: u64) -> c_int {
     if !pool.has_block(address) {
         return NOT_MINE;
     }
-    // What the device was given and failed at is for those to hear who wait for it, as without us.
-    let waited = pool.driver.synchronize();
-    let freed = answer(pool.free(address, None));
-    waited.map_or_else(|refusal| refusal.0 as c_int, |()| freed)
+    // Where it cannot wait (a graph is captured, or the device has failed) nothing is freed, as without us.
+    match pool.driver.synchronize() {
+        Ok(()) => answer(pool.free(address, None)),
+        Err(refusal) => refusal.0 as c_int,
+    }
 }
 
 /// `cuMemFreeAsync`.

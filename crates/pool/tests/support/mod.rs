@@ -290,6 +290,10 @@ impl Driver for Fake {
         self.state().relaxed -= 1;
     }
 
+    fn finish(&self, _: Stream) -> Answer<()> {
+        self.synchronize()
+    }
+
     fn synchronize(&self) -> Answer<()> {
         let mut state = self.state();
         state.synchronizes += 1;
