@@ -57,7 +57,9 @@ impl Figures {
 /// Why, and what helps. The pool moves idle pages to where they are needed: what it lacks then is not
 /// a matter of where things lie.
 fn judged(pool: &DevicePool, requested: u64) -> String {
-    let Figures { total, limit, allocated, outside, .. } = Figures::of(pool);
+    let Figures { total, free, limit, allocated, idle, outside } = Figures::of(pool);
+    // A cap above what the device can give is not what was met.
+    let limit = limit.filter(|limit| limit.0 < allocated.0 + idle.0 + free.0);
     if requested > total.0 {
         return format!(
             "this one request is larger than the device, {total}: ask for it in parts."

@@ -35,6 +35,9 @@ pub struct ReplayAnswer<'a> {
 pub struct ModelCheck {
     /// Whose model it is.
     pub model: &'static str,
+    /// Whether the run was served from whyoom's own pool.
+    #[serde(skip)]
+    pub pooled: bool,
     /// Whether the recording begins with the run.
     pub whole: bool,
     /// The program's steps; of a recording that begins in mid-run, its allocations.
@@ -106,7 +109,12 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
             seconds(row.driver_nanoseconds),
         )?;
     }
-    if let Some((row, switch)) = proposed(answer).and_then(|row| Some((row, row.switch?))) {
+    // What ran in the pool is in the pool already: only something better is worth a line.
+    let worthwhile = |row: &&ReplayRow<'_>| {
+        !answer.model.pooled || row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes
+    };
+    let proposed = proposed(answer).filter(worthwhile);
+    if let Some((row, switch)) = proposed.and_then(|row| Some((row, row.switch?))) {
         writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), row.about)?;
     }
     Ok(())
@@ -153,7 +161,7 @@ fn circumstances(answer: &ReplayAnswer<'_>) -> String {
 }
 
 fn faithfulness(model: &ModelCheck) -> String {
-    let ModelCheck { model, whole, steps, equal } = *model;
+    let ModelCheck { model, whole, steps, equal, .. } = *model;
     let what =
         if whole { "reserves what the recorded one did after" } else { "places as recorded" };
     let unit = if whole { "steps" } else { "allocations" };

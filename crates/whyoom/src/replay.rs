@@ -175,15 +175,16 @@ fn answer<'a>(
 
 /// How far the model of the recorded allocator does what that did.
 fn model_check(run: &Run, settings: &PyTorchSettings, room: u64) -> ModelCheck {
-    let model = if run.was_pooled() { "whyoom's pool" } else { "PyTorch's allocator" };
+    let pooled = run.was_pooled();
+    let model = if pooled { "whyoom's pool" } else { "PyTorch's allocator" };
     if run.workload.starts_empty() {
-        let (steps, differences) = match run.was_pooled() {
+        let (steps, differences) = match pooled {
             true => compare_pool(&run.workload, settings.device_total, room),
             false => compare_reserved(&run.workload, settings, room),
         };
-        return ModelCheck { model, whole: true, steps, equal: steps - differences.len() };
+        return ModelCheck { model, pooled, whole: true, steps, equal: steps - differences.len() };
     }
     let agreement = follow(&run.workload, settings);
     let equal = agreement.allocations - agreement.misses.len();
-    ModelCheck { model, whole: false, steps: agreement.allocations, equal }
+    ModelCheck { model, pooled, whole: false, steps: agreement.allocations, equal }
 }

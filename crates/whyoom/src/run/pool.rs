@@ -62,11 +62,7 @@ impl Pool {
             PoolMode::Torch => "torch",
             PoolMode::Everything => "everything",
         };
-        command
-            .env(MODE_VARIABLE, mode)
-            .env(LIBRARY_VARIABLE, &self.library)
-            .env_remove(CAP_VARIABLE)
-            .env_remove(DEBUG_VARIABLE);
+        command.env(MODE_VARIABLE, mode).env(LIBRARY_VARIABLE, &self.library);
         if let Some(cap) = self.cap {
             command.env(CAP_VARIABLE, cap.to_string());
         }
