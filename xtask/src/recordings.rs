@@ -14,7 +14,8 @@ use crate::{
     tools::{environment, root, scratch},
 };
 
-const WORKLOADS: &[&str] = &[
+/// The workloads of `tests/scenarios/workloads`.
+pub(crate) const WORKLOADS: &[&str] = &[
     "fixed",
     "variable",
     "checkpointing",
@@ -28,7 +29,8 @@ const WORKLOADS: &[&str] = &[
     "copies",
 ];
 const SETTINGS: &[&str] = &["native", "max_split", "roundup", "gc", "expandable"];
-const FLAGS: &[&str] =
+/// The device that their sizes are chosen for.
+pub(crate) const DEVICE: &[&str] =
     &["--gpu", "rtx-4090", "--memory", "4GiB", "--kernel", "spin_kernel=busy:20ms"];
 /// Processes at a time.
 const TOGETHER: usize = 2;
@@ -65,7 +67,7 @@ pub(crate) fn all() -> Result<Vec<Recording>> {
         let out = recording.facts.with_extension("").display().to_string();
         let script = script.display().to_string();
         let command = [&python, &script, workload, setting, &out].map(str::to_owned);
-        let outcome = bench.run(FLAGS, &command)?;
+        let outcome = bench.run(DEVICE, &command)?;
         ensure!(outcome.success, "{}: {}", recording.name, outcome.stderr);
         Ok(())
     };

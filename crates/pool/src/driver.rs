@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::PoolError;
+
 /// A stream, by the driver's own handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stream(pub u64);
@@ -11,6 +13,14 @@ impl Stream {
     pub const LEGACY: Self = Self(0);
     /// "The default stream of the calling thread": another one in every thread.
     pub const PER_THREAD: Self = Self(2);
+
+    /// The stream, where it is the same one in every thread.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn told_apart(self) -> Result<Self, PoolError> {
+        if self == Self::PER_THREAD { Err(PoolError::PerThreadStream) } else { Ok(self) }
+    }
 }
 
 /// Physical memory, by the driver's own handle.

@@ -6,7 +6,8 @@ use crate::{device::DevicePool, driver::Driver};
 
 /// In PyTorch's own sentences, which people and tools know, and with what the pool knows beyond them.
 pub(crate) fn for_torch(pool: &DevicePool, requested: u64) -> String {
-    let Figures { total, free, limit, allocated, idle, .. } = Figures::of(pool);
+    let figures = Figures::of(pool);
+    let Figures { total, free, limit, allocated, idle, .. } = figures;
     let limit = limit.map_or(String::new(), |limit| format!("{limit} allowed; "));
     format!(
         "CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of {total} of which \
@@ -14,19 +15,20 @@ pub(crate) fn for_torch(pool: &DevicePool, requested: u64) -> String {
          {idle} is reserved by PyTorch but unallocated. (whyoom's pool: {})",
         Bytes(requested),
         pool.index,
-        judged(pool, requested)
+        judged(&figures, requested)
     )
 }
 
 /// In plain words.
 pub(crate) fn plain(pool: &DevicePool, requested: u64) -> String {
-    let Figures { total, free, allocated, idle, .. } = Figures::of(pool);
+    let figures = Figures::of(pool);
+    let Figures { total, free, allocated, idle, .. } = figures;
     format!(
         "out of memory: {} was asked for. GPU {} has {total}, of which {free} is free; the pool has \
          {allocated} in use and {idle} idle. {}",
         Bytes(requested),
         pool.index,
-        judged(pool, requested)
+        judged(&figures, requested)
     )
 }
 
@@ -56,8 +58,8 @@ impl Figures {
 
 /// Why, and what helps. The pool moves idle pages to where they are needed: what it lacks then is not
 /// a matter of where things lie.
-fn judged(pool: &DevicePool, requested: u64) -> String {
-    let Figures { total, free, limit, allocated, idle, outside } = Figures::of(pool);
+fn judged(figures: &Figures, requested: u64) -> String {
+    let Figures { total, free, limit, allocated, idle, outside } = *figures;
     // A cap above what the device can give is not what was met.
     let limit = limit.filter(|limit| limit.0 < allocated.0 + idle.0 + free.0);
     if requested > total.0 {

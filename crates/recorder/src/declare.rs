@@ -7,7 +7,8 @@
 /// `cuGetProcAddress` calls it, since which CUDA version that means it), and what is done before and
 /// after the real call, which gets the arguments untouched. `before` makes what `after` is handed;
 /// `failed` stands for what is done only where the call failed, `told` and `completed` for what is done
-/// before and after a call that is not recorded. `served` comes first where whyoom's pool may answer in the driver's place.
+/// before and after a call that is not recorded. `served` comes first where whyoom's pool may answer in
+/// the driver's place.
 macro_rules! hooks {
     ($family:ident; $(
         $need:ident ($($argument:ident: $type:ty),* $(,)?)
@@ -91,6 +92,26 @@ macro_rules! one_hook {
         $crate::declare::one_hook!{ $symbol ($($argument: $type),*) around { |_| (); $after } }
     };
     ($symbol:ident ($($argument:ident: $type:ty),*) failed { $after:expr }) => {
+        $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { (); |result| {
+            if result != 0 && let Some(call) = $crate::record::enter(&$symbol::HOOK) {
+                call.after(Some(()), result, $after);
+            }
+        } } }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) told { $told:expr }) => {
+        $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { $told; |_| () } }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) completed { $completed:expr }) => {
+        $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { (); $completed } }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) look_up { $asked:expr }) => {
+        $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { (); |result| {
+            $crate::record::look_up(&$symbol::HOOK, || {
+                $crate::road::proc_address::replace($asked, result);
+            });
+        } } }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) beside { $before:expr; $after:expr }) => {
         #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
         ///
         /// # Safety
@@ -103,69 +124,10 @@ macro_rules! one_hook {
                 $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
             };
             let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            $before;
             // SAFETY: the program's own arguments, passed on as they came.
             let result = unsafe { real($($argument),*) };
-            if result != 0 && let Some(call) = $crate::record::enter(&$symbol::HOOK) {
-                call.after(Some(()), result, $after);
-            }
-            result
-        }
-    };
-    ($symbol:ident ($($argument:ident: $type:ty),*) told { $told:expr }) => {
-        #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
-        ///
-        /// # Safety
-        /// That of the driver's function of this name.
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case)]
-        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
-            // SAFETY: these are the documented parameters of this function.
-            let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
-            };
-            let Some(real) = real else { return $crate::hook::NOT_FOUND };
-            $told;
-            // SAFETY: the program's own arguments, passed on as they came.
-            unsafe { real($($argument),*) }
-        }
-    };
-    ($symbol:ident ($($argument:ident: $type:ty),*) completed { $completed:expr }) => {
-        #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
-        ///
-        /// # Safety
-        /// That of the driver's function of this name.
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case)]
-        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
-            // SAFETY: these are the documented parameters of this function.
-            let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
-            };
-            let Some(real) = real else { return $crate::hook::NOT_FOUND };
-            // SAFETY: the program's own arguments, passed on as they came.
-            let result = unsafe { real($($argument),*) };
-            $crate::serve::complete(result, $completed);
-            result
-        }
-    };
-    ($symbol:ident ($($argument:ident: $type:ty),*) look_up { $asked:expr }) => {
-        #[doc = concat!("The hook of `", stringify!($symbol), "`.")]
-        ///
-        /// # Safety
-        /// That of the driver's function of this name.
-        #[unsafe(no_mangle)]
-        #[allow(non_snake_case)]
-        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
-            // SAFETY: these are the documented parameters of this function.
-            let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
-            };
-            let Some(real) = real else { return $crate::hook::NOT_FOUND };
-            // SAFETY: the program's own arguments, passed on as they came.
-            let result = unsafe { real($($argument),*) };
-            $crate::record::look_up(&$symbol::HOOK, || {
-                $crate::road::proc_address::replace($asked, result);
-            });
+            $crate::hook::then(result, $after);
             result
         }
     };

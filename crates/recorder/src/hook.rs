@@ -22,6 +22,15 @@ pub(crate) const NOT_FOUND: Code = 500;
 /// Functions whose signatures are known here are those of the CUDA versions below this one.
 pub(crate) const FIRST_UNKNOWN_VERSION: i32 = 14000;
 
+/// `CU_STREAM_PER_THREAD`.
+const STREAM_PER_THREAD: u64 = 2;
+
+/// What is done with a driver's answer before it is handed on.
+#[inline]
+pub(crate) fn then(result: Code, act: impl FnOnce(Code)) {
+    act(result);
+}
+
 /// Whether every driver must have the function for the recording to be whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -129,6 +138,12 @@ impl Hook {
         }
         // SAFETY: the caller says what the signature is; a function pointer is a pointer.
         Some(unsafe { mem::transmute_copy::<*mut c_void, F>(&address) })
+    }
+
+    /// The stream that a call of it was given, as functions without a default stream of the thread's own
+    /// take it.
+    pub(crate) fn stream_meant(&self, stream: u64) -> u64 {
+        if stream == 0 && self.per_thread { STREAM_PER_THREAD } else { stream }
     }
 
     /// The address under which the loaded driver exports it; null where it does not.

@@ -27,9 +27,6 @@ const NOT_MINE: Code = u32::MAX;
 /// What the driver gives out at least.
 const PAGE: usize = 2 << 20;
 
-/// `CU_STREAM_PER_THREAD`.
-const STREAM_PER_THREAD: u64 = 2;
-
 const LIBRARY: &str = "libwhyoom_pool.so";
 
 type Serving = unsafe extern "C" fn() -> c_int;
@@ -178,7 +175,7 @@ pub(crate) fn alloc_async(
     hook: &Hook,
 ) -> Option<Code> {
     let pool = pool().filter(|_| !KEEPS_POOLS.load(Relaxed))?;
-    let stream = meant(stream, hook);
+    let stream = hook.stream_meant(stream);
     // SAFETY: as for `alloc`; the stream is the program's own.
     answer(|| unsafe { (pool.alloc_async)(address, bytes, stream) })
 }
@@ -188,7 +185,7 @@ pub(crate) fn alloc_async(
 pub(crate) fn free_async(address: u64, stream: u64, hook: &Hook) -> Option<Code> {
     let pool = freeing()?;
     // SAFETY: as for `free`; the stream is the program's own.
-    answer(|| unsafe { (pool.free_async)(address, meant(stream, hook)) })
+    answer(|| unsafe { (pool.free_async)(address, hook.stream_meant(stream)) })
 }
 
 /// Tells the pool that a stream is about to go.
@@ -232,20 +229,8 @@ pub(crate) fn add_idle(free: *mut usize, total: *const usize, result: Code) {
     unsafe { *free = (*free).saturating_add(idle).min(*total) };
 }
 
-/// What is done with a result before it is handed on.
-#[inline]
-pub(crate) fn complete(result: Code, completed: impl FnOnce(Code)) {
-    completed(result);
-}
-
 /// The pool, where it may own what is freed: also what it gave before it was told to serve no more.
 #[inline]
 fn freeing() -> Option<&'static Pool> {
     POOL.get().filter(|_| !record::is_inside())
-}
-
-/// The stream that a call means, as functions without a default stream of the thread's own take it.
-#[inline]
-fn meant(stream: u64, hook: &Hook) -> u64 {
-    if stream == 0 && hook.per_thread { STREAM_PER_THREAD } else { stream }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use proptest::prelude::*;
 use whyoom_allocators::{
     BlockId, Device, Grant, Handle, PAGE, Request, SimulatedDevice,
-    policies::stitch::{Budget, Growth, Lane},
+    policies::stitch::{Budget, Growth, Lane, SharedDevice},
     validator::Validator,
 };
 use whyoom_trace::{PoolId, StreamId};
@@ -81,15 +81,15 @@ impl Bench {
     fn grow(&mut self, at: usize, size: u64) -> Option<Grant> {
         let mut lanes: Vec<&mut Lane> = self.lanes.iter_mut().collect();
         let growing = lanes.remove(at);
-        let device = RefCell::new(&mut self.device);
+        let device = RefCell::new(&mut self.device as &mut dyn Device);
         let mut others = |most: u64| {
             let mut pages = Vec::new();
             for lane in &mut lanes {
-                pages.extend(lane.give_idle(most - pages.len() as u64, &mut Shared(&device)));
+                pages.extend(lane.give_idle(most - pages.len() as u64, &mut SharedDevice(&device)));
             }
             pages
         };
-        let mut own = Shared(&device);
+        let mut own = SharedDevice(&device);
         let mut growth = Growth::new(&mut own, &self.budget, &mut self.spare, &mut others);
         growing.grow(size, &mut growth)
     }
@@ -126,51 +126,6 @@ impl Bench {
         let allocated: u64 = blocks().filter(|block| block.allocated).map(|block| block.size).sum();
         assert_eq!(allocated, self.budget.live());
         assert_eq!(allocated, self.live.iter().map(|(_, _, grant)| grant.size).sum::<u64>());
-    }
-}
-
-/// One device in the hands of several lanes.
-struct Shared<'a, 'd>(&'a RefCell<&'d mut SimulatedDevice>);
-
-impl Device for Shared<'_, '_> {
-    fn alloc(&mut self, size: u64) -> Option<u64> {
-        self.0.borrow_mut().alloc(size)
-    }
-
-    fn free(&mut self, address: u64) {
-        self.0.borrow_mut().free(address);
-    }
-
-    fn reserve(&mut self, size: u64) -> u64 {
-        self.0.borrow_mut().reserve(size)
-    }
-
-    fn create(&mut self, size: u64) -> Option<Handle> {
-        self.0.borrow_mut().create(size)
-    }
-
-    fn release(&mut self, handle: Handle) {
-        self.0.borrow_mut().release(handle);
-    }
-
-    fn map(&mut self, address: u64, handle: Handle) {
-        self.0.borrow_mut().map(address, handle);
-    }
-
-    fn unmap(&mut self, address: u64) {
-        self.0.borrow_mut().unmap(address);
-    }
-
-    fn synchronize(&mut self) {
-        self.0.borrow_mut().synchronize();
-    }
-
-    fn capacity(&self) -> u64 {
-        self.0.borrow().capacity()
-    }
-
-    fn in_use(&self) -> u64 {
-        self.0.borrow().in_use()
     }
 }
 

@@ -8,7 +8,6 @@ use std::{
 use super::{answer, answer_of};
 use crate::{
     driver::Stream,
-    error::PoolError,
     process,
     statistics::{BlockInfo, Statistics},
 };
@@ -27,10 +26,6 @@ pub(super) fn stream_of(handle: *mut c_void) -> Stream {
         ALSO_LEGACY => Stream::LEGACY,
         handle => Stream(handle),
     }
-}
-
-fn told_apart(stream: Stream) -> Result<Stream, PoolError> {
-    if stream == Stream::PER_THREAD { Err(PoolError::PerThreadStream) } else { Ok(stream) }
 }
 
 /// The version of the interface.
@@ -58,7 +53,8 @@ pub(crate) unsafe extern "C" fn whyoom_pool_alloc(
     if bytes == 0 {
         return 0;
     }
-    let found = told_apart(stream_of(stream))
+    let found = stream_of(stream)
+        .told_apart()
         .and_then(|stream| process::device(device).map(|pool| (pool, stream)));
     let (pool, stream) = match found {
         Ok(found) => found,
@@ -80,7 +76,7 @@ pub(crate) extern "C" fn whyoom_pool_free(address: *mut c_void, stream: *mut c_v
     }
     let address = address as u64;
     let free = |stream| process::device_of(address)?.free(address, Some(stream));
-    answer(told_apart(stream_of(stream)).and_then(free))
+    answer(stream_of(stream).told_apart().and_then(free))
 }
 
 /// Another stream uses it too.
@@ -88,7 +84,7 @@ pub(crate) extern "C" fn whyoom_pool_free(address: *mut c_void, stream: *mut c_v
 pub(crate) extern "C" fn whyoom_pool_use(address: *mut c_void, stream: *mut c_void) -> c_int {
     let address = address as u64;
     let add = |stream| process::device_of(address)?.add_use(address, stream);
-    answer(told_apart(stream_of(stream)).and_then(add))
+    answer(stream_of(stream).told_apart().and_then(add))
 }
 
 /// Gives idle memory back to the device.

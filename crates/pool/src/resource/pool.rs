@@ -13,19 +13,15 @@ impl Resource for DevicePool {
         if bytes == 0 {
             return Ok(NOWHERE);
         }
-        Ok(Address(self.alloc(bytes, told_apart(stream)?)?))
+        Ok(Address(self.alloc(bytes, stream.told_apart()?)?))
     }
 
     fn deallocate(&self, address: Address, _: u64, stream: Stream) -> Result<(), ResourceError> {
         if address == NOWHERE {
             return Ok(());
         }
-        Ok(self.free(address.0, Some(told_apart(stream)?))?)
+        Ok(self.free(address.0, Some(stream.told_apart()?))?)
     }
-}
-
-fn told_apart(stream: Stream) -> Result<Stream, PoolError> {
-    if stream == Stream::PER_THREAD { Err(PoolError::PerThreadStream) } else { Ok(stream) }
 }
 
 impl From<PoolError> for ResourceError {

@@ -56,7 +56,7 @@ fn ends(result: Code) -> bool {
 
 /// Whether the stream that a call was given captures.
 pub(super) fn captures(call: &Call, stream: u64) -> bool {
-    let stream = call.stream_meant(stream);
+    let stream = call.hook.stream_meant(stream);
     if OPEN.load(Relaxed) == 0 {
         return false;
     }

@@ -34,16 +34,13 @@ use crate::hook::{Code, Hook};
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 pub(crate) const OUT_OF_MEMORY: Code = 2;
 
-/// `CU_STREAM_PER_THREAD`.
-const STREAM_PER_THREAD: u64 = 2;
-
 /// The empty stack. What gives memory back is recorded without one: who took it is what is asked.
 pub(crate) const NO_STACK: StackId = StackId(0);
 
 /// A call of the program's that is being recorded. While it lives, calls that the driver or we make
 /// on this thread are not: they are not the program's.
 pub(crate) struct Call {
-    hook: &'static Hook,
+    pub(crate) hook: &'static Hook,
     pub(crate) process: &'static Process,
     thread: &'static Thread,
 }
@@ -146,12 +143,6 @@ impl Call {
         if let Err(reason) = self.thread.write(self.process, &event) {
             process::stop(&reason);
         }
-    }
-
-    /// The stream that a call was given, as functions without a default stream of the thread's own
-    /// take it.
-    pub(crate) fn stream_meant(&self, stream: u64) -> u64 {
-        if stream == 0 && self.hook.per_thread { STREAM_PER_THREAD } else { stream }
     }
 
     /// Where this call acts.

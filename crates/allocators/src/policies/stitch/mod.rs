@@ -23,11 +23,11 @@ use std::cell::RefCell;
 
 use whyoom_trace::{PoolId, StreamId};
 
-use self::shared_device::SharedDevice;
 pub use self::{
     budget::Budget,
     growth::Growth,
     lane::{Lane, LaneBlock},
+    shared_device::SharedDevice,
 };
 use crate::{
     device::{Device, Handle, PAGE},

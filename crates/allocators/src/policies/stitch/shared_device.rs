@@ -7,7 +7,7 @@ use crate::device::{Device, Handle};
 /// A device that others hold too. No call of a device leads to another, so that it is never borrowed
 /// twice.
 #[derive(Clone, Copy)]
-pub(super) struct SharedDevice<'a, 'd>(pub(super) &'a RefCell<&'d mut dyn Device>);
+pub struct SharedDevice<'a, 'd>(pub &'a RefCell<&'d mut dyn Device>);
 
 impl Device for SharedDevice<'_, '_> {
     fn alloc(&mut self, size: u64) -> Option<u64> {
