@@ -113,15 +113,13 @@ impl Lane {
 impl State {
     /// Whether no memory is mapped here, and no block is known.
     pub(crate) fn is_empty(&self) -> bool {
-        let mapped = self.policy.mapped(true) + self.policy.mapped(false);
-        mapped == 0 && self.held.is_empty() && self.waiting.is_empty()
+        self.policy.mapped() == 0 && self.held.is_empty() && self.waiting.is_empty()
     }
 
     /// Whether enough is free here that there may be whole pages of it.
     pub(crate) fn may_have_idle_pages(&self) -> bool {
         let live: u64 = self.tally.classes.iter().map(|class| class.bytes).sum();
-        let mapped = self.policy.mapped(true) + self.policy.mapped(false);
-        mapped.saturating_sub(live + self.tally.waiting) >= PAGE
+        self.policy.mapped().saturating_sub(live + self.tally.waiting) >= PAGE
     }
 
     /// Counts a block that was given. Where that is worth telling the budget of, that comes back.

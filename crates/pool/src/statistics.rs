@@ -67,7 +67,7 @@ const LIVE: u32 = 1;
 const WAITING: u32 = 2;
 
 impl Statistics {
-    fn add(&mut self, tally: &Tally, reserved: [u64; 2]) {
+    fn add(&mut self, tally: &Tally) {
         self.requested += tally.requested;
         self.pending += tally.waiting;
         self.peak_blocks += tally.peak_blocks;
@@ -81,7 +81,6 @@ impl Statistics {
             self.class_frees[index] += class.frees;
             self.class_allocated_bytes[index] += class.allocated_bytes;
             self.class_freed_bytes[index] += class.freed_bytes;
-            self.class_reserved[index] += reserved[index];
         }
     }
 }
@@ -118,8 +117,9 @@ impl DevicePool {
         for lane in self.lanes.all() {
             let mut state = lane.state.lock();
             self.settle_all(&mut state);
-            let reserved = [true, false].map(|small| state.policy.mapped(small));
-            statistics.add(&state.tally, reserved);
+            statistics.add(&state.tally);
+            // Small and large requests share pages: all count as the large ones'.
+            statistics.class_reserved[1] += state.policy.mapped();
         }
         // Whoever waits has given back: it is the program's no more.
         statistics.allocated = statistics.class_allocated.iter().sum();

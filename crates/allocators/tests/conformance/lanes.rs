@@ -118,7 +118,7 @@ impl Bench {
 
     /// No page is lost, and every byte is counted once.
     fn check(&self) {
-        let mapped: u64 = self.lanes.iter().map(|lane| lane.mapped(false)).sum();
+        let mapped: u64 = self.lanes.iter().map(Lane::mapped).sum();
         assert_eq!(mapped + self.spare.len() as u64 * PAGE, self.device.in_use());
         assert_eq!(self.budget.reserved(), self.device.in_use());
         let blocks = || self.lanes.iter().flat_map(Lane::blocks);

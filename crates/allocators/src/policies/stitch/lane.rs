@@ -101,10 +101,9 @@ impl Lane {
         })
     }
 
-    /// Bytes with memory behind them. Small and large requests share pages, and all count as large
-    /// ones' (`small` false).
+    /// Bytes with memory behind them.
     #[must_use]
-    pub fn mapped(&self, small: bool) -> u64 {
-        if small { 0 } else { self.blocks.mapped() }
+    pub fn mapped(&self) -> u64 {
+        self.blocks.mapped()
     }
 }

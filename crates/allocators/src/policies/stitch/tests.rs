@@ -68,7 +68,7 @@ fn a_growth_that_fails_half_way_loses_no_page() {
     bench.free(&mut lane, own);
     // 12 MiB can be had beside what is held.
     assert_eq!(bench.alloc_beside(&mut lane, &mut [&mut other], 40 * MIB), None);
-    let mapped = lane.mapped(false) + other.mapped(false);
+    let mapped = lane.mapped() + other.mapped();
     assert_eq!(mapped + bench.spare.len() as u64 * PAGE, bench.budget.reserved());
     assert_eq!(bench.budget.reserved(), bench.device.in_use());
     bench.alloc_beside(&mut lane, &mut [&mut other], 12 * MIB).expect("every page is still there");
@@ -118,7 +118,7 @@ fn a_device_that_refuses_early_costs_nothing_either() {
     let mut growth = Growth::new(&mut device, &budget, &mut spare, &mut nobody);
     assert_eq!(lane.grow(6 * MIB, &mut growth), None);
     assert_eq!((budget.reserved(), device.in_use(), spare.len()), (0, 0, 0));
-    assert_eq!((lane.mapped(false), lane.blocks().count()), (0, 0));
+    assert_eq!((lane.mapped(), lane.blocks().count()), (0, 0));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_stream_takes_the_idle_pages_of_another() {
     bench.free(&mut other, block);
     bench.alloc_beside(&mut lane, &mut [&mut other], 30 * MIB).expect("it fits");
     assert_eq!(bench.device.in_use(), 40 * MIB);
-    assert_eq!((lane.mapped(false), free_bytes(&other)), (30 * MIB, 10 * MIB));
+    assert_eq!((lane.mapped(), free_bytes(&other)), (30 * MIB, 10 * MIB));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_private_pool_keeps_its_pages_until_it_is_given_up() {
     let block = bench.alloc(&mut private, 40 * MIB).expect("it fits");
     bench.free(&mut private, block);
     bench.alloc_beside(&mut lane, &mut [&mut private], 10 * MIB).expect("it fits");
-    assert_eq!((private.mapped(false), bench.device.in_use()), (40 * MIB, 50 * MIB));
+    assert_eq!((private.mapped(), bench.device.in_use()), (40 * MIB, 50 * MIB));
     // Nor does it move them within itself.
     bench.alloc(&mut private, 30 * MIB).expect("it fits");
     let calls = bench.device.calls();
@@ -156,7 +156,7 @@ fn the_whole_of_a_segment_can_go_and_come_again_at_the_same_addresses() {
     let first = bench.alloc(&mut lane, 8 * MIB).expect("it fits");
     bench.free(&mut lane, first);
     bench.spare = lane.give_idle(u64::MAX, &mut bench.device);
-    assert_eq!((bench.spare.len(), lane.mapped(false)), (4, 0));
+    assert_eq!((bench.spare.len(), lane.mapped()), (4, 0));
     let again = bench.alloc(&mut lane, 8 * MIB).expect("it fits");
     assert_eq!((again.address, bench.spare.len()), (first.address, 0));
 }
