@@ -18,6 +18,7 @@ mod recording;
 mod recordings;
 mod replay_speed;
 mod rescue;
+mod score;
 mod snapshots;
 mod tools;
 mod utilization;
@@ -122,6 +123,11 @@ const COMMANDS: &[Command] = &[
         name: "recorder-cost",
         about: "what recording costs a driver call, PyTorch's loops and the heap",
         run: recorder::cost,
+    },
+    Command {
+        name: "score",
+        about: "every case of tests/scenarios judged ([--only NAME,…] [--set SET] [--bless])",
+        run: score::run,
     },
     Command {
         name: "pool",

@@ -6,8 +6,12 @@
 
 mod catalogue;
 mod cause;
+mod command;
 mod finding;
 mod glossary;
+mod guard;
+mod keepers;
+mod neighbours;
 mod proof;
 mod scene;
 mod situation;
@@ -16,7 +20,8 @@ mod verdict;
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;
 pub use finding::{Basis, Evidence, Figure, Finding, Proof, Remedy, Strength};
-pub use glossary::{GLOSSARY, Term};
+pub use glossary::{GLOSSARY, Term, find_terms};
+pub use keepers::{Keeper, name_keepers};
 pub use proof::prove;
 pub use scene::Scene;
 pub use situation::Situation;

@@ -5,10 +5,12 @@ use whyoom_memory::{
     Category, DriverState, Growth, Holder, Incident, Model, Process, Space, Usage, library, place,
     sums_by_place,
 };
-use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, StackId, Symptom, Tables};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables};
 
 use crate::{
-    finding::{Basis, Evidence, Finding, Strength},
+    command::{Size, for_shell},
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::process_of,
     situation::{CONTEXT_ALLOWANCE, Situation, name_of},
 };
 
@@ -17,6 +19,19 @@ const MANY_STACKS: usize = 64;
 
 /// The setting that tells of whyoom's pool.
 const POOL: &str = "whyoom_pool";
+/// Those by which a recording tells the run's command, with zeros between its words; the model of the GPU and
+/// what such a one has; and, with a process's number behind it, how many seconds that had run.
+const COMMAND: &str = "whyoom_command";
+const GPU: &str = "whyoom_gpu";
+const AGE: &str = "whyoom_age_";
+/// Those by which a recording tells the signal that ended a process, and the status that the command failed with.
+const SIGNAL: &str = "whyoom_signal";
+const STATUS: &str = "whyoom_status";
+/// The one, with a device's number behind it, by which a recording tells the least that a process was seen to
+/// use of it.
+const USED: &str = "whyoom_used_";
+/// The one by which a text tells that nvidia-smi, pasted with a message, listed nobody.
+const LISTED: &str = "whyoom_listed";
 
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Scene<'a> {
@@ -104,6 +119,29 @@ impl<'a> Scene<'a> {
         self.facts().is_some_and(|process| process.exited().is_some())
     }
 
+    /// The signal that ended the process, where its starter saw one. That of a kill is not among these: it
+    /// leaves in doubt whether it was for want of memory.
+    pub(crate) fn ended_by_signal(&self) -> Option<i32> {
+        self.model.own_setting(self.process, SIGNAL)?.parse().ok()
+    }
+
+    /// The status that the command failed with, where it did.
+    pub(crate) fn failed_with(&self) -> Option<i32> {
+        self.setting(STATUS)?.parse().ok()
+    }
+
+    /// Whether the command is over, and its starter told of it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.setting(COMMAND).is_some()
+    }
+
+    /// Whether a process of a run that is over came to no end that anybody saw: it was killed.
+    pub(crate) fn any_was_killed(&self) -> bool {
+        let told = |process: ProcessId| self.model.own_setting(process, SIGNAL).is_some();
+        let mut processes = self.model.processes();
+        self.is_over() && processes.any(|(process, one)| one.exited().is_none() && !told(process))
+    }
+
     /// What the process had taken from the driver when the request failed, where that was recorded.
     pub(crate) fn driver(&self) -> Option<&'a DriverState> {
         self.incident?.driver.as_ref()
@@ -116,12 +154,44 @@ impl<'a> Scene<'a> {
         spaces.any(|(_, _, space)| space.has_allocator())
     }
 
-    /// About what a context of this process takes: what it holds beside everything that its allocator,
-    /// its libraries and itself are known to have taken.
-    pub(crate) fn own_context(&self) -> Option<Bytes> {
-        let used = self.situation.process_used.filter(|_| self.was_recorded())?;
-        let held = self.situation.reserved.max(self.driver().map(|driver| driver.held))?;
-        Some(used.minus(held).min(CONTEXT_ALLOWANCE)).filter(|size| *size > Bytes::ZERO)
+    /// What a context takes here: what this process holds beside everything that its allocator, its
+    /// libraries and itself are known to have taken, or another of the run.
+    pub(crate) fn context_size(&self) -> Option<Bytes> {
+        let used = self.situation.process_used.filter(|_| self.was_recorded());
+        let own = used.map(|used| used.minus(self.held()));
+        let of_others = self.situation.others.iter().filter_map(|holder| {
+            let process = process_of(self, holder)?;
+            let taken = self.incident?.recorded_others.iter().find(|(one, _)| *one == process);
+            Some(holder.bytes.minus(taken.map_or(Bytes::ZERO, |(_, bytes)| *bytes)))
+        });
+        let is_one = |size: &Bytes| (Bytes::MIB..=CONTEXT_ALLOWANCE).contains(size);
+        own.into_iter().chain(of_others).filter(is_one).min()
+    }
+
+    /// The least that this process was seen to use of a device: where it took nothing, its context.
+    pub(crate) fn least_used_on(&self, device: DeviceId) -> Option<Bytes> {
+        let seen = self.model.own_setting(self.process, &format!("{USED}{}", device.0))?;
+        seen.parse().ok().map(Bytes)
+    }
+
+    /// Whether a list of processes was pasted with the message, and was empty though memory was in use.
+    pub(crate) fn nobody_was_listed(&self) -> bool {
+        self.model.own_setting(self.process, LISTED) == Some("nobody")
+    }
+
+    /// What this process is known to hold, without its context.
+    fn held(&self) -> Bytes {
+        self.situation.reserved.max(self.driver().map(|driver| driver.held)).unwrap_or_default()
+    }
+
+    /// What is in use on the device beside this process and all that were seen. Where this process was not
+    /// seen itself, its context is taken for as large as others are.
+    pub(crate) fn unseen(&self) -> Option<Bytes> {
+        let situation = &self.situation;
+        let context = || self.context_size().unwrap_or(CONTEXT_ALLOWANCE);
+        let own = situation.process_used.unwrap_or_else(|| self.held().plus(context()));
+        let in_use = situation.capacity?.minus(situation.free?);
+        Some(in_use.minus(own).minus(situation.others_hold()))
     }
 
     /// Whether the figures were recorded, and not read off a message.
@@ -139,9 +209,55 @@ impl<'a> Scene<'a> {
         })
     }
 
+    /// Whether a convolution of PyTorch's asked: then cuDNN's workspace may be what is so large.
+    pub(crate) fn asked_by_convolution(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let mut frames = self.tables.frames(stack);
+        let of_cudnn = |function: &str| function.contains("cudnn_convolution");
+        frames.any(|frame| of_cudnn(frame.function) || frame.file.ends_with("nn/modules/conv.py"))
+    }
+
+    /// Whether any frame of the failed request lies in one of these files or functions.
+    pub(crate) fn asked_by_any_of(&self, parts: &[&str]) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let of = |text: &str| parts.iter().any(|part| text.contains(part));
+        self.tables.frames(stack).any(|frame| of(frame.file) || of(frame.function))
+    }
+
+    /// Whether a module was being built, loaded or moved, and not only some object with tensors of its own.
+    pub(crate) fn asked_for_weights(&self) -> bool {
+        self.is_message()
+            || self.asked_by_any_of(&["torch/nn/", "from_pretrained", "load_state_dict"])
+    }
+
+    /// Whether the failed request came from attention, as its functions' names tell.
+    pub(crate) fn asked_by_attention(&self) -> bool {
+        let built = self.asked_by_any_of(&["ttention", "ttend", "attn"]);
+        built && !self.asked_by_any_of(&["scaled_dot_product", "sdpa", "flash"])
+    }
+
+    /// Whether all that is known is a message.
+    pub(crate) fn is_message(&self) -> bool {
+        self.situation.basis == Some(Basis::Message)
+    }
+
     /// Whether whoever made a stack is compiled code: advice on Python would miss it.
     pub(crate) fn is_compiled(&self, stack: StackId) -> bool {
         stack != StackId(0) && !self.tables.frames(stack).any(|frame| frame.is_python())
+    }
+
+    /// Whether Python code is on a stack.
+    pub(crate) fn has_python(&self, stack: StackId) -> bool {
+        self.tables.frames(stack).any(|frame| frame.is_python())
+    }
+
+    /// Whether PyTorch is on a stack.
+    pub(crate) fn has_pytorch(&self, stack: StackId) -> bool {
+        self.tables.frames(stack).any(|frame| {
+            let of_pytorch = ["libtorch", "libc10", "site-packages/torch/", "dist-packages/torch/"];
+            let code = [frame.file, frame.library];
+            code.iter().any(|code| of_pytorch.iter().any(|name| code.contains(name)))
+        })
     }
 
     /// Whether what a stack led to is of the program's own making, and neither Python's nor PyTorch's.
@@ -165,15 +281,77 @@ impl<'a> Scene<'a> {
         self.model.setting(self.process, name)
     }
 
+    /// The argument of the run's command that says how much is worked on at once.
+    pub(crate) fn size_argument(&self) -> Option<Size> {
+        let words: Vec<&str> = self.setting(COMMAND)?.split('\0').collect();
+        Size::of(&words)
+    }
+
+    /// The program as it was started, behind the options of `whyoom run`; nothing where that is not known.
+    pub(crate) fn program(&self) -> String {
+        let words = self.setting(COMMAND).unwrap_or_default().split('\0').map(for_shell);
+        let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
+        if words.is_empty() { String::new() } else { format!(" -- {words}") }
+    }
+
+    /// The line that finds the largest batch, length or size that fits on this GPU. Nothing where the command
+    /// has none, or where no caching allocator of PyTorch's serves the run.
+    pub(crate) fn search_size(&self) -> Option<Remedy> {
+        let size = self.size_argument().filter(|_| self.uses_allocator())?;
+        let what = format!(
+            "finds the largest {} that fits such a GPU, on a simulated one: {} does not",
+            size.option, size.value
+        );
+        Some(Remedy::line(size.search(&self.gpu_options()?), what))
+    }
+
+    /// The options of `whyoom fit` that mean this GPU.
+    fn gpu_options(&self) -> Option<String> {
+        let capacity = self.situation.capacity?;
+        let (model, total) = self.setting(GPU).and_then(|gpu| gpu.split_once(' ')).unzip();
+        let total = total.and_then(|total| total.parse().ok()).map_or(Bytes::ZERO, Bytes);
+        let model = model.map_or(String::new(), |model| format!(" --gpu {model}"));
+        // Drivers differ by a hundredth in what they leave of a GPU.
+        let as_sold = capacity.0.abs_diff(total.0) <= total.0 / 50;
+        let memory = match capacity.0 {
+            _ if as_sold => String::new(),
+            bytes if bytes.is_multiple_of(1 << 30) => format!(" --memory {}GiB", bytes >> 30),
+            bytes => format!(" --memory {}MiB", bytes >> 20),
+        };
+        Some(format!("{model}{memory}"))
+    }
+
+    /// How long a holder had run, where that was seen: `2.1 h`.
+    pub(crate) fn age_of(&self, holder: &Holder) -> Option<String> {
+        let seconds: u64 = self.setting(&format!("{AGE}{}", holder.pid))?.parse().ok()?;
+        Some(match seconds {
+            0..60 => format!("{seconds} s"),
+            60..3600 => format!("{} min", seconds / 60),
+            3600..86400 => format!("{:.1} h", seconds as f64 / 3600.0),
+            _ => format!("{:.1} d", seconds as f64 / 86400.0),
+        })
+    }
+
     /// Whether whyoom's pool serves the process: PyTorch's settings have no effect then, and idle pages
     /// go where they are needed.
     pub(crate) fn has_pool(&self) -> bool {
-        self.model.own_setting(self.process, POOL) == Some("on")
+        let own = |name| self.model.own_setting(self.process, name);
+        own(POOL) == Some("on") || own("backend") == Some("whyoom")
+    }
+
+    /// Whether the message is of a stream-ordered pool: RMM names the resource that failed.
+    pub(crate) fn is_stream_ordered(&self) -> bool {
+        self.software() == Some(Software::Rmm) && self.message().contains("cuda_async")
     }
 
     /// Whose cache it is.
     pub(crate) fn allocator_name(&self) -> &'static str {
-        if self.has_pool() { "whyoom's pool" } else { "PyTorch" }
+        match self.software() {
+            _ if self.has_pool() => "whyoom's pool",
+            Some(Software::Rmm) => "RMM",
+            Some(Software::TensorFlow) => "TensorFlow",
+            _ => "PyTorch",
+        }
     }
 
     /// The allocator's variable as the process had it, whatever its name is there.
@@ -182,11 +360,32 @@ impl<'a> Scene<'a> {
         names.iter().find_map(|name| self.setting(name)).unwrap_or("")
     }
 
-    /// Whether expandable segments are on already.
-    pub(crate) fn expandable_segments_on(&self) -> bool {
+    /// Whether expandable segments were asked for, whether or not that came in time.
+    pub(crate) fn expandable_segments_asked(&self) -> bool {
         self.setting("expandable_segments") == Some("true")
             || self.allocator_conf().contains("expandable_segments:True")
-            || self.space.is_some_and(Space::has_expandable_segments)
+            || self.late_conf().contains("expandable_segments:True")
+    }
+
+    /// The allocator's variable as the program has set it after it had begun to use the device.
+    fn late_conf(&self) -> &'a str {
+        let names = ["late_PYTORCH_CUDA_ALLOC_CONF", "late_PYTORCH_ALLOC_CONF"];
+        names.iter().find_map(|name| self.setting(name)).unwrap_or("")
+    }
+
+    /// Whether expandable segments are on already: some were seen, or they were asked for and nothing
+    /// speaks against it.
+    pub(crate) fn expandable_segments_on(&self) -> bool {
+        self.space.is_some_and(Space::has_expandable_segments)
+            || (self.expandable_segments_asked() && self.in_fixed_segments() == Bytes::ZERO)
+    }
+
+    /// What lies in segments that cannot grow, without those of private pools, which never do.
+    pub(crate) fn in_fixed_segments(&self) -> Bytes {
+        let segments = self.space.into_iter().flat_map(Space::segments);
+        let fixed =
+            segments.filter(|(_, one)| one.growth == SegmentGrowth::Fixed && one.pool.0 == 0);
+        fixed.map(|(_, segment)| segment.size).sum()
     }
 
     /// Whether a largest size to split is set already.

@@ -33,6 +33,8 @@ pub struct Situation {
     pub reserved: Option<Bytes>,
     /// Free in the allocator, and usable by this request as far as is known.
     pub cached: Option<Bytes>,
+    /// The largest piece of that, where the blocks are known.
+    pub largest_cached: Option<Bytes>,
     /// Free in the allocator's private pools.
     pub private_free: Option<Bytes>,
     /// Free in segments of other streams, which the request could not use.
@@ -67,6 +69,7 @@ impl Situation {
             allocated: counter(Counter::Allocated),
             reserved: counter(Counter::Reserved),
             cached: counter(Counter::Cached),
+            largest_cached: None,
             private_free: counter(Counter::PrivateFree),
             other_streams: None,
             allowed: counter(Counter::Allowed),
@@ -126,6 +129,7 @@ impl Situation {
         self.reserved = incident.totals.map(|totals| totals.reserved);
         // Not every incident's address map was measured; without it nothing is known of the cache.
         self.cached = incident.free_space.as_ref().map(|space| space.usable);
+        self.largest_cached = incident.free_space.as_ref().map(|space| space.usable_largest);
         self.private_free = incident.free_space.as_ref().map(|space| space.private_pools);
         self.other_streams = incident.free_space.as_ref().map(|space| space.other_streams);
     }
@@ -139,9 +143,21 @@ impl Situation {
         };
         let in_pages = |bytes: Bytes| Bytes(bytes.0.div_ceil(PAGE.0).saturating_mul(PAGE.0));
         self.cached = Some(space.idle_pages);
+        self.largest_cached = None;
         self.other_streams = None;
         let beyond = |bytes| in_pages(bytes).minus(space.idle_pages).max(PAGE);
         self.asked_of_driver = self.requested.map(beyond);
+        self
+    }
+
+    /// The same for a process whose segments expand: they grow by whole pages, so that a request of a few
+    /// MiB may ask the driver for a large one.
+    #[must_use]
+    pub(crate) fn with_expandable_segments(mut self) -> Self {
+        let recorded = self.basis == Some(Basis::Recorded) && !self.by_driver;
+        if let Some(requested) = self.requested.filter(|_| recorded) {
+            self.asked_of_driver = Some(expansion_for(requested));
+        }
         self
     }
 
@@ -194,6 +210,14 @@ impl Situation {
         Some(of_device.max(over).max(Bytes(asked.0 / 100)))
     }
 
+    /// The largest single request that would have been served beside what is in use.
+    pub(crate) fn room_for_one(&self, largest_in_cache: Option<Bytes>) -> Option<Bytes> {
+        // PyTorch asks the driver for multiples of this.
+        const UNIT: u64 = 2 << 20;
+        let of_driver = self.free.map(|free| Bytes(free.0 / UNIT * UNIT));
+        of_driver.max(largest_in_cache).filter(|room| *room > Bytes::ZERO)
+    }
+
     /// What was missing for the request, in words.
     pub(crate) fn missing(&self) -> Option<String> {
         let lacking = self.lacking()?;
@@ -210,6 +234,14 @@ impl Situation {
         self.asked_of_driver
             .zip(self.free)
             .is_some_and(|(requested, free)| free.0 > requested.0.saturating_add(requested.0 / 100))
+    }
+
+    /// How much of what the cache has free lies outside its largest piece: 0 where all of it is one, near 1
+    /// where it is dust. Nothing where nothing is free, or where the pieces are not known.
+    #[must_use]
+    pub fn fragmentation(&self) -> Option<f64> {
+        let (cached, largest) = (self.cached?, self.largest_cached?);
+        (cached > Bytes::ZERO).then(|| 1.0 - largest.share_of(cached))
     }
 
     /// What other processes were seen to hold.
@@ -284,6 +316,13 @@ impl Situation {
             let label = format!("taken by {}", tables.process_name(*process));
             Evidence::bytes(label, *bytes, Basis::Recorded)
         });
+        let pieces = self.fragmentation().map(|fragmentation| {
+            let label = "fragmentation (free, not in the largest piece)";
+            Evidence::share(label, fragmentation, Basis::Computed)
+        });
+        let largest = self.largest_cached.filter(|_| pieces.is_some());
+        let largest = largest.map(|bytes| Evidence::bytes("largest free piece", bytes, told));
+        let figures = figures.chain(pieces).chain(largest);
         figures.chain(others).chain(recorded).collect()
     }
 }
@@ -291,6 +330,9 @@ impl Situation {
 /// A process that holds memory, as people know it: `python train.py (process 4711)`.
 pub(crate) fn name_of(holder: &Holder, tables: &Tables) -> String {
     const LONGEST: usize = 60;
+    if holder.standing == Standing::Recorded {
+        return tables.text(holder.command).to_owned();
+    }
     let mut words = tables.text(holder.command).split_whitespace();
     let Some(program) = words.next() else { return format!("process {}", holder.pid) };
     let program = program.rsplit('/').next().unwrap_or(program);
@@ -315,4 +357,11 @@ fn segment_for(requested: Bytes) -> Bytes {
         size if size < 10 * MIB => Bytes(20 * MIB),
         size => Bytes(size.checked_next_multiple_of(2 * MIB).unwrap_or(u64::MAX)),
     }
+}
+
+/// What an expandable segment grows by to serve a request, where nothing free lies at its end.
+fn expansion_for(requested: Bytes) -> Bytes {
+    const MIB: u64 = 1 << 20;
+    let page = if requested.0 <= MIB { 2 * MIB } else { 20 * MIB };
+    Bytes(requested.0.checked_next_multiple_of(page).unwrap_or(u64::MAX))
 }

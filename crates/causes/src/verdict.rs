@@ -8,6 +8,7 @@ use whyoom_trace::{DeviceId, ProcessId, Tables};
 use crate::{
     catalogue::CATALOGUE,
     finding::{Finding, Strength},
+    guard,
     scene::Scene,
     situation::Situation,
 };
@@ -39,10 +40,10 @@ impl Verdict {
 /// Judges everything that a model holds.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    let judged = judge_processes(&scenes(model, tables));
+    let judged = one_view(model, judge_processes(&scenes(model, tables)));
     let by_process =
         judged.iter().map(|found| (found[0].process, found[0].device, found[0].cause)).collect();
-    let Some(chosen) = choose(&judged) else {
+    let Some(chosen) = choose(&judged, model.incidents().is_empty()) else {
         let nothing = Scene::empty(model, tables, ProcessId(0), DeviceId::UNKNOWN);
         let primary = crate::catalogue::nothing_found(&nothing);
         return Verdict { primary, contributing: Vec::new(), by_process };
@@ -64,15 +65,50 @@ fn judge_processes(scenes: &[Scene<'_>]) -> Vec<Vec<Finding>> {
         let Some(first) = found.first() else { continue };
         let place = (first.process, first.device);
         let went_on = scene.incident.is_some_and(|one| scene.model.went_on_after(one));
+        let of_text = scene.symptom().is_some();
         match judged.iter_mut().find(|other| other.place == place) {
             Some(earlier) => {
                 earlier.failures.push(found);
                 earlier.went_on = went_on;
+                earlier.of_text &= of_text;
             }
-            None => judged.push(Judged { place, failures: vec![found], went_on }),
+            None => judged.push(Judged { place, failures: vec![found], went_on, of_text }),
         }
     }
     judged.into_iter().map(Judged::chosen).collect()
+}
+
+/// What PyTorch's own snapshot knows better than a recording: which pool and stream a segment belongs to, and
+/// what was asked for to the byte.
+const BY_LAYOUT: [&str; 6] =
+    ["fragmented-cache", "private-pool", "rounding", "late-setting", "working-set", "unknown"];
+
+/// A recording and the snapshot that was taken beside it are two views of one run: where the snapshot explains
+/// the failure by how its memory lies, that counts, and the recording tells the rest.
+fn one_view(model: &Model, mut judged: Vec<Vec<Finding>>) -> Vec<Vec<Finding>> {
+    let is_recorded = |found: &Vec<Finding>| model.process(found[0].process).is_some();
+    let of_layout = |found: &Vec<Finding>| {
+        let explains = found[0].strength >= Strength::Explains;
+        explains && found[0].cause != "working-set" && BY_LAYOUT.contains(&found[0].cause)
+    };
+    let on_device = |index: &usize| judged[*index][0].device != DeviceId::HOST;
+    let all = || (0..judged.len()).filter(on_device);
+    let recorded: Vec<usize> = all().filter(|&index| is_recorded(&judged[index])).collect();
+    let snapshots: Vec<usize> = all().filter(|&index| !is_recorded(&judged[index])).collect();
+    let (&[recorded], &[snapshot]) = (recorded.as_slice(), snapshots.as_slice()) else {
+        return judged;
+    };
+    if !of_layout(&judged[snapshot]) {
+        return judged;
+    }
+    let known: Vec<&str> = judged[snapshot].iter().map(|finding| finding.cause).collect();
+    let is_new =
+        |finding: &&Finding| !known.contains(&finding.cause) && !BY_LAYOUT.contains(&finding.cause);
+    let rest: Vec<Finding> = judged[recorded].iter().filter(is_new).cloned().collect();
+    judged[snapshot].extend(rest);
+    judged[snapshot].sort_by_key(|one| std::cmp::Reverse((one.strength, one.gives_back)));
+    judged.remove(recorded);
+    judged
 }
 
 /// The failures of one process on one device.
@@ -82,10 +118,17 @@ struct Judged {
     failures: Vec<Vec<Finding>>,
     /// Whether the run went on after the last.
     went_on: bool,
+    /// Whether all of them are messages.
+    of_text: bool,
 }
 
 impl Judged {
     fn chosen(mut self) -> Vec<Finding> {
+        // Of what a text tells of one failure, a word that leaves no doubt counts, wherever it stands.
+        let certain = |found: &Vec<Finding>| found[0].strength == Strength::Decisive;
+        if self.of_text && self.failures.iter().any(certain) {
+            self.failures.retain(certain);
+        }
         let explained = |found: &Vec<Finding>| found[0].strength > Strength::Fallback;
         let index = match self.went_on {
             true => self.failures.iter().position(explained),
@@ -127,9 +170,10 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
             let home = home_of(model, process, device);
             let at_home = scene(home.0, home.1);
             let situation = Situation::of(incident);
-            let situation = match at_home.has_pool() {
-                true => situation.under_pool(incident),
-                false => situation,
+            let situation = match (at_home.has_pool(), at_home.expandable_segments_on()) {
+                (true, _) => situation.under_pool(incident),
+                (false, true) => situation.with_expandable_segments(),
+                (false, false) => situation,
             };
             Scene {
                 process,
@@ -204,12 +248,14 @@ fn findings(scene: &Scene<'_>) -> Vec<Finding> {
     if is_answered {
         found.retain(|finding| finding.strength != Strength::Fallback);
     }
+    found.iter_mut().for_each(|finding| guard::keep_new(scene, finding));
     found
 }
 
 /// The scene that stands for all: of the strongest, the cause that most have, and its first scene.
-/// When one rank runs out the others die of it, so what came first weighs more than what came last.
-fn choose(judged: &[Vec<Finding>]) -> Option<usize> {
+/// When one rank runs out the others die of it, so what came first weighs more than what came last. Where none
+/// did, whatever gives back most comes first.
+fn choose(judged: &[Vec<Finding>], uneventful: bool) -> Option<usize> {
     let strongest = judged.iter().map(|found| found[0].strength).max()?;
     let mut votes = BTreeMap::<&str, usize>::new();
     let candidates: Vec<usize> =
@@ -218,7 +264,12 @@ fn choose(judged: &[Vec<Finding>]) -> Option<usize> {
         *votes.entry(judged[index][0].cause).or_default() += 1;
     }
     let most = votes.values().copied().max()?;
-    candidates.into_iter().find(|&index| votes[judged[index][0].cause] == most)
+    let mut leading = candidates.into_iter().filter(|&index| votes[judged[index][0].cause] == most);
+    match uneventful {
+        // Of equals the first comes back.
+        true => leading.rev().max_by_key(|&index| judged[index][0].gives_back),
+        false => leading.next(),
+    }
 }
 
 /// Causes that hold only in other scenes contribute too.

@@ -107,14 +107,23 @@ fn only_what_idle_pages_do_not_cover_was_missing() {
 }
 
 #[test]
-fn a_cap_of_the_pool_is_named_with_its_switch() {
-    let mut run = Run::new(true);
-    run.half_used(0, 0, GIB, GIB / 2);
-    let counters = [full(6 * GIB)[0], full(6 * GIB)[1], (Counter::Allowed, GIB)];
-    let verdict = run.refused(GIB, &counters, 0);
-    let told = words(&verdict);
-    assert!(told.starts_with("limit: A cap of 1.00 GiB"), "{told}");
-    assert!(told.contains("--pool-cap 1536MiB"), "{told}");
+fn a_cap_is_raised_where_it_was_set() {
+    for (cap, switch, other) in [
+        (Some("1073741824"), "--pool-cap 1536MiB", "set_per_process_memory_fraction"),
+        (None, "set_per_process_memory_fraction(0.19)", "--pool-cap"),
+    ] {
+        let mut run = Run::new(true);
+        if let Some(cap) = cap {
+            let (name, value) = (run.tables.string("WHYOOM_POOL_CAP"), run.tables.string(cap));
+            run.push(0, Action::Setting { name, value });
+        }
+        run.half_used(0, 0, GIB, GIB / 2);
+        let counters = [full(6 * GIB)[0], full(6 * GIB)[1], (Counter::Allowed, GIB)];
+        let verdict = run.refused(GIB, &counters, 0);
+        let told = words(&verdict);
+        assert!(told.starts_with("limit: A cap of 1.00 GiB"), "{told}");
+        assert!(told.contains(switch) && !told.contains(other), "{told}");
+    }
 }
 
 #[test]

@@ -76,6 +76,13 @@ impl Run {
         self.push(StackId(0), Action::Holder { pid, bytes: Bytes(bytes), command, standing });
     }
 
+    /// Another process of the run that holds memory.
+    fn worker(&mut self, pid: u32, bytes: u64) {
+        let name = format!("python worker (PID {pid})");
+        self.tables.process(&name);
+        self.holder(pid, bytes, &name, Standing::Recorded);
+    }
+
     /// A request that the driver (2) or the allocator (0) refuses, on a device of 8 GiB.
     fn refused(&mut self, stack: StackId, requested: u64, free: u64, result: i32) {
         self.sample(Counter::DeviceTotal, 8 * GIB);
@@ -143,17 +150,44 @@ fn what_a_library_takes_beside_pytorch_is_named() {
 }
 
 #[test]
-fn orphans_come_before_living_holders() {
-    let mut run = Run::new();
-    let stack = run.stack(&[TORCH, TRAIN]);
-    run.sample(Counter::ProcessUsed, 400 * MIB);
-    run.holder(77, 3 * GIB, "python old.py", Standing::Orphan);
-    run.holder(78, 4 * GIB, "python serve.py", Standing::Runs);
-    run.refused(stack, 2 * GIB, 300 * MIB, 2);
-    let verdict = run.judge();
-    let words = ["python old.py (process 77)", "parent has ended", "whyoom who --kill-orphans"];
-    assert_cause(&verdict, "orphan", &words);
-    assert!(verdict.contributing.iter().any(|finding| finding.cause == "other-process"));
+fn of_orphans_and_living_holders_those_that_hold_more_are_named_first() {
+    for (orphan, living, cause, named, other, left) in [
+        (4 * GIB, 3 * GIB, "orphan", 4 * GIB, "other-process", 3 * GIB),
+        // An orphan is another process too.
+        (2 * GIB, 5 * GIB, "other-process", 7 * GIB, "orphan", 2 * GIB),
+    ] {
+        let mut run = Run::new();
+        let stack = run.stack(&[TORCH, TRAIN]);
+        run.sample(Counter::ProcessUsed, 400 * MIB);
+        run.holder(77, orphan, "python old.py", Standing::Orphan);
+        run.holder(78, living, "python serve.py", Standing::Runs);
+        run.refused(stack, 2 * GIB, 300 * MIB, 2);
+        let verdict = run.judge();
+        assert_cause(&verdict, cause, &[]);
+        assert_eq!(verdict.primary.gives_back, Some(Bytes(named)));
+        let also = verdict.contributing.iter().find(|finding| finding.cause == other);
+        assert_eq!(also.and_then(|finding| finding.gives_back), Some(Bytes(left)));
+    }
+}
+
+#[test]
+fn an_orphan_is_named_with_what_ends_it() {
+    let ended_by = [
+        (Standing::Orphan, "kill 77", "parent has ended"),
+        (Standing::ZombieLeader, "kill -9 77", "first thread has ended"),
+        (Standing::Hangs, "kill -9 77", "ordinary signals do not reach it"),
+        (Standing::Stuck, "whyoom who", "no signal reaches it"),
+    ];
+    for (standing, line, words) in ended_by {
+        let mut run = Run::new();
+        let stack = run.stack(&[TORCH, TRAIN]);
+        run.sample(Counter::ProcessUsed, 400 * MIB);
+        run.holder(77, 7 * GIB, "python old.py", standing);
+        run.refused(stack, 2 * GIB, 300 * MIB, 2);
+        let verdict = run.judge();
+        assert_cause(&verdict, "orphan", &["python old.py (process 77)", words]);
+        assert_eq!(verdict.primary.remedies[0].paste.as_deref(), Some(line));
+    }
 }
 
 #[test]
@@ -180,12 +214,65 @@ fn a_crowd_of_contexts_is_no_single_holder() {
 }
 
 #[test]
+fn a_crowd_of_contexts_is_told_apart_from_who_works_beside_it() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    for pid in 100..110 {
+        run.worker(pid, 420 * MIB);
+    }
+    run.holder(78, 3 * GIB, "python serve.py", Standing::Runs);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "context-overhead", &["10 other processes", "CUDA_VISIBLE_DEVICES="]);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(4200 * MIB)));
+    let other = verdict.contributing.iter().find(|finding| finding.cause == "other-process");
+    assert_eq!(other.and_then(|finding| finding.gives_back), Some(Bytes(3 * GIB)));
+}
+
+#[test]
+fn a_process_of_the_run_that_holds_much_is_another_process() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.worker(100, 7 * GIB);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    assert_cause(&run.judge(), "other-process", &["worker (PID 100) holds 7.00 GiB", "kill 100"]);
+}
+
+#[test]
 fn memory_that_nobody_in_sight_holds_is_said_to_be_that() {
     let mut run = Run::new();
     let stack = run.stack(&[TORCH, TRAIN]);
     run.sample(Counter::ProcessUsed, 400 * MIB);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
-    assert_cause(&run.judge(), "unseen-holder", &["cannot be seen", "sudo whyoom who"]);
+    let verdict = run.judge();
+    assert_cause(&verdict, "unseen-holder", &["cannot be seen", "sudo whyoom who"]);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - 700 * MIB)));
+}
+
+#[test]
+fn who_is_seen_beside_who_is_not_is_named_too() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.holder(78, 2 * GIB, "python serve.py", Standing::Runs);
+    run.refused(stack, GIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "unseen-holder", &["one other process accounts for a part"]);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(6 * GIB - 700 * MIB)));
+    assert!(verdict.contributing.iter().any(|finding| finding.cause == "other-process"));
+}
+
+#[test]
+fn where_the_process_itself_was_not_listed_its_context_is_as_large_as_others() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.worker(100, 418 * MIB);
+    run.refused(stack, 2 * GIB, 300 * MIB, 2);
+    let verdict = run.judge();
+    assert_cause(&verdict, "unseen-holder", &[]);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - 300 * MIB - 2 * 418 * MIB)));
 }
 
 #[test]
@@ -206,15 +293,36 @@ fn contexts_where_nothing_is_done_are_named() {
         run.on(run.origin(DeviceId(rank)), work, 0, action);
     }
     run.process = first;
-    for pid in 101..104 {
-        run.holder(pid, 400 * MIB, "python train.py", Standing::Runs);
+    for rank in 1..4 {
+        run.holder(100 + rank, 418 * MIB, &format!("rank {rank}"), Standing::Recorded);
     }
     run.sample(Counter::ProcessUsed, 6 * GIB + 400 * MIB);
     run.refused(work, 700 * MIB, 300 * MIB, 2);
     let verdict = run.judge();
-    assert_cause(&verdict, "stray-context", &["3 contexts", "set_device"]);
+    assert_cause(&verdict, "stray-context", &["3 processes of this run", "set_device"]);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(3 * 418 * MIB)));
+    assert!(pasted(&verdict).starts_with("torch.load("), "{}", pasted(&verdict));
     let opened = verdict.primary.evidence.iter().any(|e| format!("{e:?}").contains("train.py:12"));
     assert!(opened, "{:#?}", verdict.primary.evidence);
+}
+
+#[test]
+fn a_context_on_a_gpu_that_is_not_used_is_said_where_nothing_failed() {
+    let mut run = Run::new();
+    let start = run.stack(&[("main", "main.cu", 7)]);
+    run.push(start, Action::ContextCreate);
+    let second = run.origin(DeviceId(1));
+    run.on(second, start, 0, Action::ContextCreate);
+    let (kind, address, size) = (MemoryKind::Device, Address(1 << 40), Bytes(GIB));
+    run.on(second, start, 0, Action::Alloc { kind, address, size });
+    run.on(second, start, 0, Action::Free { kind, address });
+    let (name, value) = (run.tables.string("whyoom_used_0"), run.tables.string("438304768"));
+    run.push(StackId(0), Action::Setting { name, value });
+    run.exit();
+    let words = ["holds a context on", "does not use it", "Nothing failed", "cudaSetDevice(1)"];
+    let verdict = run.judge();
+    assert_cause(&verdict, "stray-context", &words);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(418 * MIB)));
 }
 
 #[test]
@@ -384,8 +492,9 @@ fn in_a_container_the_process_is_not_its_own_orphan() {
     run.holder(4711, 5 * GIB + 400 * MIB, "", Standing::Ghost);
     run.holder(4712, 2 * GIB, "", Standing::Ghost);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
-    let words = ["Process 4712 holds 2.00 GiB", "this process uses 5.39 GiB", "sudo whyoom who"];
-    assert_cause(&run.judge(), "other-process", &words);
+    let words =
+        ["Process 4712 holds 2.00 GiB", "this process has 5.39 GiB", "sudo whyoom who", "fuser"];
+    assert_cause(&run.judge(), "unseen-holder", &words);
 }
 
 #[test]

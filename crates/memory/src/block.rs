@@ -49,6 +49,14 @@ impl Usage {
         self.bytes = self.bytes.plus(size);
         self.blocks += 1;
     }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { bytes: self.bytes.plus(other.bytes), blocks: self.blocks + other.blocks }
+    }
+
+    pub(crate) fn times(self, count: u64) -> Self {
+        Self { bytes: Bytes(self.bytes.0 * count), blocks: self.blocks * count }
+    }
 }
 
 /// Sums over blocks by whatever `key` tells of each, the largest first.

@@ -1,40 +1,53 @@
 //! Whether live bytes grow from iteration to iteration, and whose they are.
 
-use std::collections::BTreeMap;
-
-use whyoom_trace::{Bytes, StackId};
+use whyoom_trace::{Address, Bytes, StackId};
 
 use crate::{
     block::{LiveBlock, Usage},
-    iterations::{Boundaries, Boundary, IterationSource, Iterations},
+    iterations::{Boundaries, IterationSource},
     layer::Layer,
     profile::Phase,
+    survivors::{Survivors, Window},
+    trend::{Rise, Trend, rise},
 };
 
 /// Fewer boundaries show no trend.
 const MIN_BOUNDARIES: usize = 5;
+/// Fewer blocks of one line show no trend.
+const MIN_BLOCKS: u64 = 8;
 /// Growth below this share of the peak is noise.
 const MIN_SHARE_OF_PEAK: f64 = 0.02;
-/// A trend that explains less of the variation than this is none.
-const MIN_R_SQUARED: f64 = 0.9;
-/// A line that leaks leaves something behind in nearly every stretch of the run.
-const STRETCHES: u64 = 8;
+/// Stacks that hold less of the growth than this say nothing of what keeps it.
+const WORTH_A_LOOK: f64 = 0.02;
+/// Blocks an iteration up to which it is a single one, and from which on it is several.
+const ONE_BLOCK: f64 = 1.1;
+const SEVERAL_BLOCKS: f64 = 1.5;
+/// Blocks of which it is told where they lie.
+const MANY_BLOCKS: usize = 8192;
+/// How far from a line's last allocation the end may lie, as a share of the growth's own stretch.
+const NEAR_THE_END: f64 = 0.25;
 
 /// Live bytes that grow from iteration to iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
     /// How the iterations were found.
     pub source: IterationSource,
-    /// How many were looked at, after the warm-up.
+    /// How many added something, the warm-up included.
     pub iterations: u64,
     /// Bytes that each adds.
     pub per_iteration: Bytes,
-    /// How much of the variation the trend explains, from 0 to 1.
-    pub r_squared: f64,
-    /// What was added in all of them together.
+    /// The interval in which that lies with 95 % confidence.
+    pub interval: (Bytes, Bytes),
+    /// What they left in all: the blocks of the growing stacks that are still there.
     pub total: Bytes,
-    /// Whose the bytes are: blocks made in these iterations and still there, the most first.
+    /// Whose the bytes are, the most first.
     pub stacks: Vec<GrowingStack>,
+    /// The blocks themselves, where it is known where they lie; of very many, the largest.
+    pub blocks: Vec<(Address, Bytes)>,
+    /// What keeps them, as far as where they were made tells.
+    pub hold: Hold,
+    /// Whether backward was ever seen to allocate.
+    pub backward: bool,
 }
 
 /// Blocks of one stack that stayed.
@@ -44,6 +57,21 @@ pub struct GrowingStack {
     pub stack: StackId,
     /// What stayed.
     pub usage: Usage,
+}
+
+/// What keeps blocks alive, as far as where they were made tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Several blocks an iteration, some from inside a module's layers and not its output: a program has no
+    /// name for these, but autograd's graph saves them.
+    Graph {
+        /// What was made inside the layers.
+        inside: Bytes,
+    },
+    /// One block an iteration: a value that the program keeps.
+    Value,
+    /// It does not tell.
+    Unknown,
 }
 
 /// The stretch of the stream that something took, and what was made and ended in it.
@@ -59,6 +87,8 @@ pub(crate) struct Course {
     pub(crate) ended: u64,
     /// Whether the driver's calls were recorded too, and so the run from its start.
     pub(crate) whole: bool,
+    /// Whether the process ended in order.
+    pub(crate) exited: bool,
 }
 
 impl Course {
@@ -70,195 +100,233 @@ impl Course {
             made: self.made + other.made,
             ended: self.ended + other.ended,
             whole: self.whole || other.whole,
+            exited: self.exited || other.exited,
         }
     }
 }
 
 /// What growth is judged by.
 pub(crate) struct Evidence<'a> {
-    iterations: &'a Iterations,
-    blocks: Vec<&'a LiveBlock>,
+    layer: &'a Layer,
+    blocks: Vec<(Address, &'a LiveBlock)>,
     peak: Bytes,
     course: Course,
-    /// Into how many stretches the run is cut at least.
-    stretches: u64,
+    /// Whether the program then went on to its end, so that the last iteration was finished.
+    ended: bool,
 }
 
 impl<'a> Evidence<'a> {
-    /// The evidence of a layer, of which `blocks` count.
-    pub(crate) fn of(layer: &'a Layer, course: Course, blocks: Vec<&'a LiveBlock>) -> Self {
+    /// The evidence of a layer, of which `blocks` count. One that no allocator gave out lies at address 0.
+    pub(crate) fn of(
+        layer: &'a Layer,
+        course: Course,
+        blocks: Vec<(Address, &'a LiveBlock)>,
+    ) -> Self {
         let (peak, _) = layer.peak();
-        let (iterations, peak) = (layer.iterations(), peak.allocated);
-        Self { iterations, blocks, peak, course, stretches: STRETCHES }
+        Self { layer, blocks, peak: peak.allocated, course, ended: false }
     }
 
-    /// The same where allocations are few: a program asks the driver seldom, and few leaks leave gaps
-    /// that mean nothing.
-    pub(crate) fn of_few(self) -> Self {
-        Self { stretches: STRETCHES / 2, ..self }
+    /// The same of a program that went on to its end.
+    pub(crate) fn of_ended(self) -> Self {
+        Self { ended: true, ..self }
     }
-}
 
-impl Evidence<'_> {
     /// Growth, if there is any.
     pub(crate) fn growth(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
-        match self.iterations.best(MIN_BOUNDARIES, self.course.whole) {
-            Some((source, boundaries)) => self.trend(source, boundaries),
-            None => self.repeated_line(phase_of),
-        }
+        self.growth_of_iterations(&phase_of).or_else(|| self.growth_of_lines(phase_of))
     }
 
     /// Growth between iterations, if these were found: what stands for them otherwise holds only of a run
     /// that is seen to its end, since a model that is being loaded looks the same.
-    pub(crate) fn growth_of_iterations(&self) -> Option<Growth> {
-        let (source, boundaries) = self.iterations.best(MIN_BOUNDARIES, self.course.whole)?;
-        self.trend(source, boundaries)
+    pub(crate) fn growth_of_iterations(
+        &self,
+        phase_of: impl Fn(StackId) -> Phase,
+    ) -> Option<Growth> {
+        let mut found = self.layer.iterations().by_trust(MIN_BOUNDARIES, self.course.whole);
+        found.find_map(|(source, boundaries)| self.trend(source, boundaries, &phase_of))
     }
 
-    fn trend(&self, source: IterationSource, boundaries: &Boundaries) -> Option<Growth> {
-        let kept = after_warm_up(boundaries.kept());
-        let (slope, r_squared) = line_through(kept)?;
-        let steps = kept.len() as u64 - 1;
-        let total = Bytes((slope * steps as f64).max(0.0) as u64);
-        if r_squared < MIN_R_SQUARED || total.share_of(self.peak) < MIN_SHARE_OF_PEAK {
+    fn trend(
+        &self,
+        source: IterationSource,
+        boundaries: &Boundaries,
+        phase_of: impl Fn(StackId) -> Phase,
+    ) -> Option<Growth> {
+        let rise = rise(&boundaries.levels())?;
+        if !self.is_worth_naming(Bytes(rise.bytes as u64)) {
             return None;
         }
-        let (first, last) = (kept.first()?.event, kept.last()?.event);
-        let stacks = self.survivors(|block| first <= block.born && block.born < last);
-        let kept_bytes: Bytes = stacks.iter().map(|stack| stack.usage.bytes).sum();
+        let events: Vec<u64> = boundaries.kept().iter().map(|boundary| boundary.event).collect();
+        let (stride, latest) = (boundaries.stride(), self.latest(boundaries));
+        let steps = (events.len() - rise.start) as u64 - 1;
+        let window = Window { events: &events[rise.start..], iterations: steps * stride };
+        let survivors = self.survivors(|_| true);
         // Bytes that grew but belong to nothing that stayed are an artefact of where the
         // boundaries fell.
-        if kept_bytes.0 < total.0 / 2 {
-            return None;
-        }
-        Some(Growth {
-            source,
-            iterations: steps * boundaries.stride(),
-            per_iteration: Bytes((slope / boundaries.stride() as f64) as u64),
-            r_squared,
-            total,
-            stacks,
-        })
-    }
-
-    /// A line outside any module that allocates all through the history and ends nothing.
-    fn repeated_line(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
-        // While a model is loaded everything stays, and nothing is wrong: a loop that works also
-        // ends most of what it makes.
-        if self.course.ended * 2 < self.course.made {
-            return None;
-        }
-        let Course { first, last, .. } = self.course;
-        let stacks = self.survivors(|block| {
-            block.born > first && block.stack != StackId(0) && phase_of(block.stack) == Phase::Other
+        let growing = survivors.growing(window.events, rise.bytes)?;
+        let later = self.later_iterations(boundaries, &survivors, &growing, window);
+        let stacks = growing.iter().map(|&stack| {
+            let last = match later {
+                1 if stride == 1 && !self.ended => survivors.last(stack, latest, window),
+                _ => survivors.each(stack, window).times(later),
+            };
+            (stack, survivors.before(stack, latest).plus(last))
         });
-        let worst = stacks.first().copied()?;
-        let stretches = self.stretches_for(worst.usage.blocks)?;
-        let length = (last.saturating_sub(first) / stretches).max(1);
-        let mut by_stretch = vec![Bytes::ZERO; stretches as usize];
-        let kept = |b: &&&LiveBlock| b.stack == worst.stack && b.born > first && !b.pending;
-        for block in self.blocks.iter().filter(kept) {
-            let index = ((block.born - first) / length).min(stretches - 1);
-            by_stretch[index as usize] = by_stretch[index as usize].plus(block.size);
+        let stacks = stacks.collect();
+        let first = survivors.first(&growing)?;
+        // What was left before the first boundary is of the iteration before that.
+        let skipped = events.partition_point(|event| *event <= first) as u64;
+        let begun = boundaries.seen() - skipped.saturating_sub(1) * stride;
+        let iterations = begun + later - u64::from(skipped > 0) - self.begun_after(boundaries);
+        let growth = Growth {
+            source,
+            iterations,
+            per_iteration: Bytes((rise.trend.slope / stride as f64) as u64),
+            interval: interval(rise.trend, 1.0 / stride as f64),
+            ..self.growth_of_stacks(stacks, &survivors)
+        };
+        // Where not every boundary is kept, it is not known which iterations left nothing.
+        let active = if stride == 1 { survivors.iterations(&growing, &events) } else { iterations };
+        Some(self.with_hold(growth, active, phase_of))
+    }
+
+    /// When the last iteration began that is looked at.
+    fn latest(&self, boundaries: &Boundaries) -> u64 {
+        let mut events = boundaries.kept().iter().rev().map(|boundary| boundary.event);
+        match boundaries.latest() {
+            latest if latest <= self.course.last => latest,
+            latest => events.find(|event| *event <= self.course.last).unwrap_or(latest),
         }
-        let mean = worst.usage.bytes.0 / stretches;
-        let even = by_stretch.iter().all(|bytes| bytes.0 >= mean / 4);
-        let (_, r_squared) = line_through(&running_sums(&by_stretch))?;
-        let share = worst.usage.bytes.share_of(self.peak);
-        if !even || r_squared < MIN_R_SQUARED || share < MIN_SHARE_OF_PEAK {
+    }
+
+    /// Iterations from that on which left as much as the others: the last, where it is over, and those that
+    /// began later.
+    fn later_iterations(
+        &self,
+        boundaries: &Boundaries,
+        survivors: &Survivors,
+        growing: &[StackId],
+        window: Window<'_>,
+    ) -> u64 {
+        if self.ended {
+            return self.begun_after(boundaries) + 1;
+        }
+        survivors.is_whole_iteration(growing, self.latest(boundaries), window).into()
+    }
+
+    /// Iterations that began after the end of what is looked at.
+    fn begun_after(&self, boundaries: &Boundaries) -> u64 {
+        let after = boundaries.kept().iter().filter(|boundary| boundary.event > self.course.last);
+        after.count() as u64 * boundaries.stride()
+    }
+
+    /// Lines outside any module each of which holds more whenever it allocates, to the end of the run.
+    fn growth_of_lines(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
+        let survivors = self
+            .survivors(|block| block.stack != StackId(0) && phase_of(block.stack) == Phase::Other);
+        let mut growing: Vec<(StackId, Usage, Rise)> = survivors
+            .stacks()
+            .filter_map(|stack| {
+                let usage = survivors.of_stack(stack);
+                let rise = self.rise_of_line(stack, usage)?;
+                Some((stack, usage, rise))
+            })
+            .collect();
+        growing.sort_by_key(|(_, usage, _)| std::cmp::Reverse(usage.bytes));
+        let (_, worst, rise) = *growing.first()?;
+        if !self.works(worst.blocks) {
             return None;
         }
-        Some(Growth {
-            source: IterationSource::RepeatedLine,
-            iterations: worst.usage.blocks,
-            per_iteration: Bytes(worst.usage.bytes.0 / worst.usage.blocks.max(1)),
-            r_squared,
-            total: worst.usage.bytes,
-            stacks: vec![worst],
-        })
+        let stacks = growing.into_iter().map(|(stack, usage, _)| (stack, usage)).collect();
+        let growth = self.growth_of_stacks(stacks, &survivors);
+        let per_iteration = growth.total.0 / worst.blocks;
+        let growth = Growth {
+            iterations: worst.blocks,
+            per_iteration: Bytes(per_iteration),
+            interval: interval(rise.trend, per_iteration as f64 / rise.trend.slope),
+            ..growth
+        };
+        self.is_worth_naming(growth.total).then(|| self.with_hold(growth, worst.blocks, phase_of))
     }
 
-    /// Into how many stretches the run is cut to see whether so many blocks are spread over all of it.
-    /// Too few of them show no trend.
-    fn stretches_for(&self, blocks: u64) -> Option<u64> {
-        let stretches = if blocks < 2 * STRETCHES { self.stretches } else { STRETCHES };
-        (blocks >= STRETCHES).then_some(stretches)
+    /// Whether a line that left so many blocks is part of a loop that works. While a model is loaded everything
+    /// stays, and nothing is wrong: a loop also ends most of what it makes, or, in a program that came to its
+    /// end, at least something each time.
+    fn works(&self, left: u64) -> bool {
+        let Course { made, ended, exited, .. } = self.course;
+        ended * 2 >= made || exited && ended >= left
     }
 
-    fn survivors(&self, counts: impl Fn(&LiveBlock) -> bool) -> Vec<GrowingStack> {
-        let mut sums = BTreeMap::<StackId, Usage>::new();
-        for block in self.blocks.iter().filter(|block| !block.pending && counts(block)) {
-            sums.entry(block.stack).or_default().add(block.size);
-        }
+    /// The rise of what a line holds, if that goes on to the end and is what is left of it.
+    fn rise_of_line(&self, stack: StackId, left: Usage) -> Option<Rise> {
+        let levels = self.layer.lines().levels(stack).filter(|_| left.blocks >= MIN_BLOCKS)?;
+        let rise = rise(&levels.levels()).filter(|rise| rise.bytes <= left.bytes.0 as f64 * 2.0)?;
+        let (start, end) = (levels.kept()[rise.start].event, levels.latest());
+        let (span, steps) = (end - start, levels.kept().len() - rise.start);
+        let near = (span as f64 * NEAR_THE_END).max(2.0 * span as f64 / steps as f64);
+        (self.course.last.saturating_sub(end) as f64 <= near).then_some(rise)
+    }
+
+    fn is_worth_naming(&self, bytes: Bytes) -> bool {
+        bytes.share_of(self.peak) >= MIN_SHARE_OF_PEAK
+    }
+
+    /// What was made while history was recorded, is still there and counts.
+    fn survivors(&self, counts: impl Fn(&LiveBlock) -> bool) -> Survivors {
+        let recorded = |block: &LiveBlock| block.born > self.course.first && counts(block);
+        Survivors::of(self.blocks.iter().copied(), recorded)
+    }
+
+    fn growth_of_stacks(&self, stacks: Vec<(StackId, Usage)>, survivors: &Survivors) -> Growth {
+        let addresses = stacks.iter().flat_map(|(stack, _)| survivors.addresses(*stack));
+        let mut blocks: Vec<_> = addresses.collect();
+        blocks.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        blocks.truncate(MANY_BLOCKS);
         let mut stacks: Vec<_> =
-            sums.into_iter().map(|(stack, usage)| GrowingStack { stack, usage }).collect();
+            stacks.into_iter().map(|(stack, usage)| GrowingStack { stack, usage }).collect();
         stacks.sort_by_key(|growing| std::cmp::Reverse(growing.usage.bytes));
-        stacks
+        Growth {
+            source: IterationSource::RepeatedLine,
+            iterations: 0,
+            per_iteration: Bytes::ZERO,
+            interval: (Bytes::ZERO, Bytes::ZERO),
+            total: stacks.iter().map(|stack| stack.usage.bytes).sum(),
+            stacks,
+            blocks,
+            hold: Hold::Unknown,
+            backward: self.layer.iterations().has_backward(),
+        }
+    }
+
+    /// The same, with what keeps it: by how many blocks each of the `active` iterations, which left any, left.
+    fn with_hold(
+        &self,
+        growth: Growth,
+        active: u64,
+        phase_of: impl Fn(StackId) -> Phase,
+    ) -> Growth {
+        let outputs = self.layer.iterations();
+        let each = |usage: &Usage| usage.blocks as f64 / active.max(1) as f64;
+        let worth = growth
+            .stacks
+            .iter()
+            .filter(|growing| growing.usage.bytes.share_of(growth.total) >= WORTH_A_LOOK);
+        let blocks: f64 = worth.clone().map(|growing| each(&growing.usage)).sum();
+        let is_inside = |growing: &&GrowingStack| {
+            phase_of(growing.stack) == Phase::Forward
+                && (!outputs.is_output(growing.stack) || each(&growing.usage) >= SEVERAL_BLOCKS)
+        };
+        let inside: Bytes = worth.filter(is_inside).map(|growing| growing.usage.bytes).sum();
+        let hold = match inside {
+            _ if blocks <= ONE_BLOCK => Hold::Value,
+            Bytes::ZERO => Hold::Unknown,
+            inside => Hold::Graph { inside },
+        };
+        Growth { hold, ..growth }
     }
 }
 
-/// What was kept up to the end of each stretch.
-fn running_sums(by_stretch: &[Bytes]) -> Vec<Boundary> {
-    let sums = by_stretch.iter().scan(Bytes::ZERO, |sum, bytes| {
-        *sum = sum.plus(*bytes);
-        Some(*sum)
-    });
-    sums.zip(0..).map(|(allocated, event)| Boundary { event, allocated }).collect()
-}
-
-/// The first fifth, and at least one, is warm-up: caches fill, optimizers make their state.
-fn after_warm_up(boundaries: &[Boundary]) -> &[Boundary] {
-    let warm_up = (boundaries.len() / 5).max(1);
-    &boundaries[warm_up.min(boundaries.len())..]
-}
-
-/// The slope of the least-squares line through the boundaries' live bytes, and its R².
-fn line_through(boundaries: &[Boundary]) -> Option<(f64, f64)> {
-    let count = boundaries.len() as f64;
-    if boundaries.len() < MIN_BOUNDARIES - 1 {
-        return None;
-    }
-    let mean_x = (count - 1.0) / 2.0;
-    let mean_y = boundaries.iter().map(|b| b.allocated.0 as f64).sum::<f64>() / count;
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for (index, boundary) in boundaries.iter().enumerate() {
-        let (x, y) = (index as f64 - mean_x, boundary.allocated.0 as f64 - mean_y);
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
-    }
-    if yy == 0.0 {
-        return None;
-    }
-    Some((xy / xx, xy * xy / (xx * yy)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn boundaries(levels: &[u64]) -> Vec<Boundary> {
-        let points = levels.iter().enumerate();
-        points.map(|(i, &bytes)| Boundary { event: i as u64, allocated: Bytes(bytes) }).collect()
-    }
-
-    #[test]
-    fn a_line_has_its_slope_and_fits() {
-        let (slope, r_squared) = line_through(&boundaries(&[10, 13, 16, 19])).unwrap();
-        assert!((slope - 3.0).abs() < 1e-9 && (r_squared - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_level_has_no_trend_and_noise_does_not_fit() {
-        assert_eq!(line_through(&boundaries(&[5, 5, 5, 5, 5])), None);
-        let (_, r_squared) = line_through(&boundaries(&[5, 9, 4, 8, 5, 9])).unwrap();
-        assert!(r_squared < MIN_R_SQUARED);
-    }
-
-    #[test]
-    fn warm_up_is_left_out() {
-        assert_eq!(after_warm_up(&boundaries(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10])).len(), 8);
-        assert_eq!(after_warm_up(&boundaries(&[1, 2])).len(), 1);
-        assert!(after_warm_up(&[]).is_empty());
-    }
+/// The bounds of a trend in bytes an iteration.
+fn interval(trend: Trend, scale: f64) -> (Bytes, Bytes) {
+    (Bytes((trend.low * scale) as u64), Bytes((trend.high * scale) as u64))
 }

@@ -8,7 +8,7 @@ use whyoom_trace::{
 
 use crate::{
     block::Usage, category::Category, free_space::FreeSpace, growth::Growth, holder::Holder,
-    interface::Interface, layer::Totals, pools::PoolState,
+    interface::Interface, layer::Totals, live::LiveSum, pools::PoolState,
 };
 
 /// A moment at which memory ran out, and everything that was known then.
@@ -40,10 +40,16 @@ pub struct Incident {
     pub free_space: Option<FreeSpace>,
     /// What the process had taken from the driver, where that was recorded.
     pub driver: Option<DriverState>,
+    /// What was live then, by who made it, the most first.
+    pub live: Vec<LiveSum>,
+    /// Its own number among the events: what was made before has a lower one.
+    pub number: u64,
     /// Growth up to then.
     pub growth: Option<Growth>,
     /// What other recorded processes held on the device then, the most first.
     pub recorded_others: Vec<(ProcessId, Bytes)>,
+    /// What the caches of such processes could have given back then: segments with nothing in them.
+    pub idle_caches: Vec<(ProcessId, Bytes)>,
     /// Allocations that the process had made until then.
     pub(crate) made: u64,
 }

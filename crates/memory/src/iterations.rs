@@ -1,14 +1,15 @@
 //! Where the iterations of a run begin, found while it passes by.
 //!
-//! Four finders look at once and the most trustworthy that found enough is believed: the program's
-//! own marks, PyTorch's annotations of optimizer steps, the change from backward or optimizer to
-//! forward, and the outermost module being entered again at the line it was first entered at.
+//! Five finders look at once, and those that found enough are asked in the order in which they are to be
+//! trusted: the program's own marks, PyTorch's annotations of optimizer steps, the change from backward
+//! or optimizer to forward, the outermost module being entered again at the line it was first entered at,
+//! and any module being entered after work outside of all.
 //!
 //! A loop over layers is not a loop over iterations: it too makes the same allocations again and
-//! again and keeps them. None of the four sees it, because it runs inside one call of the outermost
+//! again and keeps them. None of the finders sees it, because it runs inside one call of the outermost
 //! module.
 
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, StackId};
 
 use crate::{
     category::Category,
@@ -54,28 +55,38 @@ pub(crate) struct Boundary {
 }
 
 const MAX_BOUNDARIES: usize = 512;
+/// Stacks that made a module's output; a program has few.
+const MAX_OUTPUTS: usize = 64;
 
 /// Boundaries in a bounded number: of very many, every second, fourth, eighth … is kept.
 #[derive(Debug, Clone)]
 pub(crate) struct Boundaries {
     kept: Vec<Boundary>,
+    most: usize,
     seen: u64,
     stride: u64,
+    latest: Boundary,
 }
 
 impl Default for Boundaries {
     fn default() -> Self {
-        Self { kept: Vec::new(), seen: 0, stride: 1 }
+        Self::of_at_most(MAX_BOUNDARIES)
     }
 }
 
 impl Boundaries {
-    fn note(&mut self, boundary: Boundary) {
+    pub(crate) fn of_at_most(most: usize) -> Self {
+        let latest = Boundary { event: 0, allocated: Bytes::ZERO };
+        Self { kept: Vec::new(), most, seen: 0, stride: 1, latest }
+    }
+
+    pub(crate) fn note(&mut self, boundary: Boundary) {
         if self.seen.is_multiple_of(self.stride) {
             self.kept.push(boundary);
         }
         self.seen += 1;
-        if self.kept.len() >= MAX_BOUNDARIES {
+        self.latest = boundary;
+        if self.kept.len() >= self.most {
             let mut keep = false;
             self.kept.retain(|_| {
                 keep = !keep;
@@ -93,6 +104,21 @@ impl Boundaries {
     pub(crate) fn kept(&self) -> &[Boundary] {
         &self.kept
     }
+
+    /// The bytes at those that are kept.
+    pub(crate) fn levels(&self) -> Vec<u64> {
+        self.kept.iter().map(|boundary| boundary.allocated.0).collect()
+    }
+
+    /// How many there were.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The event of the last, kept or not.
+    pub(crate) fn latest(&self) -> u64 {
+        self.latest.event
+    }
 }
 
 #[derive(Debug, Default)]
@@ -107,6 +133,10 @@ pub(crate) struct Iterations {
     /// Entries of a module after work outside any: the calls of one that has a single line.
     module_entries: Boundaries,
     worked_outside: bool,
+    last_forward: Option<StackId>,
+    /// Stacks whose block was the last before a module was left: its output, for all that can be told.
+    outputs: Vec<StackId>,
+    backward: bool,
 }
 
 impl Iterations {
@@ -119,7 +149,8 @@ impl Iterations {
     }
 
     /// Takes an allocation that is about to happen.
-    pub(crate) fn allocation(&mut self, profile: StackProfile, boundary: Boundary) {
+    pub(crate) fn allocation(&mut self, profile: StackProfile, stack: StackId, boundary: Boundary) {
+        self.note_output(profile.phase, stack);
         let was_update = matches!(self.last_phase, Some(Phase::Backward | Phase::Optimizer));
         if profile.phase == Phase::Forward && was_update {
             self.phases.note(boundary);
@@ -142,13 +173,35 @@ impl Iterations {
         }
     }
 
-    /// The most trustworthy boundaries of which there are at least that many. Entries count only where the
-    /// whole run was recorded: in a part of one they may be anything.
-    pub(crate) fn best(
+    fn note_output(&mut self, phase: Phase, stack: StackId) {
+        self.backward |= phase == Phase::Backward;
+        if phase == Phase::Forward {
+            self.last_forward = Some(stack);
+        } else if let Some(output) = self.last_forward.take()
+            && self.outputs.len() < MAX_OUTPUTS
+            && !self.outputs.contains(&output)
+        {
+            self.outputs.push(output);
+        }
+    }
+
+    /// Whether a module's call ended with a block of this stack.
+    pub(crate) fn is_output(&self, stack: StackId) -> bool {
+        self.outputs.contains(&stack) || self.last_forward == Some(stack)
+    }
+
+    /// Whether backward ever allocated anything.
+    pub(crate) fn has_backward(&self) -> bool {
+        self.backward
+    }
+
+    /// The boundaries of which there are at least that many, the most trustworthy first. Entries count only
+    /// where the whole run was recorded: in a part of one they may be anything.
+    pub(crate) fn by_trust(
         &self,
         at_least: usize,
         whole: bool,
-    ) -> Option<(IterationSource, &Boundaries)> {
+    ) -> impl Iterator<Item = (IterationSource, &Boundaries)> {
         let by_trust = [
             (IterationSource::Marks, &self.marks),
             (IterationSource::OptimizerSteps, &self.optimizer_steps),
@@ -156,7 +209,7 @@ impl Iterations {
             (IterationSource::ModuleCalls, &self.module_calls),
         ];
         let entries = whole.then_some((IterationSource::ModuleCalls, &self.module_entries));
-        let enough = |found: &(_, &Boundaries)| found.1.kept.len() >= at_least;
-        by_trust.into_iter().chain(entries).find(enough)
+        let enough = move |found: &(_, &Boundaries)| found.1.kept.len() >= at_least;
+        by_trust.into_iter().chain(entries).filter(enough)
     }
 }

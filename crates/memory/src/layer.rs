@@ -7,8 +7,9 @@ use crate::{
     block::{ByAddress, LiveBlock, Usage, usage_by},
     category::Category,
     iterations::{Boundary, Iterations},
+    lines::Lines,
     peak::Peak,
-    profile::StackProfile,
+    profile::{Phase, StackProfile},
     sums::LiveSums,
     timeline::{Moment, Timeline},
 };
@@ -40,6 +41,7 @@ pub struct Layer {
     sums: LiveSums,
     timeline: Timeline,
     iterations: Iterations,
+    lines: Lines,
     made: u64,
     ended: u64,
     /// How many of either there were at the peak.
@@ -124,6 +126,10 @@ impl Layer {
         &self.iterations
     }
 
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
     pub(crate) fn alloc(
         &mut self,
         address: Address,
@@ -131,7 +137,11 @@ impl Layer {
         profile: StackProfile,
         time: Time,
     ) {
-        self.iterations.allocation(profile, self.boundary(block.born));
+        self.iterations.allocation(profile, block.stack, self.boundary(block.born));
+        if profile.phase == Phase::Other && block.stack != StackId(0) {
+            let holds = self.sums.of_stack(block.stack);
+            self.lines.allocation(block.stack, block.born, holds);
+        }
         self.live.insert(address, block);
         self.made += 1;
         self.totals.blocks += 1;
@@ -198,6 +208,7 @@ impl Layer {
         (self.made, self.ended) = (0, 0);
         self.history_at_peak = (0, 0);
         self.iterations = Iterations::default();
+        self.lines = Lines::default();
         self.timeline = Timeline::default();
         for block in self.live.values_mut() {
             block.born = 0;

@@ -70,10 +70,11 @@ impl Model {
     pub fn growth(&self, process: ProcessId, device: DeviceId) -> Option<Growth> {
         let space = self.space(process, device)?;
         let exited = self.process(process).is_some_and(|process| process.exited().is_some());
-        let course = self.course(process);
-        space
-            .growth(course, &self.profiles)
-            .or_else(|| exited.then(|| space.growth_up_to_peak(course)).flatten())
+        let course = Course { exited, ..self.course(process) };
+        let at_peak = exited.then(|| space.growth_up_to_peak(course, &self.profiles)).flatten();
+        // A program that ends gives back some of it on its way.
+        let found = [space.growth(course, &self.profiles), at_peak].into_iter().flatten();
+        found.max_by_key(|growth| growth.total)
     }
 
     /// A setting of a process, as its allocator or its log told it. What only another process told
@@ -133,6 +134,19 @@ impl Model {
         others
     }
 
+    /// What these processes' caches could give back.
+    fn idle_caches(
+        &self,
+        others: &[(ProcessId, Bytes)],
+        device: DeviceId,
+    ) -> Vec<(ProcessId, Bytes)> {
+        let idle = |(process, _): &(ProcessId, Bytes)| {
+            let space = self.space(*process, device).filter(|space| space.has_allocator())?;
+            Some((*process, space.free_space().in_empty_segments))
+        };
+        others.iter().filter_map(idle).filter(|(_, idle)| *idle > Bytes::ZERO).collect()
+    }
+
     /// The spaces of one process.
     fn spaces_of(&self, process: ProcessId) -> impl Iterator<Item = &Space> {
         let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
@@ -169,8 +183,11 @@ impl Model {
             totals: None,
             free_space: None,
             driver: None,
+            live: Vec::new(),
+            number: self.events,
             growth: None,
             recorded_others: Vec::new(),
+            idle_caches: Vec::new(),
             made: self.made(event.origin.process),
         };
         if let Action::OutOfMemory { requested } = event.action {
@@ -191,6 +208,7 @@ impl Model {
         let Some(space) = self.spaces.get_mut(&(process, device)) else {
             // It could not even begin: then others are all there is to tell of.
             incident.recorded_others = self.others_on(process, device);
+            incident.idle_caches = self.idle_caches(&incident.recorded_others, device);
             return;
         };
         let seen = space.count_refusal();
@@ -209,7 +227,9 @@ impl Model {
         };
         incident.free_space = Some(space.free_space_for(request));
         incident.driver = self.driver_state(process, space, pools);
+        incident.live = space.live_sums();
         incident.recorded_others = self.others_on(process, device);
+        incident.idle_caches = self.idle_caches(&incident.recorded_others, device);
         incident.growth = space.growth(self.course(process), &self.profiles);
     }
 
@@ -235,7 +255,7 @@ impl Model {
     /// Takes an event of the driver: it may concern a process as a whole.
     fn driver_event(&mut self, event: &Event, tables: &Tables) {
         let process = event.origin.process;
-        self.processes.entry(process).or_default().event(event);
+        self.processes.entry(process).or_default().event(event, tables);
         match event.action {
             Action::ContextDestroy if event.result.0 == 0 => {
                 for device in [event.origin.device, DeviceId::HOST] {
@@ -282,6 +302,10 @@ impl EventSink for Model {
             | Action::HistoryStart => {
                 let space = self.spaces.entry((process, event.origin.device)).or_default();
                 space.event(event, self.events, tables, &mut self.profiles);
+                // Without driver calls nothing is known of the process as such.
+                if let Some(process) = self.processes.get_mut(&process) {
+                    process.event(event, tables);
+                }
             }
             Action::Setting { name, value } => {
                 let values = self.settings.entry(tables.text(name).to_owned()).or_default();

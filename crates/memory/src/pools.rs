@@ -44,6 +44,8 @@ pub struct PoolState {
     pub reserved: Bytes,
     /// Freed, but a stream may still use it.
     pub pending: Bytes,
+    /// Freed, and its stream was not waited for since, as far as the calls tell.
+    pub unwaited: Bytes,
     /// What it keeps when nothing uses it.
     pub threshold: Bytes,
     /// Whether the driver told this, or it follows from the calls.
@@ -139,6 +141,7 @@ impl Pools {
             used: pool.used,
             reserved: pool.reserved,
             pending: pool.pending(),
+            unwaited: pool.pending(),
             threshold: self.threshold(name),
             told: false,
         }));
@@ -157,6 +160,8 @@ impl Pools {
             used: used.minus(pending),
             reserved: figures.reserved.or(seen.map(|pool| pool.reserved)).unwrap_or_default(),
             pending,
+            // How much of it a later request got again, the calls do not tell; what the driver holds does.
+            unwaited: seen.map_or(Bytes::ZERO, |pool| pool.unsynchronized.values().copied().sum()),
             threshold: figures.threshold.unwrap_or_else(|| self.threshold(serving)),
             told: true,
         }

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use whyoom_trace::{
-    Action, Bytes, ContextId, DeviceId, Event, Limit, ResultCode, StackId, StringId, SyncScope,
-    Time,
+    Action, Address, Bytes, ContextId, DeviceId, Event, Limit, ResultCode, StackId, StringId,
+    SyncScope, Tables, Time,
 };
 
-use crate::interface::Interface;
+use crate::{
+    interface::Interface,
+    work::{Course, Work},
+};
 
 /// Failures beyond these are counted, not kept.
 const MAX_FAILURES: usize = 64;
@@ -22,6 +25,7 @@ pub struct Process {
     successes: u64,
     code_loads: u64,
     refused: Option<Interface>,
+    course: Course,
     exited: Option<Time>,
 }
 
@@ -60,6 +64,11 @@ pub enum FailedCall {
         kernel: StringId,
         /// The dynamic shared memory that it asked for.
         shared_memory: Bytes,
+    },
+    /// A copy or a fill.
+    Copy {
+        /// The driver's name for it.
+        call: StringId,
     },
     /// A wait for the device: a kernel that had been launched failed.
     Synchronize(SyncScope),
@@ -114,14 +123,27 @@ impl Process {
         self.exited
     }
 
+    /// How far it has come in its work.
+    #[must_use]
+    pub fn work(&self) -> Work {
+        self.course.so_far()
+    }
+
+    /// How far it was when it took from the driver what it still has there.
+    #[must_use]
+    pub fn work_before(&self, key: Address) -> Option<Work> {
+        self.course.at_birth(key)
+    }
+
     /// The interface whose request was refused last.
     pub(crate) fn refused(&self) -> Option<Interface> {
         self.refused
     }
 
     /// Takes an event of this process.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
         let (device, succeeded) = (event.origin.device, event.result == ResultCode(0));
+        self.course.event(event);
         match event.action {
             Action::ContextCreate if succeeded => {
                 let contexts = self.contexts.entry(device).or_default();
@@ -138,6 +160,9 @@ impl Process {
                 self.limits.insert((device, limit), value);
             }
             Action::CodeLoad { .. } if succeeded => self.code_loads += 1,
+            Action::LaunchFailed { kernel: call, .. } if is_copy(tables.text(call)) => {
+                self.failure(event, FailedCall::Copy { call });
+            }
             Action::LaunchFailed { kernel, shared_memory } => {
                 self.failure(event, FailedCall::Launch { kernel, shared_memory });
             }
@@ -169,4 +194,9 @@ impl Process {
             });
         }
     }
+}
+
+/// Whether what failed is a function of the driver, and no kernel.
+fn is_copy(name: &str) -> bool {
+    name.starts_with("cuMemcpy") || name.starts_with("cuMemset")
 }

@@ -16,6 +16,7 @@ use crate::{
     growth::{Course, Evidence, Growth},
     interface::Interface,
     layer::{Layer, Totals},
+    live::{LiveSum, live_sums},
     profile::Profiles,
     segments::{Segment, Segments},
     timeline::Timeline,
@@ -65,6 +66,20 @@ impl Space {
     pub fn outside_by_stack(&self) -> Vec<(StackId, Usage)> {
         let outside = self.driver.iter().flat_map(|driver| driver.outside(&self.segments));
         usage_by(outside, |block| block.stack)
+    }
+
+    /// Everything that is live now, by who made it, the most first: what the allocator gave out, and what
+    /// was taken beside it.
+    #[must_use]
+    pub fn live_sums(&self) -> Vec<LiveSum> {
+        let outside = self.driver.iter().flat_map(|driver| driver.outside(&self.segments));
+        live_sums(self.blocks.live().values().chain(outside))
+    }
+
+    /// The same at the moment when most was allocated.
+    #[must_use]
+    pub fn live_sums_at_peak(&self) -> Vec<LiveSum> {
+        live_sums(self.layer().at_peak().0.values())
     }
 
     /// What the process has in use: what the allocator gave out, and what was taken beside it.
@@ -201,7 +216,14 @@ impl Space {
     pub(crate) fn course(&self) -> Course {
         let (made, ended) = self.driver.as_ref().map_or((0, 0), |driver| driver.layer().history());
         let whole = self.driver.is_some();
-        Course { first: self.history_started_at, last: self.last_event, made, ended, whole }
+        Course {
+            first: self.history_started_at,
+            last: self.last_event,
+            made,
+            ended,
+            whole,
+            exited: false,
+        }
     }
 
     /// How many allocations were made, through an allocator or of the driver.
@@ -213,28 +235,20 @@ impl Space {
     /// that works is told by all that the process did: `process`.
     pub(crate) fn growth(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
         let (made, ended) = self.blocks.history();
-        let own = Course { made, ended, whole: process.whole, ..self.course() };
-        let of_blocks = Evidence::of(&self.blocks, own, self.blocks.live().values().collect());
-        let of_blocks = if self.is_plain() { of_blocks.of_few() } else { of_blocks };
+        let Course { whole, exited, .. } = process;
+        let own = Course { made, ended, whole, exited, ..self.course() };
+        let of_blocks = Evidence::of(&self.blocks, own, self.blocks.blocks().collect());
         let phase_of = |stack| profiles.known(stack).phase;
         of_blocks.growth(phase_of).or_else(|| {
             let driver = self.driver.as_ref()?;
-            let outside = driver.outside(&self.segments).collect();
-            Evidence::of(driver.layer(), process, outside).of_few().growth(phase_of)
+            let outside = driver.outside(&self.segments).map(|block| (Address(0), block)).collect();
+            Evidence::of(driver.layer(), process, outside).growth(phase_of)
         })
-    }
-
-    /// Whether no framework is behind the blocks, as far as their stacks tell: then a pool serves what the
-    /// program asks of the driver.
-    fn is_plain(&self) -> bool {
-        let peak = self.blocks.peak_by_category();
-        self.driver.is_some()
-            && peak.iter().all(|(category, _)| *category == Category::Unattributed)
     }
 
     /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it
     /// gives back what it had kept. Growth ends at the peak; where more was made later, it was none.
-    pub(crate) fn growth_up_to_peak(&self, process: Course) -> Option<Growth> {
+    pub(crate) fn growth_up_to_peak(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
         let (blocks, (made, ended)) = self.blocks.at_peak();
         let (made_in_all, _) = self.blocks.history();
         if made_in_all.saturating_sub(made) * LATER > made_in_all {
@@ -242,8 +256,9 @@ impl Space {
         }
         let last = self.blocks.peak_maker()?.born;
         let course = Course { made, ended, last, whole: process.whole, ..self.course() };
-        let evidence = Evidence::of(&self.blocks, course, blocks.values().collect());
-        evidence.growth_of_iterations()
+        let blocks = blocks.iter().map(|(&address, block)| (address, block)).collect();
+        let evidence = Evidence::of(&self.blocks, course, blocks).of_ended();
+        evidence.growth_of_iterations(|stack| profiles.known(stack).phase)
     }
 
     /// Takes an event of this process and device, the `number`th of the stream. Whether it concerned

@@ -51,6 +51,11 @@ impl LiveSums {
         &mut self.by_stream[index].1
     }
 
+    /// What a stack holds.
+    pub(crate) fn of_stack(&self, stack: StackId) -> Bytes {
+        self.by_stack.get(stack.0 as usize).copied().unwrap_or_default()
+    }
+
     /// The stacks that hold most.
     pub(crate) fn top_stacks(&self, count: usize) -> Vec<(StackId, Bytes)> {
         let stacks = self.by_stack.iter().enumerate();

@@ -66,6 +66,8 @@ pub enum Family {
     Graphs,
     /// Launches, where they fail.
     Launches,
+    /// Copies and fills, where they fail.
+    Copies,
     /// Waiting for the device.
     Synchronize,
     /// Streams, where they end.

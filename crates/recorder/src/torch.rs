@@ -21,7 +21,7 @@ use whyoom_trace::{Action, Address, Bytes, Counter, DeviceId};
 
 use crate::{
     hook::{Family, Hook, Need},
-    record::{self, Call, NO_STACK, Place, clock},
+    record::{self, Call, NO_STACK, Place, clock, moment, settings},
     road::real,
     serve,
 };
@@ -145,6 +145,9 @@ fn block_changed(call: &Call, time: u64, block: u64, size: i64, device: Device) 
 fn failed(call: &Call, size: i64, (allocated, reserved): (u64, u64), device: Device) {
     let place = place_of(device);
     let stack = call.stack();
+    // PyTorch may have refused without asking the driver: for a cap of its own.
+    moment::device_says(call, place);
+    settings::write_changed(call.process);
     for (counter, bytes) in [(Counter::Allocated, allocated), (Counter::Reserved, reserved)] {
         let action = Action::Sample { counter, bytes: Bytes(bytes) };
         call.write(clock::now(), place, NO_STACK, 0, action);

@@ -15,6 +15,7 @@
 #[cfg(target_endian = "big")]
 compile_error!("a recording is little endian, and so must be the machine that writes it");
 
+mod attention;
 mod clock;
 mod definition;
 mod format;

@@ -22,7 +22,8 @@ pub struct LiveTotals {
     pub events: AtomicU64,
     /// Allocations that failed: a futex word, see [`crate::Part::failed`].
     pub failures: AtomicU32,
-    spare: AtomicU32,
+    /// Whether somebody looks at failures: see [`crate::attention`].
+    pub(crate) attention: AtomicU32,
     /// By the device's ordinal as the process sees it.
     pub devices: [LiveDevice; LIVE_DEVICES],
 }
@@ -67,16 +68,20 @@ pub(crate) struct State {
     /// No event that was dropped is younger.
     pub(crate) dropped_until: AtomicU64,
     pub(crate) reason: [AtomicU8; LONGEST_REASON],
+    /// How often a look was asked for though nothing failed.
+    pub(crate) asked: AtomicU32,
 }
 
 // The places that the format names.
 const _: () = {
     assert!(size_of::<State>() <= PART_FILE - PART_IDENTITY);
     assert!(offset_of!(LiveTotals, failures) == 8 && offset_of!(LiveTotals, devices) == 16);
+    assert!(offset_of!(LiveTotals, attention) == 12);
     assert!(PART_IDENTITY + offset_of!(State, ended) == 5136);
     assert!(PART_IDENTITY + offset_of!(State, reason_length) == 5148);
     assert!(PART_IDENTITY + offset_of!(State, dropped_segments) == 5152);
     assert!(PART_IDENTITY + offset_of!(State, reason) == 5176);
+    assert!(PART_IDENTITY + offset_of!(State, asked) == 5432);
 };
 
 impl State {

@@ -51,6 +51,11 @@ impl Mapped {
         Self::map(file, length, ProtFlags::READ)
     }
 
+    /// The same, for writing too.
+    pub(crate) fn write(file: &File, length: usize) -> Result<Self, Errno> {
+        Self::map(file, length, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
     fn map(
         file: impl rustix::fd::AsFd,
         length: usize,

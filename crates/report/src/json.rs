@@ -4,11 +4,14 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Remedy, Situation};
+use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Remedy, Situation, Term};
 use whyoom_memory::{Holder, Incident, Space};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
-use crate::Answer;
+use crate::{
+    Answer,
+    live::{LiveJson, live_json},
+};
 
 const VERSION: u32 = 1;
 /// Incidents beyond these are counted only.
@@ -25,6 +28,9 @@ struct VerdictJson<'a> {
     incidents: Vec<IncidentJson<'a>>,
     incidents_seen: u64,
     inputs: Vec<InputJson<'a>>,
+    /// Only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<LiveJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -127,6 +133,8 @@ struct IncidentJson<'a> {
     reserved_bytes: Option<u64>,
     cached_bytes: Option<u64>,
     private_free_bytes: Option<u64>,
+    largest_free_bytes: Option<u64>,
+    fragmentation: Option<f64>,
     allowed_bytes: Option<u64>,
     process_used_bytes: Option<u64>,
     by_driver: bool,
@@ -152,7 +160,7 @@ struct InputJson<'a> {
 /// A device's ordinal, the word `host`, or null where it is not known.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum DeviceJson {
+pub(crate) enum DeviceJson {
     Ordinal(u16),
     Host(&'static str),
     Unknown(()),
@@ -168,11 +176,15 @@ impl From<DeviceId> for DeviceJson {
     }
 }
 
-/// Writes a verdict as JSON.
+/// Writes a verdict as JSON, with everything that was live where that is asked for.
 ///
 /// # Errors
 /// When `out` cannot be written to.
-pub fn write_verdict_json(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_verdict_json(
+    answer: &Answer<'_>,
+    with_live: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let tables = answer.tables;
     let document = VerdictJson {
         schema: "whyoom.why",
@@ -211,6 +223,7 @@ pub fn write_verdict_json(answer: &Answer<'_>, out: &mut dyn Write) -> io::Resul
                 notes: &input.notes,
             })
             .collect(),
+        live: with_live.then(|| live_json(answer)).flatten(),
     };
     write_json(&document, out)
 }
@@ -310,6 +323,8 @@ fn incident<'a>(incident: &Incident, tables: &'a Tables) -> IncidentJson<'a> {
         reserved_bytes: raw(situation.reserved),
         cached_bytes: raw(situation.cached),
         private_free_bytes: raw(situation.private_free),
+        largest_free_bytes: raw(situation.largest_cached),
+        fragmentation: situation.fragmentation(),
         allowed_bytes: raw(situation.allowed),
         process_used_bytes: raw(situation.process_used),
         by_driver: incident.of_driver,
@@ -349,7 +364,14 @@ struct CauseJson {
 #[derive(Serialize)]
 struct TermJson {
     word: &'static str,
+    aliases: &'static [&'static str],
     meaning: &'static str,
+}
+
+impl From<&Term> for TermJson {
+    fn from(term: &Term) -> Self {
+        Self { word: term.word, aliases: term.aliases, meaning: term.meaning }
+    }
 }
 
 /// Writes the causes as JSON: all of them, or the one of that id.
@@ -364,10 +386,21 @@ pub fn write_catalogue_json(id: Option<&str>, out: &mut dyn Write) -> io::Result
         causes: causes
             .map(|c| CauseJson { id: c.id, title: c.title, explanation: c.explanation })
             .collect(),
-        glossary: GLOSSARY
-            .iter()
-            .map(|term| TermJson { word: term.word, meaning: term.meaning })
-            .collect(),
+        glossary: GLOSSARY.iter().map(TermJson::from).collect(),
+    };
+    write_json(&document, out)
+}
+
+/// Writes counters as JSON: the same document, without causes.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_terms_json(terms: &[&Term], out: &mut dyn Write) -> io::Result<()> {
+    let document = CatalogueJson {
+        schema: "whyoom.causes",
+        version: VERSION,
+        causes: Vec::new(),
+        glossary: terms.iter().copied().map(TermJson::from).collect(),
     };
     write_json(&document, out)
 }

@@ -4,17 +4,19 @@ mod chart;
 mod explain;
 mod fit;
 mod json;
+mod live;
 mod replay;
 mod style;
 mod text;
 mod who;
 
-pub use explain::{write_catalogue, write_cause};
+pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
     FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
     FitPoint, FitProcess, FitSetting, FitVary, write_fit, write_fit_json,
 };
-pub use json::{write_catalogue_json, write_verdict_json};
+pub use json::{write_catalogue_json, write_terms_json, write_verdict_json};
+pub use live::write_live;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use text::write_verdict;
 pub use who::{

@@ -103,7 +103,7 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
         writeln!(
             out,
             "{:<34} {peak:>13} {:>6.1}% {:>13} {:>10}  {fits}",
-            row.allocator,
+            shown(row),
             row.utilization * 100.0,
             row.driver_calls,
             seconds(row.driver_nanoseconds),
@@ -132,13 +132,19 @@ fn proposed<'a, 'b>(answer: &'a ReplayAnswer<'b>) -> Option<&'a ReplayRow<'b>> {
     setting.filter(better).or_else(|| usable().next())
 }
 
+/// An allocator's name; of whyoom's own pool, what switches it on too.
+fn shown(row: &ReplayRow<'_>) -> String {
+    let own = row.switch.is_some_and(|line| line.starts_with("whyoom ") && line.contains("--pool"));
+    if own { format!("{} (whyoom's --pool)", row.allocator) } else { row.allocator.to_owned() }
+}
+
 /// The answer in one line: the best that a program can switch on, against the recorded run.
 fn headline(answer: &ReplayAnswer<'_>) -> String {
     let recorded = Bytes(answer.recorded_peak_reserved_bytes);
     match proposed(answer) {
         Some(row) if row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes => format!(
             "{} would reserve {} at most, where the run reserved {recorded}",
-            row.allocator,
+            shown(row),
             Bytes(row.peak_reserved_bytes)
         ),
         Some(_) => format!(

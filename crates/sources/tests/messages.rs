@@ -172,6 +172,8 @@ fn false_friends_are_left_alone() {
         "    raise ValueError(\"No available memory for the cache blocks. \"",
         "cuda runtime error (711) : peer mapping resources exhausted at /pytorch/THCGeneral.cpp:136",
         "exit code 143",
+        "Killed by the referee",
+        "players killed: 4, Killed: 7",
         "Ignoring invalid expandable-segment reserve value 'x' in PYTORCH_CUDA_ALLOC_CONF",
         "include/alloc.h:185 NCCL WARN Cuda failure 1 'invalid argument'",
         "If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.",
@@ -311,6 +313,16 @@ const SAMPLES: &[Sample] = &[
         read: &["a GPU: PyTorch DeviceOutOfMemory"],
     },
     Sample {
+        id: "P6",
+        text: "RuntimeError: Caught RuntimeError in pin memory thread for device 0.\nOriginal Traceback (most recent call last):\n  File \"torch/utils/data/_utils/pin_memory.py\", line 55, in pin_memory\n    return data.pin_memory()\nRuntimeError: CUDA error: out of memory\nFor debugging consider",
+        read: &["host: PyTorch PinnedOutOfMemory"],
+    },
+    Sample {
+        id: "P6",
+        text: "Traceback (most recent call last):\n  File \"loader.py\", line 9, in pin_memory\n    x = x.pin_memory()\n  File \"train.py\", line 5, in step\n    model.cuda()\nRuntimeError: CUDA error: out of memory",
+        read: &["a GPU: PyTorch DeviceOutOfMemory"],
+    },
+    Sample {
         id: "P7",
         text: "RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830, please report a bug to PyTorch. ",
         read: &["a GPU: PyTorch ReportFailed"],
@@ -319,6 +331,11 @@ const SAMPLES: &[Sample] = &[
         id: "P8",
         text: "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate more than 1EB memory.",
         read: &["a GPU: PyTorch BogusSize"],
+    },
+    Sample {
+        id: "P9",
+        text: "RuntimeError: config[i] == get()->name() INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":644, please report a bug to PyTorch. Allocator backend parsed at runtime != allocator backend parsed at load time",
+        read: &["a GPU: PyTorch SettingTooLate"],
     },
     Sample {
         id: "A",
@@ -346,6 +363,11 @@ const SAMPLES: &[Sample] = &[
         id: "D",
         text: "!!! Exception during processing !!! GET was unable to find an engine to execute this computation",
         read: &["a GPU: CuDnn Disguised"],
+    },
+    Sample {
+        id: "D",
+        text: "memory.used [MiB], memory.total [MiB]\n18 MiB, 24564 MiB\n$ python demo.py\nRuntimeError: GET was unable to find an engine to execute this computation",
+        read: &["a GPU: CuDnn Disguised DeviceTotal=23.99 GiB DeviceFree=23.97 GiB"],
     },
     Sample {
         id: "D",
@@ -394,6 +416,17 @@ const SAMPLES: &[Sample] = &[
     },
     Sample {
         id: "K",
+        text: "Loading checkpoint shards:  33%|███▎      | 5/15 [01:12<02:21, 14.12s/it]Killed\n$ echo $?\n",
+        read: &["host: Supervisor Killed"],
+    },
+    Sample {
+        id: "K",
+        text: "./train.sh: line 3:  4711 Killed                  python train.py",
+        read: &["host: Supervisor Killed"],
+    },
+    Sample { id: "K", text: "zsh: killed     python train.py", read: &["host: Supervisor Killed"] },
+    Sample {
+        id: "K",
         text: "command terminated with exit code 137",
         read: &["host: Supervisor Killed"],
     },
@@ -421,6 +454,25 @@ const SAMPLES: &[Sample] = &[
         id: "TF",
         text: "W bfc_allocator.cc:501] Allocator (GPU_2_bfc) ran out of memory trying to allocate 1.25TiB (rounded to 1374521760000)requested by op ",
         read: &["GPU 2: TensorFlow DeviceOutOfMemory Requested=1.25 TiB"],
+    },
+    Sample {
+        id: "TF",
+        text: "W bfc_allocator.cc:497] Allocator (xla_gpu_host_bfc) ran out of memory trying to allocate 8.00GiB (rounded to 8589934592)requested by op",
+        read: &["host: TensorFlow PinnedOutOfMemory Requested=8.00 GiB"],
+    },
+    Sample {
+        id: "TF",
+        text: "I bfc_allocator.cc:963] Stats: \nLimit:                  2147483648\nInUse:                  2097152000\nMaxInUse:               2097152000\nW op_kernel.cc:1622] OP_REQUIRES failed at conv_ops.cc:947 : Resource exhausted: OOM when allocating tensor with shape[64,1024,1024] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc",
+        read: &[
+            "GPU 0: TensorFlow DeviceOutOfMemory Requested=256.00 MiB Reserved=1.95 GiB Allocated=1.95 GiB DeviceFree=48.00 MiB",
+        ],
+    },
+    Sample {
+        id: "TF",
+        text: "Total memory: 7.92GiB\nFree memory: 186.44MiB\nE cuda_driver.cc:1002] failed to allocate 186.44M (195494912 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
+        read: &[
+            "a GPU: TensorFlow DeviceOutOfMemory Requested=186.44 MiB DeviceTotal=7.92 GiB DeviceFree=186.44 MiB Allocated=0 B Reserved=0 B",
+        ],
     },
     Sample {
         id: "X",
@@ -463,6 +515,13 @@ const SAMPLES: &[Sample] = &[
         read: &["a GPU: CuPy DeviceOutOfMemory Requested=272.08 MiB Reserved=6.88 GiB"],
     },
     Sample {
+        id: "C",
+        text: "In [10]: cupy.cuda.runtime.memGetInfo()\nOut[10]: (11404640256, 11718230016)\nOutOfMemoryError: Out of memory allocating 50,000,000,000 bytes (allocated so far: 6,800,384 bytes).",
+        read: &[
+            "a GPU: CuPy DeviceOutOfMemory Requested=46.57 GiB Reserved=6.49 MiB DeviceTotal=10.91 GiB",
+        ],
+    },
+    Sample {
         id: "R",
         text: "MemoryError: std::bad_alloc: out_of_memory: CUDA error (failed to allocate 33295450768 bytes) at: /include/rmm/mr/device/cuda_memory_resource.hpp:62: cudaErrorMemoryAllocation out of memory",
         read: &["a GPU: Rmm DeviceOutOfMemory Requested=31.01 GiB"],
@@ -476,6 +535,20 @@ const SAMPLES: &[Sample] = &[
         id: "R",
         text: "Exceeded memory limit (failed to allocate 38.146973 MiB)",
         read: &["a GPU: Rmm LimitReached Requested=38.15 MiB"],
+    },
+    Sample {
+        id: "R",
+        text: "cudaMemPoolAttrReservedMemCurrent: 2147483648\ncudaMemPoolAttrUsedMemCurrent: 1073741824\nstd::bad_alloc: out_of_memory: CUDA error (failed to allocate 1048576 bytes) at: cuda_async_view_memory_resource.hpp:107: cudaErrorMemoryAllocation out of memory",
+        read: &[
+            "a GPU: Rmm DeviceOutOfMemory Requested=1.00 MiB Reserved=2.00 GiB Allocated=1.00 GiB",
+        ],
+    },
+    Sample {
+        id: "R",
+        text: "INFO GpuDeviceManager: Initializing RMM POOL pool size = 2048.0 MB on gpuId 0\nINFO DeviceMemoryEventHandler: Device allocation of 2097152 bytes failed, device store has 0 bytes. Total RMM allocated is 1073741824 bytes.\nstd::bad_alloc: out_of_memory: RMM failure at:pool_memory_resource.hpp:196: Maximum pool size exceeded",
+        read: &[
+            "a GPU: Rmm DeviceOutOfMemory Requested=2.00 MiB Reserved=2.00 GiB Allocated=1.00 GiB",
+        ],
     },
     Sample {
         id: "N",
@@ -494,6 +567,11 @@ const SAMPLES: &[Sample] = &[
         id: "N",
         text: "Failed to CUDA host alloc 4923392 bytes",
         read: &["host: Nccl PinnedOutOfMemory Requested=4.70 MiB"],
+    },
+    Sample {
+        id: "N",
+        text: "n7:41:43 [3] include/alloc.h:187 NCCL WARN Cuda failure 2 'out of memory'\nn7:41:43 [3] include/alloc.h:193 NCCL WARN Failed to CUDA host alloc 67108864 bytes",
+        read: &["host: Nccl PinnedOutOfMemory Requested=64.00 MiB"],
     },
     Sample {
         id: "V",
@@ -526,6 +604,13 @@ const SAMPLES: &[Sample] = &[
         id: "L",
         text: "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 144817.04 MiB on device 0: cudaMalloc failed: out of memory\nalloc_tensor_range: failed to allocate CUDA0 buffer of size 151851674624\nllama_model_load: error loading model: unable to allocate CUDA0 buffer",
         read: &["GPU 0: LlamaCpp DeviceOutOfMemory Requested=141.42 GiB"],
+    },
+    Sample {
+        id: "L",
+        text: "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3060) - 4096 MiB free\nload_tensors:        CUDA0 model buffer size =  2048.00 MiB\nload_tensors:   CPU_Mapped model buffer size =   417.66 MiB\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 3072.00 MiB on device 0: cudaMalloc failed: out of memory",
+        read: &[
+            "GPU 0: LlamaCpp DeviceOutOfMemory Requested=3.00 GiB Allocated=2.00 GiB Reserved=2.00 GiB DeviceFree=2.00 GiB",
+        ],
     },
     Sample {
         id: "L",

@@ -128,9 +128,9 @@ pub enum Action {
         /// To what; bytes, except where the limit counts something else.
         value: u64,
     },
-    /// A kernel launch failed; the event's result says how.
+    /// A kernel launch failed, or a copy or fill; the event's result says how.
     LaunchFailed {
-        /// The kernel's name.
+        /// The kernel's name; of a copy or fill the driver's name for it: `cuMemcpyHtoD_v2`.
         kernel: StringId,
         /// The dynamic shared memory that it asked for.
         shared_memory: Bytes,
@@ -273,6 +273,10 @@ pub enum Standing {
     Stuck,
     /// The driver lists it, and there is no such process.
     Ghost,
+    /// It waits in the kernel where no other signal than 9 reaches it.
+    Hangs,
+    /// It belongs to the run: it was recorded too, and its command is its process's name.
+    Recorded,
 }
 
 /// The interface of the driver that memory came through.
@@ -431,6 +435,8 @@ pub enum Symptom {
     HostKilled,
     /// The program was killed by signal 9; the kernel's log would say whether for host memory.
     Killed,
+    /// A setting was changed after it had been read.
+    SettingTooLate,
 }
 
 /// Whose message it is.

@@ -101,6 +101,9 @@ pub(crate) struct RunArguments {
     /// Have PyTorch keep its own history too, and judge its snapshot beside the recording
     #[arg(long)]
     pub(crate) torch_history: bool,
+    /// Ask Python what keeps tensors on the GPU alive, when memory runs out and at the end
+    #[arg(long)]
+    pub(crate) keepers: bool,
     /// Take GPU memory from whyoom's pool: PyTorch's blocks, in other programs cudaMalloc's; or
     /// everything
     #[arg(
@@ -156,6 +159,7 @@ Examples:
   whyoom why < traceback.txt               a pasted traceback
   whyoom why rank0.pickle rank1.pickle     several ranks, one verdict
   whyoom why oom.pickle train.log --json   both together, for a program
+  whyoom why oom.pickle --live 50          what was live when memory ran out, by place
 
 Exit status:
   0  a verdict was given, whichever it is
@@ -164,6 +168,9 @@ Exit status:
 pub(crate) struct WhyArguments {
     /// Recordings (folders), snapshots (.pickle) and logs; - or nothing reads standard input
     pub(crate) files: Vec<PathBuf>,
+    /// List what was live when memory ran out, by place: the largest 20, or N
+    #[arg(long, value_name = "N", num_args = 0..=1)]
+    pub(crate) live: Option<Option<String>>,
     /// Print JSON (schema: docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
@@ -173,7 +180,8 @@ pub(crate) struct WhyArguments {
 #[command(after_help = "\
 Examples:
   whyoom causes                     all causes, and a glossary
-  whyoom causes fragmented-cache    one of them in full")]
+  whyoom causes fragmented-cache    one of them in full
+  whyoom causes reserved            a counter: memory_reserved, \"reserved by PyTorch\"")]
 pub(crate) struct CausesArguments {
     /// The cause's id
     pub(crate) id: Option<String>,
@@ -306,6 +314,9 @@ pub(crate) struct FitArguments {
     /// GPU models, as `whyoom lab list` names them, with commas between; or all
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT, value_parser = gpu_name)]
     pub(crate) gpu: Vec<String>,
+    /// The memory that each of them has, where it is not the model's: 8GiB, a part of a GPU
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
     /// How many of them the program sees
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,

@@ -1,14 +1,16 @@
 //! `whyoom causes`.
 
 use anyhow::{Result, bail};
-use whyoom_causes::{CATALOGUE, find};
-use whyoom_report::{write_catalogue, write_catalogue_json, write_cause};
+use whyoom_causes::{CATALOGUE, GLOSSARY, find, find_terms};
+use whyoom_report::{
+    write_catalogue, write_catalogue_json, write_cause, write_terms, write_terms_json,
+};
 
 use crate::arguments::CausesArguments;
 
 pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
     let mut out = anstream::stdout().lock();
-    let Some(id) = arguments.id.as_deref() else {
+    let Some(word) = arguments.id.as_deref() else {
         if arguments.json {
             write_catalogue_json(None, &mut out)?;
         } else {
@@ -16,14 +18,20 @@ pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
         }
         return Ok(());
     };
-    let Some(cause) = find(id) else {
-        let known: Vec<_> = CATALOGUE.iter().map(|cause| cause.id).collect();
-        bail!("no cause is called '{id}'. The causes are: {}", known.join(", "));
-    };
-    if arguments.json {
-        write_catalogue_json(Some(id), &mut out)?;
-    } else {
-        write_cause(cause, &mut out)?;
+    match (find(word), find_terms(word)) {
+        (Some(_), _) if arguments.json => write_catalogue_json(Some(word), &mut out)?,
+        (Some(cause), _) => write_cause(cause, &mut out)?,
+        (None, terms) if terms.is_empty() => {
+            let causes: Vec<_> = CATALOGUE.iter().map(|cause| cause.id).collect();
+            let counters: Vec<_> = GLOSSARY.iter().map(|term| term.word).collect();
+            bail!(
+                "no cause and no counter is called '{word}'. The causes are: {}. The counters are: {}",
+                causes.join(", "),
+                counters.join(", ")
+            );
+        }
+        (None, terms) if arguments.json => write_terms_json(&terms, &mut out)?,
+        (None, terms) => write_terms(&terms, &mut out)?,
     }
     Ok(())
 }

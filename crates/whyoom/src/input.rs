@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use whyoom_report::InputKind;
-use whyoom_sources::torch_snapshot;
+use whyoom_sources::{recording::ENDING, torch_snapshot};
 
 /// So many bytes tell what a file is.
 pub(crate) const FIRST_BYTES: u64 = 512;
@@ -28,8 +28,13 @@ pub(crate) fn kind_of(first_bytes: &[u8]) -> Result<InputKind> {
     }
 }
 
-/// Whether a folder holds a recording of `whyoom run`.
+/// Whether a path is a folder that `whyoom run` wrote, though it may have recorded nothing.
 pub(crate) fn is_recording(path: &Path) -> bool {
+    has_recorded(path) || path.join(ENDING).is_file()
+}
+
+/// Whether a path is a folder that something was recorded into.
+pub(crate) fn has_recorded(path: &Path) -> bool {
     let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     entries.any(|entry| {
         let name = entry.file_name();

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_allocators::workload::{Run, Workloads};
-use whyoom_causes::{Verdict, judge, prove};
+use whyoom_causes::{Keeper, Verdict, judge, name_keepers, prove};
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input, InputKind};
 use whyoom_sources::{oom_text, recording, torch_snapshot};
@@ -18,7 +18,7 @@ use whyoom_trace::Tables;
 use crate::{
     input::{FIRST_BYTES, is_recording, kind_of},
     progress::{ProgressReader, ProgressSink},
-    run::snapshots,
+    run::{keepers, snapshots},
 };
 
 /// What was read, and where it can be read again.
@@ -28,6 +28,7 @@ pub(crate) struct Reading {
     pub(crate) tables: Tables,
     inputs: Vec<Input>,
     paths: Vec<PathBuf>,
+    keepers: Vec<Keeper>,
     /// How many events recordings held.
     pub(crate) recorded_events: u64,
 }
@@ -44,6 +45,7 @@ impl Reading {
         let name = path.display().to_string();
         if is_recording(path) {
             self.import_recording(path, &name)?;
+            self.keepers.extend(keepers(path));
             return snapshots(path).iter().try_for_each(|snapshot| self.add(snapshot));
         }
         let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
@@ -58,6 +60,7 @@ impl Reading {
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
         let mut verdict = judge(&self.model, &self.tables);
+        name_keepers(&mut verdict, &self.model, &self.tables, &self.keepers);
         if verdict.has_provable_remedies() {
             prove(&mut verdict, &self.runs()?);
         }

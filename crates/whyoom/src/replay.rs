@@ -20,7 +20,7 @@ use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_rep
 use whyoom_sources::{recording, torch_snapshot};
 use whyoom_trace::{DeviceId, Tables};
 
-use crate::{arguments::ReplayArguments, input::is_recording, progress::ProgressReader};
+use crate::{arguments::ReplayArguments, input::has_recorded, progress::ProgressReader};
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
 fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     let name = path.display().to_string();
     let mut workloads = Workloads::default();
-    if is_recording(path) {
+    if has_recorded(path) {
         recording::import(path, &mut recording::Unresolved, tables, &mut workloads)
             .with_context(|| format!("cannot read {name}"))?;
     } else {

@@ -53,9 +53,10 @@ class TorchFinder(importlib.abc.MetaPathFinder):
 
 
 def run_the_other_sitecustomize():
-    """This file stands before one that the environment may have of its own."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    elsewhere = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    """This file stands before one that the environment may have of its own, or another of whyoom's."""
+    ran = sys.__dict__.setdefault("_whyoom_startup", set())
+    ran.add(os.path.dirname(os.path.abspath(__file__)))
+    elsewhere = [entry for entry in sys.path if os.path.abspath(entry) not in ran]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", elsewhere)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))

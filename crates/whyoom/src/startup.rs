@@ -1,6 +1,7 @@
 //! What Python runs before a program that whyoom starts, without a change to the program.
 
 use std::{
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -21,7 +22,13 @@ pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result
     fs::create_dir_all(&folder).with_context(context)?;
     fs::write(folder.join(NAME), [SHARED, watch].join("\n\n")).with_context(context)?;
     let mut path = vec![folder.clone()];
-    path.extend(std::env::var_os("PYTHONPATH").iter().flat_map(std::env::split_paths));
+    path.extend(python_path(command).iter().flat_map(std::env::split_paths));
     command.env("PYTHONPATH", std::env::join_paths(path)?);
     Ok(folder)
+}
+
+/// The command's own search path, in which another of these files may stand already, or else ours.
+fn python_path(command: &Command) -> Option<OsString> {
+    let own = command.get_envs().find(|(name, _)| *name == "PYTHONPATH");
+    own.map_or_else(|| std::env::var_os("PYTHONPATH"), |(_, value)| value.map(OsString::from))
 }

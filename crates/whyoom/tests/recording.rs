@@ -112,6 +112,7 @@ fn why_judges_a_recording() {
         bytes,
         command: "python serve.py".to_owned(),
         standing: Standing::Runs,
+        ..SeenHolder::default()
     };
     let own = std::process::id();
     let holders = vec![holder(own, 1200 * MIB), holder(1, 300 * MIB)];

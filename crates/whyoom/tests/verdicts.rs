@@ -162,13 +162,13 @@ const CASES: &[Case] = &[
     Case {
         files: &["snapshots/growth.pickle"],
         cause: "growth",
-        must: &["loss.item()"],
+        must: &["y.detach().cpu()"],
         must_not: &[EXPANDABLE],
     },
     Case {
         files: &["snapshots/growth-oom.pickle"],
         cause: "growth",
-        must: &["loss.item()"],
+        must: &["y.detach().cpu()"],
         must_not: &[EXPANDABLE],
     },
     Case {
@@ -311,8 +311,8 @@ const CASES: &[Case] = &[
     },
     plain(&["logs/limit-hami.log"], "limit"),
     Case {
-        files: &["logs/limit-vllm-cache.log"],
-        cause: "limit",
+        files: &["logs/working-set-vllm-cache.log"],
+        cause: "working-set",
         must: &["--max-model-len"],
         must_not: &[EXPANDABLE],
     },

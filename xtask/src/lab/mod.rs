@@ -13,7 +13,7 @@ mod torch;
 
 use anyhow::Result;
 
-pub(crate) use self::bench::Bench;
+pub(crate) use self::bench::{Bench, Outcome};
 use crate::parts::{self, Part};
 
 /// Processes are killed for this long.

@@ -137,6 +137,10 @@ impl Calls {
 /// A call that the lab's log has too, as words that can be compared; nothing for what only one knows.
 fn in_words(event: &Event, tables: &Tables) -> Option<String> {
     let call = match event.action {
+        // The lab's log has no copies and fills.
+        Action::LaunchFailed { kernel, .. } if tables.text(kernel).starts_with("cuMem") => {
+            return None;
+        }
         Action::LaunchFailed { kernel, shared_memory } => {
             format!("LaunchFailed {} {}", tables.text(kernel), shared_memory.0)
         }

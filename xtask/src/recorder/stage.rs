@@ -10,9 +10,6 @@ use anyhow::{Context, Result};
 
 use crate::tools::{environment, must_succeed, release_build, root, scratch, site_packages};
 
-/// A folder with a build to use as it is, in place of a new one: for work on this harness.
-const BINARIES: &str = "WHYOOM_XTASK_BINARIES";
-
 /// C programs that reach the driver at run time.
 const PROGRAMS: &[&str] = &["by_name", "churn", "cost", "genuine", "heap", "lives", "ways"];
 
@@ -27,9 +24,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Builds everything that runs.
     pub(crate) fn prepare() -> Result<Self> {
-        let given = std::env::var_os(BINARIES).map(PathBuf::from);
-        let binaries = given.map_or_else(release_build, Ok)?;
-        let stage = Self { binaries, programs: scratch("recorder-programs")? };
+        let stage = Self { binaries: release_build()?, programs: scratch("recorder-programs")? };
         for name in PROGRAMS {
             let mut compiler = compiler(&source(&format!("{name}.c")), &stage.program(name));
             must_succeed(compiler.args(["-pthread", "-ldl"]))?;

@@ -31,6 +31,9 @@ use crate::{
     tools::{must_succeed, root, scratch},
 };
 
+/// The command, and what it preloads.
+const PROGRAM: [&str; 3] = ["whyoom", "libwhyoom_recorder.so", "libwhyoom_pool.so"];
+
 /// What all parts need.
 pub(crate) struct Stage {
     /// The lab and the command, built.
@@ -91,7 +94,7 @@ fn readable_copy(binaries: &Path) -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("whyoom-xtask-who-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     fs::set_permissions(&folder, Permissions::from_mode(0o755))?;
-    for name in built_libraries().chain(["whyoom"]) {
+    for name in built_libraries().chain(PROGRAM) {
         fs::copy(binaries.join(name), folder.join(name)).with_context(|| name.to_owned())?;
     }
     Ok(folder)

@@ -1,6 +1,6 @@
 //! A cache holds unused bytes that another allocator needs.
 
-use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, Symptom};
 
 use crate::{
     cause::Cause,
@@ -25,6 +25,9 @@ one shared pool for both.",
 };
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if let Some((process, idle)) = of_another_process(scene) {
+        return Some(beside_process(scene, process, idle));
+    }
     if scene.incident.is_some_and(|incident| incident.of_driver) {
         return refused_by_driver(scene);
     }
@@ -54,6 +57,32 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     finding.remedies = remedies(outsider.name(), returnable);
     Some(finding)
+}
+
+/// Another recorded process whose cache could have given back what was missing, and how much that is.
+pub(super) fn of_another_process(scene: &Scene<'_>) -> Option<(ProcessId, Bytes)> {
+    let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out())?;
+    let caches = &scene.incident?.idle_caches;
+    let largest = caches.iter().copied().max_by_key(|(_, idle)| *idle)?;
+    let alone = scene.situation.too_much_alone().unwrap_or(false);
+    Some(largest).filter(|(_, idle)| *idle >= lacking && !alone)
+}
+
+/// A process of the same run keeps memory that it does not use.
+fn beside_process(scene: &Scene<'_>, process: ProcessId, idle: Bytes) -> Finding {
+    let whose = scene.tables.process_name(process);
+    let missing = scene.situation.missing().unwrap_or_default();
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("PyTorch's cache in {whose} keeps {idle} that nothing uses"),
+        format!("{missing} in this process; a cache serves its own process alone."),
+    );
+    finding.gives_back = Some(idle);
+    let label = format!("in wholly free segments of {whose}");
+    finding.evidence.push(Evidence::bytes(label, idle, Basis::Recorded));
+    finding.remedies = remedies("the other process", idle);
+    finding
 }
 
 /// The driver refused a call that was not PyTorch's, while PyTorch kept segments with nothing in them.

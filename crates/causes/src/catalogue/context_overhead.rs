@@ -1,13 +1,12 @@
 //! Contexts take what the work lacks.
 
-use whyoom_memory::Holder;
 use whyoom_trace::Bytes;
 
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::{Neighbours, held},
     scene::Scene,
-    situation::CONTEXT_ALLOWANCE,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -27,22 +26,15 @@ threads instead of processes, or MPS, which shares one context.",
     check,
 };
 
-/// Fewer small holders are no crowd.
-const CROWD: usize = 2;
-
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.device_ran_out() || !scene.was_recorded() {
         return None;
     }
     let situation = &scene.situation;
     let lacking = situation.lacking()?;
-    let own = scene.own_context();
-    // Half as much again: a process that touched CUDA may hold a little beside its context.
-    let at_most = own.map_or(CONTEXT_ALLOWANCE, |own| own.plus(Bytes(own.0 / 2)));
-    let small: Vec<&Holder> =
-        situation.others.iter().filter(|holder| holder.bytes <= at_most).collect();
-    let held: Bytes = small.iter().map(|holder| holder.bytes).sum();
-    if small.len() < CROWD || held < lacking || situation.too_much_alone().unwrap_or(false) {
+    let small = Neighbours::of(scene).contexts;
+    let held = held(&small);
+    if small.is_empty() || held < lacking || situation.too_much_alone().unwrap_or(false) {
         return None;
     }
     let mut finding = scene.finding(
@@ -57,9 +49,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     );
     finding.gives_back = Some(held);
     finding.evidence.push(Evidence::count("such processes", small.len() as u64, Basis::Recorded));
-    if let Some(own) = own {
-        let label = "this process beside what it allocated: about its context";
-        finding.evidence.push(Evidence::bytes(label, own, Basis::Computed));
+    if let Some(size) = scene.context_size() {
+        finding.evidence.push(Evidence::bytes("a context alone takes", size, Basis::Computed));
     }
     finding.remedies = vec![
         Remedy::line(

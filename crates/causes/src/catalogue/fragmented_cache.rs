@@ -1,7 +1,8 @@
 //! Enough is free, but in pieces that cannot be used.
 
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, Software};
 
+use super::limit;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -32,19 +33,24 @@ const WORTH_NAMING: f64 = 0.05;
 const LISTED_PINS: usize = 3;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    let ran_out = scene.device_ran_out();
     // whyoom's pool joins pieces up before it gives up.
-    if !scene.device_ran_out() || scene.has_pool() {
+    if !(ran_out || limit::is_pytorchs_own(scene)) || scene.has_pool() || scene.is_stream_ordered()
+    {
         return None;
     }
     let situation = &scene.situation;
     let requested = situation.requested?;
-    let cached = situation.cache_that_would_do().filter(|cached| *cached > Bytes::ZERO)?;
+    // Under a cap, what is free on the device is out of reach.
+    let enough = |cached: &Bytes| *cached > Bytes::ZERO && (ran_out || *cached >= requested);
+    let cached = situation.cache_that_would_do().filter(enough)?;
     let free = situation.free.unwrap_or_default();
     let whole = situation.capacity.or(situation.reserved)?;
-    let strength = if cached.share_of(whole) >= WORTH_NAMING {
-        Strength::Explains
-    } else {
-        Strength::Contributing
+    let strength = match cached.share_of(whole) >= WORTH_NAMING {
+        true => Strength::Explains,
+        // Next to nothing, and nobody saw in which pieces.
+        false if scene.is_message() => return None,
+        false => Strength::Contributing,
     };
     let largest = scene.incident?.free_space.as_ref().map(|space| space.usable_largest);
     if let Some(largest) = largest.filter(|largest| *largest >= requested) {
@@ -53,7 +59,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
-        format!("{cached} is free in PyTorch's cache, but in pieces too small for {requested}"),
+        format!(
+            "{cached} is free in {}'s cache, but in pieces too small for {requested}",
+            scene.allocator_name()
+        ),
         format!(
             "With the {free} free on the device that is {}, enough for the {requested} that was \
              asked for.",
@@ -92,10 +101,8 @@ fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
     let Some(space) = scene.incident.and_then(|incident| incident.free_space.as_ref()) else {
         return;
     };
-    finding.evidence.extend([
-        Evidence::bytes("largest free piece", space.usable_largest, Basis::Recorded),
-        Evidence::count("segments pinned by live blocks", space.pinned_segments, Basis::Recorded),
-    ]);
+    let label = "segments pinned by live blocks";
+    finding.evidence.push(Evidence::count(label, space.pinned_segments, Basis::Recorded));
     for pin in space.pins.iter().take(LISTED_PINS) {
         let plural = if pin.blocks == 1 { "" } else { "s" };
         let label = format!("pinned by {} block{plural} of {}", pin.blocks, scene.place(pin.stack));
@@ -106,6 +113,9 @@ fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
 /// Settings that exist in that release and are not on already. Where the run was recorded, a replay
 /// decides which of them stay.
 fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
+    if scene.software() == Some(Software::Rmm) {
+        return for_rmm();
+    }
     if scene.expandable_segments_on() {
         return vec![Remedy::advice(
             "expandable segments are on already: pad inputs to a few fixed sizes, so that freed \
@@ -136,4 +146,18 @@ fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
         remedies.push(Remedy::line(line, what).by_setting("max_split_size_mb:128"));
     }
     remedies
+}
+
+/// RMM's pool of a fixed size joins nothing up; the driver's own pool maps pages where they are needed.
+fn for_rmm() -> Vec<Remedy> {
+    vec![
+        Remedy::line(
+            "rmm::mr::cuda_async_memory_resource",
+            "in place of the pool: the driver's stream-ordered pool maps memory where it is needed (Python: \
+             rmm.mr.CudaAsyncMemoryResource(); Spark: spark.rapids.memory.gpu.pool=ASYNC)",
+        ),
+        Remedy::advice(
+            "or a larger pool (Spark: a smaller spark.rapids.memory.gpu.reserve), and smaller batches",
+        ),
+    ]
 }

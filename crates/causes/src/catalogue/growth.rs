@@ -1,10 +1,13 @@
 //! Live bytes grow from iteration to iteration.
 
+use whyoom_memory::{Growth, Hold};
 use whyoom_trace::{Bytes, DeviceId};
 
 use crate::{
     cause::Cause,
+    command::for_shell,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    keepers::Way,
     scene::Scene,
 };
 
@@ -24,7 +27,8 @@ without torch.no_grad(); an exception's traceback keeps the frames, and so their
 the except block retries. In C and C++: a return or an exception skips the free.
 
 What helps: find what keeps the tensors of the named line alive. The allocator cannot know: it only
-sees that nobody gives them back.",
+sees that nobody gives them back. Python does: `whyoom run --keepers -- CMD` asks it, and names the variable,
+the list or the exceptions that have them.",
     check,
 };
 
@@ -57,13 +61,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     finding.gives_back = Some(growth.total);
     finding.evidence.extend([
         Evidence::bytes("growth per iteration", growth.per_iteration, Basis::Computed),
-        Evidence::count("iterations looked at", growth.iterations, Basis::Computed),
+        Evidence::count("iterations that left something", growth.iterations, Basis::Computed),
         Evidence::text("iterations found by", growth.source.describe(), Basis::Computed),
-        Evidence::text(
-            "fit of a straight line (R²)",
-            format!("{:.3}", growth.r_squared),
-            Basis::Computed,
-        ),
+        Evidence::text("with 95 % confidence", confidence(growth), Basis::Computed),
         Evidence::bytes("growth in all", growth.total, Basis::Computed),
     ]);
     for (place, bytes) in places.iter().take(LISTED) {
@@ -75,12 +75,30 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             "the driver took everything back: the next program finds the device as this one did";
         finding.evidence.push(Evidence::text("after the program's end", text, Basis::Recorded));
     }
-    finding.remedies = if scene.is_compiled(worst.stack) {
-        for_compiled(place, growth.total)
-    } else {
-        for_python(place, growth.total)
+    add_hold(growth, &mut finding);
+    finding.remedies = match scene.is_compiled(worst.stack) {
+        true => for_compiled(place, growth.total),
+        false => for_python(scene, growth, place),
     };
     Some(finding)
+}
+
+/// What keeps the blocks, where the places that made them tell.
+fn add_hold(growth: &Growth, finding: &mut Finding) {
+    let told = match growth.hold {
+        Hold::Graph { inside } => format!(
+            "autograd's saved tensors: {inside} was made inside layers, before the model's output"
+        ),
+        Hold::Value => "a value that the program keeps: one block an iteration".to_owned(),
+        Hold::Unknown => return,
+    };
+    finding.evidence.push(Evidence::text("what keeps it", told, Basis::Computed));
+}
+
+/// The slope with what it may be off by.
+fn confidence(growth: &Growth) -> String {
+    let (low, high) = growth.interval;
+    format!("{} ± {} an iteration", growth.per_iteration, Bytes(high.minus(low).0.div_ceil(2)))
 }
 
 fn is_pinned(scene: &Scene<'_>) -> bool {
@@ -94,24 +112,80 @@ fn is_harmless(scene: &Scene<'_>) -> bool {
     own && scene.incident.is_none() && scene.exited()
 }
 
-fn for_python(place: &str, total: Bytes) -> Vec<Remedy> {
-    vec![
-        Remedy::line(
-            "total += loss.item()",
-            format!("if a running sum keeps what {place} makes: add a number, not the tensor"),
-        )
-        .freeing(total),
-        Remedy::line(
-            "outputs.append(y.detach().cpu())",
-            "if a list keeps it: collect on the host, without the graph",
-        )
-        .freeing(total),
-        Remedy::line(
-            "errors.append(str(error))",
-            "if an exception is kept: its traceback keeps the variables of every function it passed",
-        )
-        .freeing(total),
-    ]
+/// What to write instead, by what keeps the tensors.
+const SUM: &str = "total += loss.item()";
+const LIST: &str = "outputs.append(y.detach().cpu())";
+const EXCEPTION: &str = "errors.append(str(error))";
+const NO_GRAPH: &str = "with torch.no_grad():";
+const ASK_PYTHON: &str = "whyoom run --keepers";
+/// The setting by which a recording tells the run's command, with zeros between its words.
+const COMMAND: &str = "whyoom_command";
+
+/// What to do, in the order of what the places tell: first what they speak for.
+fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
+    let total = growth.total;
+    let sum = Remedy::line(
+        SUM,
+        format!("if a running sum keeps what {place} makes: add a number, not the tensor"),
+    )
+    .freeing(total);
+    let list = Remedy::line(LIST, "if a list keeps it: collect on the host, without the graph")
+        .freeing(total);
+    let exception = Remedy::line(
+        EXCEPTION,
+        "if an exception is kept: its traceback keeps the variables of every function it passed",
+    )
+    .freeing(total);
+    match growth.hold {
+        Hold::Value => {
+            let what = format!(
+                "keep what {place} makes on the host, without the graph; of a loss its number, loss.item()"
+            );
+            vec![Remedy::line(LIST, what).freeing(total)]
+        }
+        Hold::Graph { inside } if !growth.backward => {
+            let what = format!(
+                "around the loop that calls {place}: backward is never called, so that no graph is needed"
+            );
+            let without = Remedy::line(NO_GRAPH, what).freeing(inside);
+            vec![without, list, sum, exception, ask_python(scene)]
+        }
+        Hold::Graph { .. } => vec![sum, list, exception, ask_python(scene)],
+        Hold::Unknown => vec![list, sum, exception, ask_python(scene)],
+    }
+}
+
+/// The line that has Python itself say what keeps the tensors.
+fn ask_python(scene: &Scene<'_>) -> Remedy {
+    let words = scene.setting(COMMAND).map_or("…".to_owned(), |words| {
+        words.split('\0').map(for_shell).collect::<Vec<_>>().join(" ")
+    });
+    let line = format!("{ASK_PYTHON} -- {words}");
+    Remedy::line(line, "to see which of these it is: Python then tells by which name it keeps them")
+}
+
+/// Where Python told what keeps the blocks, the remedy for that comes first, and the others go.
+pub(crate) fn order_by_keeper(finding: &mut Finding, way: Way, name: &str) {
+    let (line, what) = match way {
+        Way::Variable => {
+            (SUM, format!("\"{name}\" keeps the tensors: add numbers to it, not tensors"))
+        }
+        Way::Container => {
+            (LIST, format!("\"{name}\" keeps them: collect on the host, without the graph"))
+        }
+        Way::Exceptions => (
+            EXCEPTION,
+            format!("exceptions in \"{name}\" keep the variables of every function they passed"),
+        ),
+    };
+    let frees = finding.gives_back;
+    let remedy = Remedy { frees, ..Remedy::line(line, what) };
+    let guesses = [SUM, LIST, EXCEPTION];
+    finding.remedies.retain(|other| {
+        let paste = other.paste.as_deref().unwrap_or_default();
+        !guesses.contains(&paste) && !paste.starts_with(ASK_PYTHON)
+    });
+    finding.remedies.insert(0, remedy);
 }
 
 fn for_compiled(place: &str, total: Bytes) -> Vec<Remedy> {

@@ -1,5 +1,6 @@
 //! Nothing is wrong.
 
+use whyoom_memory::FreeSpace;
 use whyoom_trace::{Bytes, DeviceId};
 
 use crate::{
@@ -28,6 +29,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.incident.is_some() || scene.growth.is_some() || failed(scene) {
         return None;
     }
+    // Why a command failed, or a process was killed, its recording does not tell.
+    if scene.failed_with().is_some() || scene.any_was_killed() {
+        return None;
+    }
     let Some(space) = scene.space.filter(|space| space.has_allocator()) else {
         return of_driver(scene);
     };
@@ -43,18 +48,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         peak.allocated
     );
     let free = space.free_space();
-    let because = if free.total.share_of(end.reserved) > 0.3 && scene.has_pool() {
-        format!(
-            "whyoom's pool holds {} that is free now because the peak needed it; {} of it are idle \
-             pages, which go to whoever asks next.",
-            free.total, free.idle_pages
-        )
-    } else if free.total.share_of(end.reserved) > 0.3 {
-        format!(
-            "The cache holds {} that is free now because the peak needed it; {} of it lies in wholly \
-             free segments, which PyTorch returns before it gives up.",
-            free.total, free.in_empty_segments
-        )
+    let because = if free.total.share_of(end.reserved) > 0.3 {
+        keeps_free(scene, &free)
     } else {
         format!("At the peak {} of the {} reserved was in use.", peak.allocated, peak.reserved)
     };
@@ -75,8 +70,28 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         let label = format!("{category} at the peak");
         finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
     }
+    finding.evidence.extend(ending(scene));
     add_pinned(scene, &mut finding);
     Some(finding)
+}
+
+/// Why the allocator holds much that nobody uses.
+fn keeps_free(scene: &Scene<'_>, free: &FreeSpace) -> String {
+    let (holds, when) = match scene.exited() {
+        true => ("held", "that was free at the end"),
+        false => ("holds", "that is free now"),
+    };
+    let FreeSpace { total, idle_pages, in_empty_segments, .. } = free;
+    match scene.has_pool() {
+        true => format!(
+            "whyoom's pool {holds} {total} {when}, because the peak needed it; {idle_pages} of it are \
+             idle pages, which go to whoever asks next."
+        ),
+        false => format!(
+            "The cache {holds} {total} {when}, because the peak needed it; {in_empty_segments} of it \
+             lies in wholly free segments, which PyTorch returns before it gives up."
+        ),
+    }
 }
 
 /// Whether a launch or a synchronize failed: then something is wrong, if not with memory.
@@ -84,10 +99,40 @@ fn failed(scene: &Scene<'_>) -> bool {
     scene.facts().is_some_and(|process| process.failures_seen() > 0)
 }
 
+/// A wrong access to mapped memory, as where shared memory has no room left: that may be want of memory.
+const BUS: i32 = 7;
+
+/// Whether a signal ended the process that says nothing of memory: a timer's, a supervisor's, a person's, or that
+/// of a mistake of its own.
+fn was_told_to_end(scene: &Scene<'_>) -> bool {
+    scene.ended_by_signal().is_some_and(|signal| signal != BUS)
+}
+
+/// How the process ended, where that is worth a word.
+fn ending(scene: &Scene<'_>) -> Option<Evidence> {
+    let signal = scene.ended_by_signal()?;
+    let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or("", |(_, name)| name);
+    let text = format!("signal {signal} {name}");
+    Some(Evidence::text("ended by", text.trim_end(), Basis::Recorded))
+}
+
+/// The signals that programs are ended by most.
+const SIGNALS: [(i32, &str); 9] = [
+    (1, "(SIGHUP)"),
+    (2, "(SIGINT)"),
+    (3, "(SIGQUIT)"),
+    (6, "(SIGABRT)"),
+    (11, "(SIGSEGV)"),
+    (13, "(SIGPIPE)"),
+    (14, "(SIGALRM)"),
+    (15, "(SIGTERM)"),
+    (24, "(SIGXCPU)"),
+];
+
 /// A program that took its memory from the driver itself, recorded to its end.
 fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
     let host = scene.device == DeviceId::HOST;
-    if !scene.exited() || (host && took_device_memory(scene)) {
+    if !(scene.exited() || was_told_to_end(scene)) || (host && took_device_memory(scene)) {
         return None;
     }
     let Some(space) = scene.space.filter(|space| space.history() != (0, 0)) else {
@@ -117,6 +162,7 @@ fn of_driver(scene: &Scene<'_>) -> Option<Finding> {
         Evidence::count("allocations made", made, Basis::Recorded),
         Evidence::count("allocations freed", ended, Basis::Recorded),
     ];
+    finding.evidence.extend(ending(scene));
     add_pinned(scene, &mut finding);
     Some(finding)
 }

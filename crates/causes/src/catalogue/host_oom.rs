@@ -41,19 +41,25 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         }
         _ => return None,
     };
-    let because = match (resident, scene.situation.requested) {
-        (Some(resident), _) => format!("It held {resident} of host memory when it was killed."),
-        (_, Some(requested)) => format!("A request of {requested} of host memory failed."),
-        _ => "The message speaks of the host; it gives no sizes.".to_owned(),
+    let limit = counter(Counter::HostLimit);
+    let because = match (resident, limit, scene.situation.requested) {
+        (Some(resident), Some(limit), _) => format!(
+            "It held {resident} of host memory when it was killed, and its container or job may have {limit}."
+        ),
+        (Some(resident), None, _) => {
+            format!("It held {resident} of host memory when it was killed.")
+        }
+        (None, Some(limit), _) => format!("Its container or job may have {limit} of host memory."),
+        (None, None, Some(requested)) => format!("A request of {requested} of host memory failed."),
+        (None, None, None) => "The message speaks of the host; it gives no sizes.".to_owned(),
     };
+    // A recording's figures come from the control group that it was made in.
+    let basis = if scene.facts().is_some() { Basis::Recorded } else { Basis::Message };
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = resident;
-    finding
-        .evidence
-        .extend(resident.map(|b| Evidence::bytes("host memory held", b, Basis::Message)));
-    finding.evidence.extend(
-        counter(Counter::HostLimit).map(|b| Evidence::bytes("host limit", b, Basis::Message)),
-    );
+    let figures = [("host memory held", resident), ("host limit", limit)];
+    let figures = figures.into_iter().filter_map(|(label, bytes)| Some((label, bytes?)));
+    finding.evidence.extend(figures.map(|(label, bytes)| Evidence::bytes(label, bytes, basis)));
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     if symptom == Symptom::Killed {
         let what = "see whether the kernel killed it for memory";
@@ -68,7 +74,15 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             "torch.load(path, map_location=\"cpu\", mmap=True)",
             "do not read a whole checkpoint into host memory in every process",
         ),
-        Remedy::advice("raise the container's, pod's or job's memory limit"),
     ]);
+    let raise = match limit {
+        Some(limit) => format!(
+            "raise the limit of {limit} where it is set: docker run --memory, a pod's \
+             resources.limits.memory, Slurm's --mem"
+        ),
+        None => "raise the container's, pod's or job's memory limit".to_owned(),
+    };
+    let place = if limit.is_some() { 0 } else { finding.remedies.len() };
+    finding.remedies.insert(place, Remedy::advice(raise));
     Some(finding)
 }

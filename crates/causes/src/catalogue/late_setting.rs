@@ -1,6 +1,7 @@
 //! A setting was made too late, or another overrides it.
 
-use whyoom_trace::{Bytes, DeviceId};
+use whyoom_memory::{Incident, Interface};
+use whyoom_trace::{Bytes, DeviceId, Symptom};
 
 use crate::{
     cause::Cause,
@@ -28,7 +29,51 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.has_pool() {
         return None;
     }
-    overridden(scene).or_else(|| too_late(scene))
+    backend_changed(scene)
+        .or_else(|| overridden(scene))
+        .or_else(|| too_late(scene))
+        .or_else(|| told_too_late(scene))
+}
+
+/// PyTorch itself says that its variable changed after it had been read.
+fn backend_changed(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.symptom() != Some(Symptom::SettingTooLate) {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        "PyTorch's allocator was given another backend after it had read its settings",
+        "It read them when it was imported, and found others at its first use of the GPU. No memory is wanting.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = vec![Remedy::line(
+        "export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync",
+        "in the shell, before Python starts (in the program: above the first import of torch)",
+    )];
+    Some(finding)
+}
+
+/// The text shows that the variable was set behind the first use of the GPU.
+fn told_too_late(scene: &Scene<'_>) -> Option<Finding> {
+    let set = scene.setting("late:PYTORCH_CUDA_ALLOC_CONF")?;
+    let cached = scene.situation.cache_that_would_do().filter(|_| scene.device_ran_out())?;
+    if !set.contains("expandable_segments:True") {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        "expandable_segments was set after the GPU was in use, and has no effect",
+        format!("{cached} is free in PyTorch's cache in pieces, which it would have joined up."),
+    );
+    finding.gives_back = Some(cached);
+    finding.evidence.push(Evidence::text("set behind the first use", set, Basis::Message));
+    finding.remedies = vec![Remedy::line(
+        scene.set_conf("expandable_segments:True"),
+        "in the shell, before Python starts; in a notebook: in the first cell, after a restart of the kernel",
+    )];
+    Some(finding)
 }
 
 fn overridden(scene: &Scene<'_>) -> Option<Finding> {
@@ -59,17 +104,19 @@ fn overridden(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whether PyTorch asked the driver in the way of expandable segments when it was refused.
+fn asked_as_expandable(scene: &Scene<'_>) -> bool {
+    let by_pages = |incident: &Incident| {
+        incident.interface == Some(Interface::Virtual) && incident.totals.is_some()
+    };
+    scene.incident.is_some_and(by_pages) && !scene.situation.by_driver
+}
+
 fn too_late(scene: &Scene<'_>) -> Option<Finding> {
     let space = scene.space.filter(|_| scene.device != DeviceId::HOST)?;
-    if scene.setting("expandable_segments") != Some("true") {
-        return None;
-    }
-    let fixed_bytes: Bytes = space
-        .segments()
-        .filter(|(_, s)| s.growth == whyoom_trace::SegmentGrowth::Fixed && s.pool.0 == 0)
-        .map(|(_, segment)| segment.size)
-        .sum();
-    if fixed_bytes == Bytes::ZERO {
+    let fixed_bytes = scene.in_fixed_segments();
+    let switched_on = space.has_expandable_segments() || asked_as_expandable(scene);
+    if fixed_bytes == Bytes::ZERO || !(switched_on || scene.expandable_segments_asked()) {
         return None;
     }
     // It explains a failure that the setting, made in time, could have prevented.
@@ -80,17 +127,24 @@ fn too_late(scene: &Scene<'_>) -> Option<Finding> {
     } else {
         Strength::Contributing
     };
+    let headline = match switched_on {
+        true => "expandable_segments was switched on after memory had been taken without it",
+        false => {
+            "expandable_segments is set, and has no effect: PyTorch had read its settings before"
+        }
+    };
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
-        "expandable_segments was switched on after memory had been taken without it",
-        format!("{fixed_bytes} of segments were made before the setting took effect."),
+        headline,
+        format!("{fixed_bytes} lies in segments that were made without it."),
     );
     finding.gives_back = scene.situation.cached;
     finding.evidence.push(Evidence::bytes("in fixed segments", fixed_bytes, Basis::Recorded));
     finding.remedies = vec![Remedy::line(
         scene.set_conf("expandable_segments:True"),
-        "in the shell, before Python starts: then every segment is expandable",
+        "in the shell, before Python starts (in the program: above the first import of torch): then \
+         every segment is expandable",
     )];
     Some(finding)
 }

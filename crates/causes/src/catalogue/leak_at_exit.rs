@@ -1,10 +1,14 @@
 //! A program that frees the rest left something behind.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use whyoom_memory::{Interface, Site, Space, Usage};
+use whyoom_memory::{DriverMemory, Site, Space, Usage};
 use whyoom_trace::{Bytes, DeviceId, StackId};
 
+use super::{
+    habit::{Habit, missing_call},
+    pinned_host::is_pinned_steadily,
+};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -19,11 +23,13 @@ When a process ends, the driver takes all its memory back: what was not freed th
 naming where the program frees everything else, because what was forgotten at the end was forgotten all the
 way there, and a longer run, or a server that calls the same library, runs out.
 
-The rule: the process ended in order; all other places freed at least nine in ten of what they allocated; and
-one place in a library left two or more allocations behind. A place that left a single one, or that lies in
-the program itself, which may end early on purpose, is mentioned, not blamed; so is a library beside a caching
-allocator. A program that frees nothing at all before it ends leaks nothing worth naming, and neither do
-libraries that keep buffers on purpose (PyTorch, NCCL, cuBLAS, cuDNN).
+The rule: the process ended in order; other places freed what they took; and one place in a library left two
+or more allocations behind. In the program itself, which may keep a few buffers to its end on purpose, one
+place must have left something again and again, with other memory freed in between, up to the end of the
+work. A place that left a single one, or that took all of it at the start, is mentioned, not blamed. Beside a
+caching allocator eight are needed, for libraries keep handles and workspaces. A program that frees nothing at
+all before it ends leaks nothing worth naming, and neither do libraries that keep buffers on purpose (PyTorch,
+NCCL, cuBLAS, cuDNN).
 
 Whose it is: the innermost file on the stack that is neither CUDA's nor the system's. A library that leaks
 inside is named as that library, whoever called it.
@@ -32,12 +38,14 @@ What helps: the missing free, in that library or by the call that it offers for 
     check,
 };
 
-/// Blocks at one place from which on it is a habit.
+/// Blocks at one place of a library from which on it is a habit.
 const REPEATED: u64 = 2;
+/// The same in the program itself: that may keep a few buffers to its end on purpose.
+const REPEATED_BY_PROGRAM: u64 = 3;
 /// The same beside a caching allocator: libraries keep handles and workspaces on purpose.
 const REPEATED_BESIDE_ALLOCATOR: u64 = 8;
 /// Libraries that keep what they take until the process ends, on purpose.
-const KEEPERS: [&str; 8] = [
+const KEEPERS: [&str; 12] = [
     "libc10",
     "libtorch",
     "libnccl",
@@ -46,6 +54,10 @@ const KEEPERS: [&str; 8] = [
     "libcufft",
     "libcusparse",
     "libcusolver",
+    "libtensorflow",
+    "_pywrap_tensorflow",
+    "xla_cuda_plugin",
+    "xla_extension",
 ];
 /// How many places are listed.
 const LISTED: usize = 4;
@@ -53,32 +65,85 @@ const LISTED: usize = 4;
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let space = scene.space.filter(|_| scene.incident.is_none() && scene.exited())?;
     // What pins more and more is a cause of its own.
-    if scene.device == DeviceId::HOST && scene.growth.is_some() {
+    if scene.device == DeviceId::HOST && (scene.growth.is_some() || is_pinned_steadily(scene)) {
         return None;
     }
-    let mut left = space.outside_by_stack();
-    let rest = Rest::of(scene, &left);
-    if !rest.is_freed() {
-        return None;
-    }
-    left.retain(|(stack, _)| !keeps_on_purpose(scene, *stack));
-    let beside_allocator = scene.uses_allocator();
-    let habit = if beside_allocator { REPEATED_BESIDE_ALLOCATOR } else { REPEATED };
-    let (repeated, single): (Vec<_>, Vec<_>) =
-        left.into_iter().partition(|(_, usage)| usage.blocks >= habit);
-    if repeated.is_empty() && (beside_allocator || single.len() >= rest.freed_sites) {
-        return None;
-    }
-    let leaks = if repeated.is_empty() { &single } else { &repeated };
-    let leak = largest_owner(scene, leaks)?;
-    let blamed = !repeated.is_empty() && !beside_allocator && is_library(&leak.owner);
-    let strength = if blamed { Strength::Explains } else { Strength::Contributing };
-    Some(finding(scene, space, strength, leaks, &leak, &rest))
+    let outside: BTreeSet<StackId> =
+        space.outside_by_stack().into_iter().map(|(stack, _)| stack).collect();
+    let counts = |stack| outside.contains(&stack) && !keeps_on_purpose(scene, stack);
+    let left = Habit::all(scene, space, counts);
+    let leaks = leaks(scene, left)?;
+    let leak = largest_owner(scene, &leaks.places)?;
+    let strength = if leaks.blamed { Strength::Explains } else { Strength::Contributing };
+    Some(finding(scene, space, strength, &leaks.places, &leak))
 }
 
-/// Whether a file is a library, and not the program itself.
-fn is_library(file: &str) -> bool {
-    file.ends_with(".so") || file.contains(".so.")
+/// Places that left something, and whether that is to be blamed.
+struct Leaks {
+    places: Vec<Habit>,
+    blamed: bool,
+}
+
+/// What is worth naming of all that was left: what libraries left again and again; else what the program
+/// itself did; else single buffers.
+fn leaks(scene: &Scene<'_>, left: Vec<Habit>) -> Option<Leaks> {
+    let places_that_free = places_that_free(scene);
+    if left.is_empty() || places_that_free == 0 {
+        return None;
+    }
+    let beside_allocator = scene.uses_allocator();
+    let of_library = |habit: &Habit| owner(scene, habit.worst).1;
+    let (libraries, own): (Vec<_>, Vec<_>) = left.into_iter().partition(of_library);
+    let habit = if beside_allocator { REPEATED_BESIDE_ALLOCATOR } else { REPEATED };
+    let (by_libraries, mut single): (Vec<_>, Vec<_>) =
+        libraries.into_iter().partition(|place| place.usage.blocks >= habit);
+    if !by_libraries.is_empty() {
+        let kept_up = by_libraries.iter().any(|place| place.is_kept_up(habit));
+        return Some(Leaks { places: by_libraries, blamed: kept_up || !beside_allocator });
+    }
+    let kept_up = |place: &Habit| place.is_kept_up(REPEATED_BY_PROGRAM);
+    // Growth tells it better, and a program that leaves much else does not care to free.
+    let cares = own.iter().all(|place| kept_up(place) || place.usage.blocks == 1);
+    if own.iter().any(kept_up) && cares && scene.growth.is_none() && !beside_allocator {
+        let places = own.into_iter().filter(kept_up).collect();
+        return Some(Leaks { places, blamed: true });
+    }
+    let (repeated, others): (Vec<_>, Vec<_>) =
+        own.into_iter().partition(|place| place.usage.blocks >= habit);
+    single.extend(others);
+    if repeated.is_empty() && (beside_allocator || single.len() >= places_that_free) {
+        return None;
+    }
+    let places = if repeated.is_empty() { single } else { repeated };
+    Some(Leaks { places, blamed: false })
+}
+
+/// Whose code left something, and whether that is a library and not the program itself.
+fn owner(scene: &Scene<'_>, stack: StackId) -> (String, bool) {
+    let library = scene.library(stack).filter(|file| {
+        let is_library = file.ends_with(".so") || file.contains(".so.");
+        is_library && !(scene.has_python(stack) && passes_calls_on(file))
+    });
+    match library {
+        Some(library) => (library.to_owned(), true),
+        None if scene.has_python(stack) => (scene.place(stack), false),
+        None => (scene.library(stack).map_or_else(|| scene.place(stack), str::to_owned), false),
+    }
+}
+
+/// Whether a file is what Python calls the driver through: what it allocates is the caller's.
+fn passes_calls_on(file: &str) -> bool {
+    const BINDINGS: [&str; 8] = [
+        "_ctypes",
+        "_cffi",
+        "libpython",
+        "driver.",
+        "cydriver.",
+        "runtime.",
+        "cyruntime.",
+        "_driver.",
+    ];
+    BINDINGS.iter().any(|name| file.starts_with(name))
 }
 
 fn keeps_on_purpose(scene: &Scene<'_>, stack: StackId) -> bool {
@@ -86,56 +151,40 @@ fn keeps_on_purpose(scene: &Scene<'_>, stack: StackId) -> bool {
     scene.library(stack).is_some_and(keeps)
 }
 
-/// What the places that left nothing behind did.
-#[derive(Default)]
-struct Rest {
-    sites: Site,
-    freed_sites: usize,
+/// Places of the process that gave back all that they took from the driver.
+fn places_that_free(scene: &Scene<'_>) -> usize {
+    sites(scene).filter(|(_, site)| site.left() == 0).count()
 }
 
-impl Rest {
-    fn of(scene: &Scene<'_>, left: &[(StackId, Usage)]) -> Self {
-        let mut rest = Self::default();
-        let spaces = scene.model.spaces().filter(|(process, ..)| *process == scene.process);
-        let drivers = spaces.filter_map(|(_, _, space)| space.driver());
-        for (stack, site) in drivers.flat_map(whyoom_memory::DriverMemory::sites) {
-            if left.iter().all(|(leaking, _)| *leaking != stack) {
-                rest.sites.made += site.made;
-                rest.sites.ended += site.ended;
-                rest.freed_sites += usize::from(site.left() == 0);
-            }
-        }
-        rest
-    }
-
-    fn is_freed(&self) -> bool {
-        self.freed_sites > 0 && self.sites.ended * 10 >= self.sites.made * 9
-    }
-
-    /// What became of it, in words.
-    fn told(&self) -> String {
-        let Site { made, ended } = self.sites;
-        match self.sites.left() {
-            0 => format!("Everything else was freed: {ended} of {made} allocations."),
-            _ => format!("Elsewhere {ended} of {made} allocations were freed."),
-        }
-    }
+/// Where the process took memory from the driver, on any device and on the host.
+fn sites<'a>(scene: &Scene<'a>) -> impl Iterator<Item = (StackId, Site)> + use<'a> {
+    let process = scene.process;
+    let spaces = scene.model.spaces().filter(move |(other, ..)| *other == process);
+    spaces.filter_map(|(_, _, space)| space.driver()).flat_map(DriverMemory::sites)
 }
 
-/// Whoever left most, what that is, and the stack that left most of it.
-struct Leak {
+/// What became of all that the others took, in numbers.
+fn elsewhere(scene: &Scene<'_>, leaks: &[Habit]) -> Site {
+    let leaking = |stack: &StackId| leaks.iter().any(|leak| leak.stacks.contains(stack));
+    sites(scene).filter(|(stack, _)| !leaking(stack)).fold(Site::default(), |sum, (_, site)| Site {
+        made: sum.made + site.made,
+        ended: sum.ended + site.ended,
+    })
+}
+
+/// Whoever left most, what that is, and the place that left most of it.
+struct Leak<'a> {
     owner: String,
     usage: Usage,
-    worst: StackId,
+    worst: &'a Habit,
 }
 
 fn finding(
     scene: &Scene<'_>,
     space: &Space,
     strength: Strength,
-    leaks: &[(StackId, Usage)],
-    Leak { owner, usage, worst }: &Leak,
-    rest: &Rest,
+    leaks: &[Habit],
+    Leak { owner, usage, worst }: &Leak<'_>,
 ) -> Finding {
     let headline = format!(
         "{owner} left {} allocation{}, {}, that it never freed",
@@ -143,47 +192,45 @@ fn finding(
         if usage.blocks == 1 { "" } else { "s" },
         usage.bytes
     );
-    let because = format!("{} At exit the driver took this back too.", rest.told());
+    let rest = elsewhere(scene, leaks);
+    let Site { made, ended } = rest;
+    let told = match rest.left() {
+        0 => format!("Everything else was freed: {ended} of {made} allocations."),
+        _ => format!("Elsewhere {ended} of {made} allocations were freed."),
+    };
+    let because = format!("{told} At exit the driver took this back too.");
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = Some(usage.bytes);
     finding.evidence.extend([
         Evidence::bytes("left at exit", space.in_use(), Basis::Recorded),
         Evidence::bytes(format!("of {owner}"), usage.bytes, Basis::Recorded),
         Evidence::count("allocations that it left", usage.blocks, Basis::Recorded),
-        Evidence::count("allocations elsewhere that were freed", rest.sites.ended, Basis::Recorded),
+        Evidence::count("allocations elsewhere that were freed", ended, Basis::Recorded),
     ]);
-    for (place, bytes) in scene.by_place(leaks.to_vec()).into_iter().take(LISTED) {
-        finding.evidence.push(Evidence::bytes(format!("made at {place}"), bytes, Basis::Recorded));
+    for leak in leaks.iter().take(LISTED) {
+        let label = format!("made at {}", leak.place);
+        finding.evidence.push(Evidence::bytes(label, leak.usage.bytes, Basis::Recorded));
     }
-    let what = format!("where {} is done with what it allocated", scene.place(*worst));
-    finding.remedies = vec![Remedy::line(missing_call(space, *worst), what).freeing(usage.bytes)];
+    let what = format!("where {} is done with what it allocated", worst.place);
+    finding.remedies = vec![Remedy::line(missing_call(worst.interface), what).freeing(usage.bytes)];
     finding
 }
 
-/// The call that would have given back what a place left.
-fn missing_call(space: &Space, stack: StackId) -> &'static str {
-    let mut blocks = space.driver().into_iter().flat_map(|driver| driver.layer().blocks());
-    let left = blocks.find(|(_, block)| block.stack == stack);
-    match left.map_or(Interface::Device, |(_, block)| block.interface) {
-        Interface::Pinned => "cudaFreeHost(buffer);",
-        Interface::Registered => "cudaHostUnregister(buffer);",
-        Interface::Array => "cudaFreeArray(array);",
-        Interface::StreamOrdered => "cudaFreeAsync(buffer, stream);",
-        Interface::Imported => "cudaIpcCloseMemHandle(buffer);",
-        Interface::Virtual => "cuMemRelease(handle);",
-        Interface::Allocator | Interface::Device | Interface::Managed => "cudaFree(buffer);",
-    }
-}
-
 /// Whoever left most: a library, or the program's own code.
-fn largest_owner(scene: &Scene<'_>, leaks: &[(StackId, Usage)]) -> Option<Leak> {
-    let mut owners = BTreeMap::<String, (Usage, StackId)>::new();
-    for (stack, usage) in leaks {
-        let owner = scene.library(*stack).map_or_else(|| scene.place(*stack), str::to_owned);
-        let (sum, _) = owners.entry(owner).or_insert((Usage::default(), *stack));
-        *sum = Usage { bytes: sum.bytes.plus(usage.bytes), blocks: sum.blocks + usage.blocks };
+fn largest_owner<'a>(scene: &Scene<'_>, leaks: &'a [Habit]) -> Option<Leak<'a>> {
+    let mut owners = BTreeMap::<String, Leak<'a>>::new();
+    for leak in leaks {
+        let (owner, _) = owner(scene, leak.worst);
+        let known = owners.entry(owner.clone()).or_insert(Leak {
+            owner,
+            usage: Usage::default(),
+            worst: leak,
+        });
+        known.usage = Usage {
+            bytes: known.usage.bytes.plus(leak.usage.bytes),
+            blocks: known.usage.blocks + leak.usage.blocks,
+        };
     }
-    let most = |(_, (usage, _)): &(String, (Usage, StackId))| usage.bytes;
-    let (owner, (usage, worst)) = owners.into_iter().max_by_key(most)?;
-    (usage.bytes > Bytes::ZERO).then_some(Leak { owner, usage, worst })
+    let most = owners.into_values().max_by_key(|leak| leak.usage.bytes)?;
+    (most.usage.bytes > Bytes::ZERO).then_some(most)
 }

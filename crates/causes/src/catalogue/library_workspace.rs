@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, StackId};
 
+use super::library_knobs::{knobs, nccl};
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Strength},
     scene::Scene,
+    situation::CONTEXT_ALLOWANCE,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -28,8 +30,19 @@ it memory of the framework's allocator where it takes such.",
 /// How many are listed.
 const LISTED: usize = 4;
 
+/// Through these Python calls any library: who asked is told by the line.
+const GLUE: [&str; 4] = ["_ctypes", "_cffi", "libffi", "libpython"];
+
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let totals = scene.incident?.totals?;
+    if scene.is_message() {
+        return told_by_text(scene);
+    }
+    // Without any block PyTorch has no totals, and was still the one that asked.
+    let incident = scene.incident?;
+    if incident.totals.is_none() && incident.of_driver {
+        return None;
+    }
+    let totals = incident.totals.unwrap_or_default();
     if !scene.device_ran_out() {
         return None;
     }
@@ -47,7 +60,12 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
-        format!("{outside} was taken beside PyTorch's allocator, {most} of it by {name}"),
+        match *most == outside {
+            true => format!("{name} took {outside} beside PyTorch's allocator"),
+            false => {
+                format!("{outside} was taken beside PyTorch's allocator, {most} of it by {name}")
+            }
+        },
         format!("{lacking} was missing; PyTorch itself reserves {}.", totals.reserved),
     );
     finding.gives_back = Some(outside);
@@ -57,7 +75,29 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     for (place, bytes) in scene.by_place(scene.driver()?.outside.clone()).into_iter().take(LISTED) {
         finding.evidence.push(Evidence::bytes(format!("taken at {place}"), bytes, Basis::Recorded));
     }
-    finding.remedies = vec![knob(name).freeing(*most)];
+    let stack = scene.driver()?.outside.first().map_or(StackId(0), |(stack, _)| *stack);
+    finding.remedies = knobs(scene, name, stack, *most);
+    Some(finding)
+}
+
+/// Of a message: far more than a context lies beside PyTorch's memory, and the log shows who may have taken it.
+fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let (outside, lacking) = (situation.outside_allocator()?, situation.lacking()?);
+    let taken = outside.minus(CONTEXT_ALLOWANCE);
+    if !scene.device_ran_out() || taken < lacking || scene.setting("nccl").is_none() {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Likely,
+        format!("{outside} of this process lies outside PyTorch's allocator, and NCCL is at work in it"),
+        format!("{lacking} was missing; a context takes less than 1 GiB of that, communicators the rest."),
+    );
+    finding.gives_back = Some(outside);
+    let label = "beside PyTorch's allocator, with the context";
+    finding.evidence.push(Evidence::bytes(label, outside, Basis::Computed));
+    finding.remedies = nccl(taken);
     Some(finding)
 }
 
@@ -65,7 +105,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 fn by_library(scene: &Scene<'_>) -> Vec<(String, Bytes)> {
     let mut sums = BTreeMap::<String, Bytes>::new();
     for (stack, usage) in scene.driver().iter().flat_map(|driver| &driver.outside) {
-        let library = scene.library(*stack).filter(|file| file.contains(".so"));
+        let names_owner =
+            |file: &&str| file.contains(".so") && !GLUE.iter().any(|glue| file.starts_with(glue));
+        let library = scene.library(*stack).filter(names_owner);
         let name = library.map_or_else(|| scene.place(*stack), str::to_owned);
         let sum = sums.entry(name).or_default();
         *sum = sum.plus(usage.bytes);
@@ -73,28 +115,4 @@ fn by_library(scene: &Scene<'_>) -> Vec<(String, Bytes)> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
     sums
-}
-
-/// The library's own setting.
-fn knob(library: &str) -> Remedy {
-    let starts = |prefix: &str| library.starts_with(prefix);
-    if starts("libnccl") {
-        let what = "smaller buffers per channel and peer; the default is 4 MiB";
-        return Remedy::line("export NCCL_BUFFSIZE=1048576", what);
-    }
-    if starts("libcublas") {
-        let what = "a smaller workspace for each handle and stream; set it before Python starts";
-        return Remedy::line("export CUBLAS_WORKSPACE_CONFIG=:4096:2", what);
-    }
-    if starts("libcudnn") {
-        let what = "do not try algorithms with enormous workspaces";
-        return Remedy::line("torch.backends.cudnn.benchmark = False", what);
-    }
-    if starts("libcufft") {
-        let what = "keep fewer plans, each of which holds a workspace";
-        return Remedy::line("torch.backends.cuda.cufft_plan_cache.max_size = 4", what);
-    }
-    Remedy::advice(format!(
-        "see how {library} can be told to take less, or to take it from PyTorch's allocator"
-    ))
 }

@@ -1,5 +1,6 @@
 //! A cap stops the process, not the device.
 
+use whyoom_memory::Incident;
 use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use crate::{
@@ -27,11 +28,14 @@ What helps: change the cap where it was set. Nothing else will.",
 };
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    match scene.symptom() {
-        Some(Symptom::ShareTooSmall) => return Some(share_too_small(scene)),
-        Some(Symptom::LimitReached) => return Some(limit_reached(scene)),
-        _ => {}
+    if scene.symptom() == Some(Symptom::LimitReached) {
+        return Some(limit_reached(scene));
     }
+    told_cap(scene).or_else(|| own_refusal(scene)).or_else(|| mig_slice(scene))
+}
+
+/// A cap that was told, and that the request would go beyond.
+fn told_cap(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
     let (allowed, requested) = (situation.allowed?, situation.requested?);
     let held = situation.reserved.or(situation.allocated)?;
@@ -57,26 +61,147 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     );
     finding.gives_back = situation.capacity.map(|capacity| capacity.minus(allowed));
-    let needed = held.plus(requested);
-    finding.remedies = match scene.has_pool() {
-        true => vec![raise_cap(needed), raise_fraction(situation.capacity, needed)],
-        false => vec![raise_fraction(situation.capacity, needed)],
-    };
+    finding.remedies = vec![raise(scene, allowed, held.plus(requested))];
     Some(finding)
 }
 
-/// The cap of whyoom's pool, where it was set outside the program.
-fn raise_cap(needed: Bytes) -> Remedy {
-    let line = format!("whyoom run --pool --pool-cap {}MiB", needed.0.div_ceil(Bytes::MIB.0));
-    Remedy::line(line, "raise the pool's cap where it was given so, or leave it out")
+/// PyTorch refused without the driver, which had room: its own cap does that, and nothing else. How large
+/// it is, its variable may tell; else what was held and what was asked for.
+fn own_refusal(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let (capacity, free) = (situation.capacity?, situation.free?);
+    let (asked, held) = (situation.asked_of_driver?, situation.reserved?);
+    if !is_pytorchs_own(scene) {
+        return None;
+    }
+    let beyond = held.plus(asked);
+    let told = told_fraction(scene);
+    // It has had as much before, and given some of it back since.
+    let had = scene.space.map_or(held, |space| held.max(space.peak_reserved()));
+    let fraction = told.or_else(|| roundest_between(had, beyond.max(had), capacity))?;
+    let cap = Bytes((capacity.0 as f64 * fraction) as u64);
+    let about = if told.is_some() { "" } else { "about " };
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        format!("PyTorch's own cap of {about}{cap} stopped this process; the device was not full"),
+        format!(
+            "{free} was free on the device, more than the {asked} that PyTorch needed: it refused without \
+             asking the driver. It held {held}."
+        ),
+    );
+    finding.gives_back = Some(capacity.minus(cap));
+    finding.evidence.extend([
+        Evidence::bytes("the cap is at least", had, Basis::Computed),
+        Evidence::bytes("the cap is below", beyond, Basis::Computed),
+        Evidence::share("its share of the device, if it is a round one", fraction, Basis::Computed),
+    ]);
+    finding.remedies = vec![raise(scene, cap, beyond)];
+    Some(finding)
 }
 
-fn raise_fraction(capacity: Option<Bytes>, needed: Bytes) -> Remedy {
+/// Whether PyTorch refused by itself, though the device had room.
+pub(super) fn is_pytorchs_own(scene: &Scene<'_>) -> bool {
+    let by_allocator = |incident: &Incident| incident.totals.is_some() && !incident.of_driver;
+    scene.incident.is_some_and(by_allocator)
+        && scene.was_recorded()
+        && scene.situation.enough_was_free()
+        && !scene.has_pool()
+}
+
+/// The share that the allocator's variable allows.
+fn told_fraction(scene: &Scene<'_>) -> Option<f64> {
+    let mut options = scene.allocator_conf().split(',');
+    let value = options.find_map(|one| one.trim().strip_prefix("per_process_memory_fraction:"))?;
+    value.parse().ok().filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// The share of the device between these that a person would most likely have written.
+fn roundest_between(at_least: Bytes, below: Bytes, capacity: Bytes) -> Option<f64> {
+    let (low, high) = (at_least.share_of(capacity), below.share_of(capacity));
+    [2, 4, 10, 20, 100, 1000].into_iter().find_map(|parts| {
+        let first = (low * f64::from(parts)).ceil() / f64::from(parts);
+        (first > 0.0 && first < high && first < 1.0).then_some(first)
+    })
+}
+
+/// The process has a slice of a GPU, and the slice is full.
+fn mig_slice(scene: &Scene<'_>) -> Option<Finding> {
+    let (capacity, requested) = (scene.situation.capacity?, scene.situation.requested?);
+    let visible = scene.setting("CUDA_VISIBLE_DEVICES").is_some_and(|one| one.starts_with("MIG-"));
+    let profile = scene.setting("mig");
+    if !scene.device_ran_out() || !(visible || profile.is_some()) {
+        return None;
+    }
+    let in_pieces = scene.situation.cache_that_would_do().is_some();
+    let strength = if in_pieces { Strength::Contributing } else { Strength::Decisive };
+    let profile = profile
+        .filter(|one| one.contains("gb"))
+        .map_or(String::new(), |profile| format!(" ({profile})"));
+    let mut finding = scene.finding(
+        CAUSE.id,
+        strength,
+        format!("A MIG slice{profile} of {capacity} is all that this process may have, and it is full"),
+        format!(
+            "{requested} more was asked for. The rest of the GPU belongs to other slices, whether they \
+             use it or not."
+        ),
+    );
+    finding.evidence.push(Evidence::text("a slice", "MIG divides this GPU", Basis::Message));
+    finding.remedies = vec![
+        Remedy::line(
+            "nvidia-smi -L",
+            "lists the slices: run on a larger one with CUDA_VISIBLE_DEVICES=MIG-its UUID (who may \
+             change them makes one with nvidia-smi mig -cgi PROFILE -C)",
+        ),
+        Remedy::advice("or use less: a smaller batch or model for this slice"),
+    ];
+    Some(finding)
+}
+
+/// How to raise a cap, where it was set.
+fn raise(scene: &Scene<'_>, cap: Bytes, needed: Bytes) -> Remedy {
+    let capacity = scene.situation.capacity;
+    if scene.has_pool() && is_pools(scene, cap) {
+        return raise_cap(scene, needed);
+    }
+    let share = capacity
+        .filter(|capacity| needed <= *capacity)
+        .map(|capacity| higher_share(needed, capacity));
+    match (told_fraction(scene), share) {
+        (Some(_), Some(share)) => {
+            let option = format!("per_process_memory_fraction:{share:.2}");
+            let what =
+                "a higher cap, or none: it stands in this variable; set it before Python starts";
+            Remedy::line(scene.set_conf(&option), what)
+        }
+        _ => raise_fraction(share),
+    }
+}
+
+/// The share that holds what is needed, with a little to spare.
+fn higher_share(needed: Bytes, capacity: Bytes) -> f64 {
+    ((needed.share_of(capacity) * 100.0).ceil() / 100.0).min(1.0)
+}
+
+/// Whether a cap is the one that whyoom's pool was given outside the program.
+fn is_pools(scene: &Scene<'_>, allowed: Bytes) -> bool {
+    let cap = scene.setting("WHYOOM_POOL_CAP").and_then(|cap| cap.parse().ok());
+    cap == Some(allowed.0)
+}
+
+/// The cap of whyoom's pool, where it was set outside the program.
+fn raise_cap(scene: &Scene<'_>, needed: Bytes) -> Remedy {
+    let cap = needed.0.div_ceil(Bytes::MIB.0);
+    let line = format!("whyoom run --pool --pool-cap {cap}MiB{}", scene.program());
+    Remedy::line(line, "a higher cap for the pool, or none: leave --pool-cap out")
+}
+
+fn raise_fraction(share: Option<f64>) -> Remedy {
     let what = "raise the fraction where the program sets it, or remove that line";
-    match capacity.filter(|capacity| needed <= *capacity) {
-        Some(capacity) => {
-            let fraction = (needed.share_of(capacity) * 100.0).ceil() / 100.0;
-            let line = format!("torch.cuda.set_per_process_memory_fraction({fraction:.2})");
+    match share {
+        Some(share) => {
+            let line = format!("torch.cuda.set_per_process_memory_fraction({share:.2})");
             Remedy::line(line, what)
         }
         None => Remedy::advice(what),
@@ -114,39 +239,5 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
         }
         _ => "raise the limit where it was set",
     })];
-    finding
-}
-
-/// The longest sequence that vLLM says would fit.
-fn estimated_length(message: &str) -> Option<u64> {
-    let (_, behind) = message.split_once("estimated maximum model length is ")?;
-    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok().filter(|tokens| *tokens > 0)
-}
-
-/// vLLM plans with a share of the device; weights and activations leave too little of it.
-fn share_too_small(scene: &Scene<'_>) -> Finding {
-    let counter = |counter| scene.incident.and_then(|incident| incident.counter(counter));
-    let (needed, left) = (counter(Counter::Needed), counter(Counter::RoomLeft));
-    let because = match (needed, left) {
-        (Some(needed), Some(left)) => format!("The cache needs {needed}; the share leaves {left}."),
-        _ => "Weights and activations use up the share before the cache gets any.".to_owned(),
-    };
-    let headline = "vLLM's share of the GPU leaves too little for its cache";
-    let mut finding = scene.finding(CAUSE.id, Strength::Decisive, headline, because);
-    finding.gives_back = needed.zip(left).map(|(needed, left)| needed.minus(left));
-    for (label, bytes) in [("cache needs", needed), ("share leaves", left)] {
-        finding.evidence.extend(bytes.map(|b| Evidence::bytes(label, b, Basis::Message)));
-    }
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
-    finding.remedies = vec![Remedy::line(
-        "--gpu-memory-utilization 0.95",
-        "a larger share, if nothing else uses the GPU",
-    )];
-    let what = "a shorter longest sequence needs a smaller cache";
-    finding.remedies.push(match estimated_length(scene.message()) {
-        Some(tokens) => Remedy::line(format!("--max-model-len {tokens}"), what),
-        None => Remedy::advice(format!("lower --max-model-len: {what}")),
-    });
     finding
 }

@@ -3,6 +3,7 @@
 use whyoom_memory::{Interface, PoolState};
 use whyoom_trace::Bytes;
 
+use super::pending_free::waiting_in_pools;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -31,15 +32,17 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.device_ran_out() {
         return None;
     }
+    if scene.is_stream_ordered() {
+        return of_message(scene);
+    }
     let pools = &scene.driver()?.pools;
-    let idle: Bytes = pools.iter().map(PoolState::idle).sum();
     let (requested, lacking) = (scene.situation.requested?, scene.situation.lacking()?);
-    if idle < lacking {
+    let idle = idle(scene).filter(|idle| *idle >= lacking)?;
+    // What waits for its stream is not kept.
+    if waiting_in_pools(scene) >= idle {
         return None;
     }
-    // A pool serves its own requests from what it keeps: there, that was not what was missing.
-    let from_a_pool = scene.incident?.interface == Some(Interface::StreamOrdered);
-    let strength = if from_a_pool { Strength::Contributing } else { Strength::Explains };
+    let strength = if is_missing(scene) { Strength::Explains } else { Strength::Contributing };
     let mut finding = scene.finding(
         CAUSE.id,
         strength,
@@ -53,8 +56,55 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     for state in pools.iter().filter(|state| state.idle() > Bytes::ZERO) {
         add_pool(&mut finding, state);
     }
-    finding.remedies = remedies(pools, idle);
+    finding.remedies = remedies(scene, pools, idle);
     Some(finding)
+}
+
+/// A stream-ordered pool that failed itself, by the figures in its text: what it keeps was of no use to
+/// the request.
+fn of_message(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let idle = situation.cache_that_would_do().filter(|idle| *idle > Bytes::ZERO)?;
+    let requested = situation.requested?;
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("A stream-ordered pool keeps {idle} that was freed, and {requested} found no room"),
+        format!(
+            "It holds {}, of which {} is in use; what is free in it lies in pieces, or is kept for others.",
+            situation.reserved?, situation.allocated?
+        ),
+    );
+    finding.gives_back = Some(idle);
+    finding.remedies = vec![trim(idle)];
+    let what = "with a threshold near what the program uses at a time, so that the rest goes back";
+    finding.remedies.push(Remedy::line(SET_THRESHOLD, what));
+    Some(finding)
+}
+
+const SET_THRESHOLD: &str =
+    "cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);";
+
+fn trim(idle: Bytes) -> Remedy {
+    let what = "right before the allocation that needs the memory, after a synchronize";
+    Remedy::line("cudaMemPoolTrimTo(pool, 0);", what).freeing(idle)
+}
+
+/// What pools keep and do not use.
+fn idle(scene: &Scene<'_>) -> Option<Bytes> {
+    Some(scene.driver()?.pools.iter().map(PoolState::idle).sum())
+}
+
+/// Whether what pools keep could not serve the request. A pool serves its own requests from what it keeps:
+/// there, that was not what was missing.
+fn is_missing(scene: &Scene<'_>) -> bool {
+    scene.incident.is_some_and(|one| one.interface != Some(Interface::StreamOrdered))
+}
+
+/// Whether all would fit, did no pool keep what it does not use.
+pub(super) fn would_do(scene: &Scene<'_>) -> bool {
+    let enough = idle(scene).zip(scene.situation.lacking());
+    is_missing(scene) && enough.is_some_and(|(idle, lacking)| idle >= lacking)
 }
 
 fn add_pool(finding: &mut Finding, state: &PoolState) {
@@ -70,7 +120,10 @@ fn add_pool(finding: &mut Finding, state: &PoolState) {
     });
 }
 
-fn remedies(pools: &[PoolState], idle: Bytes) -> Vec<Remedy> {
+fn remedies(scene: &Scene<'_>, pools: &[PoolState], idle: Bytes) -> Vec<Remedy> {
+    if scene.allocator_conf().contains("backend:cudaMallocAsync") {
+        return for_pytorch(scene, idle);
+    }
     let mut remedies = vec![
         Remedy::line(
             "cudaMemPoolTrimTo(pool, 0);",
@@ -86,4 +139,28 @@ fn remedies(pools: &[PoolState], idle: Bytes) -> Vec<Remedy> {
         ));
     }
     remedies
+}
+
+/// PyTorch's backend of that name tells the driver's pool to keep everything.
+fn for_pytorch(scene: &Scene<'_>, idle: Bytes) -> Vec<Remedy> {
+    let conf = scene.allocator_conf().split(',');
+    // People paste the line: nothing that a shell reads otherwise comes back in it.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:.".contains(c);
+    let is_other = |one: &&str| !one.starts_with("backend:") && one.chars().all(is_plain);
+    let others: Vec<&str> = conf.map(str::trim).filter(is_other).collect();
+    let native = match others.is_empty() {
+        true if scene.setting("PYTORCH_CUDA_ALLOC_CONF").is_none() => {
+            "unset PYTORCH_ALLOC_CONF".to_owned()
+        }
+        true => "unset PYTORCH_CUDA_ALLOC_CONF".to_owned(),
+        false => format!("export PYTORCH_CUDA_ALLOC_CONF={}", others.join(",")),
+    };
+    vec![
+        Remedy::line(
+            "torch.cuda.empty_cache()",
+            "right before what allocates beside PyTorch: the driver's pool gives back what tensors do not use",
+        )
+        .freeing(idle),
+        Remedy::line(native, "or PyTorch's own allocator in place of the backend cudaMallocAsync"),
+    ]
 }

@@ -6,10 +6,12 @@ mod context_overhead;
 mod device_heap;
 mod fragmented_cache;
 mod growth;
+mod habit;
 mod healthy;
 mod host_oom;
 mod late_setting;
 mod leak_at_exit;
+mod library_knobs;
 mod library_workspace;
 mod limit;
 mod masked;
@@ -28,6 +30,7 @@ mod unknown;
 mod unseen_holder;
 mod working_set;
 
+pub(crate) use self::growth::order_by_keeper;
 use crate::{cause::Cause, finding::Finding, scene::Scene};
 
 /// Every cause that is known. Of two that are equally strong and give back equally much, the
@@ -60,6 +63,9 @@ pub const CATALOGUE: &[Cause] = &[
     healthy::CAUSE,
     unknown::CAUSE,
 ];
+
+/// The id of growth, for what is told of it later.
+pub(crate) const GROWTH: &str = growth::CAUSE.id;
 
 /// The cause of that id.
 #[must_use]

@@ -3,9 +3,11 @@
 use whyoom_memory::Holder;
 use whyoom_trace::{Bytes, Standing};
 
+use super::other_process::capitalized;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::{Neighbours, held, pids},
     scene::Scene,
 };
 
@@ -20,9 +22,10 @@ nobody is left who would stop it.
 What it looks like: memory in use on a GPU on which \"nothing runs\"; a launcher was killed and its workers
 were not.
 
-What helps: end them. A process in uninterruptible sleep cannot be ended by anyone: it goes when the driver
-call that it waits in returns, or with a reset of the GPU or a restart. A process that the driver lists and
-the system does not know is not called so: it may run in another container, or be another user's.",
+What helps: end them. One that waits in the kernel where ordinary signals do not reach it is often ended by
+signal 9; one that waits in the driver by no signal: it goes when that call returns, or with a reset of the GPU
+or a restart. A process that the driver lists and the system does not know is not called so: it may run in
+another container, or be another user's.",
     check,
 };
 
@@ -30,16 +33,18 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.device_ran_out() {
         return None;
     }
-    let (orphans, held) = orphans(scene);
+    let orphans = Neighbours::of(scene).lost;
+    let held = held(&orphans);
     let largest = *orphans.iter().max_by_key(|holder| holder.bytes)?;
-    let strength = if enough(scene) { Strength::Explains } else { Strength::Contributing };
+    let strength = if enough(scene, held) { Strength::Explains } else { Strength::Contributing };
     let missing = scene.situation.missing()?;
     let headline = match orphans.len() {
         1 => format!(
-            "{} holds {} of this GPU, and {}",
-            scene.name_of(largest),
+            "{} holds {} of this GPU, and {}{}",
+            capitalized(&scene.name_of(largest)),
             largest.bytes,
-            standing(largest.standing)
+            standing(largest.standing),
+            age(scene, largest)
         ),
         count => format!(
             "{count} processes that nobody waits for hold {held} of this GPU; the largest is {} with {}",
@@ -47,61 +52,76 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             largest.bytes
         ),
     };
-    let because = format!("{missing}; they would give back {held}.");
+    let gives = if orphans.len() == 1 { "its end gives" } else { "their end gives" };
+    let because = format!("{missing}; {gives} back {held}.");
     let mut finding = scene.finding(CAUSE.id, strength, headline, because);
     finding.gives_back = Some(held);
     for holder in &orphans {
         let label = format!("how {} stands", scene.name_of(holder));
-        finding.evidence.push(Evidence::text(label, standing(holder.standing), Basis::Recorded));
+        let text = format!("{}{}", standing(holder.standing), age(scene, holder));
+        finding.evidence.push(Evidence::text(label, text, Basis::Recorded));
     }
-    finding.remedies = remedies(&orphans, held);
+    finding.remedies = remedies(&orphans);
     Some(finding)
 }
 
-/// The holders that nobody waits for, and what they hold.
-fn orphans<'a>(scene: &'a Scene<'_>) -> (Vec<&'a Holder>, Bytes) {
-    // One that the system does not know may run in another container, or be another user's.
-    let is_orphan = |holder: &&Holder| {
-        !matches!(holder.standing, Standing::Untold | Standing::Runs | Standing::Ghost)
-    };
-    let orphans: Vec<&Holder> = scene.situation.others.iter().filter(is_orphan).collect();
-    let held = orphans.iter().map(|holder| holder.bytes).sum();
-    (orphans, held)
+/// Whether the request would have been served without them.
+fn enough(scene: &Scene<'_>, held: Bytes) -> bool {
+    let alone = scene.situation.too_much_alone().unwrap_or(false);
+    !alone && scene.situation.lacking().is_some_and(|lacking| held >= lacking)
 }
 
-/// Whether the request would have been served without them.
-pub(super) fn enough(scene: &Scene<'_>) -> bool {
-    let (orphans, held) = orphans(scene);
-    let alone = scene.situation.too_much_alone().unwrap_or(false);
-    !orphans.is_empty()
-        && !alone
-        && scene.situation.lacking().is_some_and(|lacking| held >= lacking)
+/// How long it had run, in words that follow how it stands.
+fn age(scene: &Scene<'_>, holder: &Holder) -> String {
+    scene.age_of(holder).map_or(String::new(), |age| format!("; it has run for {age}"))
 }
 
 fn standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Orphan => "its parent has ended",
         Standing::ZombieLeader => "its first thread has ended while others live on",
-        Standing::Stuck => "it is in uninterruptible sleep",
+        Standing::Stuck => "it waits in the GPU's driver, where no signal reaches it",
+        Standing::Hangs => "it waits in the kernel, where ordinary signals do not reach it",
         _ => "nothing is known against it",
     }
 }
 
-fn remedies(orphans: &[&Holder], held: Bytes) -> Vec<Remedy> {
-    let stands = |wanted: Standing| orphans.iter().find(|holder| holder.standing == wanted);
+fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
+    let stand = |wanted: Standing| -> Vec<&Holder> {
+        orphans.iter().copied().filter(|holder| holder.standing == wanted).collect()
+    };
     let mut remedies = Vec::new();
-    if stands(Standing::Orphan).is_some() {
-        let what = "ends those of yours whose parent has gone, after asking";
-        remedies.push(Remedy::line("whyoom who --kill-orphans", what).freeing(held));
+    let abandoned = stand(Standing::Orphan);
+    if !abandoned.is_empty() {
+        let what = "nobody waits for it any longer; only its own user and root may end it";
+        remedies.push(end("kill", &abandoned, what));
+        let what = "or: ends all of yours whose parent has gone, after asking";
+        let line = Remedy::line("whyoom who --kill-orphans", what);
+        remedies.push(line.freeing(held(&abandoned)));
     }
-    if let Some(leader) = stands(Standing::ZombieLeader) {
+    let leaders = stand(Standing::ZombieLeader);
+    if !leaders.is_empty() {
         let what = "ends its other threads too, whatever its first one did";
-        remedies.push(Remedy::line(format!("kill -9 {}", leader.pid), what).freeing(leader.bytes));
+        remedies.push(end("kill -9", &leaders, what));
     }
-    if stands(Standing::Stuck).is_some() {
-        let what = "nothing ends a process in uninterruptible sleep: see what it waits for; then a \
-                    reset of the GPU (nvidia-smi --gpu-reset) or a restart of the machine";
+    let hanging = stand(Standing::Hangs);
+    if !hanging.is_empty() {
+        let what = "signal 9 ends such a wait where others do not; if it stays, whyoom who says what it \
+                    waits for";
+        remedies.push(end("kill -9", &hanging, what));
+    }
+    let stuck = stand(Standing::Stuck);
+    if !stuck.is_empty() {
+        let what = format!(
+            "no signal ends process {}, which waits in the driver: this says where; if that lasts, only a \
+             reset of the GPU (nvidia-smi --gpu-reset) or a restart of the machine frees the memory",
+            pids(&stuck)
+        );
         remedies.push(Remedy::line("whyoom who", what));
     }
     remedies
+}
+
+fn end(command: &str, holders: &[&Holder], what: &str) -> Remedy {
+    Remedy::line(format!("{command} {}", pids(holders)), what).freeing(held(holders))
 }

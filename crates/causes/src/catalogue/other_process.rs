@@ -3,10 +3,11 @@
 use whyoom_memory::Holder;
 use whyoom_trace::{Bytes, Standing, StringId, Symptom};
 
-use super::orphan;
+use super::cache_held;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::{Neighbours, held},
     scene::Scene,
     situation::CONTEXT_ALLOWANCE,
 };
@@ -40,38 +41,47 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         Some(Symptom::Disturbed) => return Some(disturbed(scene)),
         _ => {}
     }
-    if !scene.device_ran_out() {
+    // What a process of the same run merely keeps, it can give back: it need not end.
+    if !scene.device_ran_out() || cache_held::of_another_process(scene).is_some() {
         return None;
     }
     let situation = &scene.situation;
     let lacking = situation.lacking()?;
-    let named = situation.others_hold();
+    let neighbours = Neighbours::of(scene);
     let unnamed = situation.unexplained()?.minus(CONTEXT_ALLOWANCE);
     // With a list of processes the rest is the driver's; without one, it is somebody's.
     let by_recording = !situation.recorded_others.is_empty();
-    let held = if situation.processes_listed || by_recording { named } else { unnamed };
+    let holders = concerned(scene, &neighbours, lacking);
+    let held = match (situation.processes_listed, by_recording) {
+        (true, _) => held(&holders),
+        (false, true) => situation.others_hold(),
+        // A list that was empty tells that it is somebody who cannot be seen.
+        (false, false) if scene.nobody_was_listed() => return None,
+        (false, false) => unnamed,
+    };
     let capacity = situation.capacity?;
-    if held < lacking || held.share_of(capacity) < 0.05 {
+    // Less than was missing is worth a word only beside others that held the rest.
+    let beside = neighbours.others_are_enough(scene.unseen().unwrap_or_default(), lacking);
+    if held.share_of(capacity) < 0.05 || (held < lacking && !beside) {
         return None;
     }
-    // The device would be too small for this process even if it had it alone; or ending those that
-    // nobody waits for is enough.
+    // The device would be too small for this process even if it had it alone.
     let alone = situation.too_much_alone().unwrap_or(false);
     let known = situation.processes_listed || by_recording;
-    let strength = match (alone || orphan::enough(scene), known) {
+    let strength = match (alone || held < lacking, known) {
         (true, _) => Strength::Contributing,
         (false, true) => Strength::Explains,
         (false, false) => Strength::Likely,
     };
-    let largest = situation.others.iter().max_by_key(|holder| holder.bytes);
+    let largest = holders.iter().copied().max_by_key(|holder| holder.bytes);
     let headline = match largest.map(|holder| (scene.name_of(holder), holder.bytes)) {
-        Some((name, bytes)) if situation.others.len() == 1 => {
+        Some((name, bytes)) if holders.len() == 1 => {
             let name = capitalized(&name);
             format!("{name} holds {bytes} of this GPU; alone on it, this request would fit")
         }
         Some((name, bytes)) => format!(
             "{} other processes hold {held} of this GPU; the largest is {name} with {bytes}",
-            situation.others.len()
+            holders.len()
         ),
         None if by_recording => recorded(scene, held),
         None => format!(
@@ -88,6 +98,22 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     }
     finding.remedies = stop_or_move(scene, largest, held);
     Some(finding)
+}
+
+/// Those that work here. Where these hold most, or no kind of holders would do alone, all that do not belong to
+/// the run are meant.
+fn concerned<'a>(
+    scene: &'a Scene<'_>,
+    neighbours: &Neighbours<'a>,
+    lacking: Bytes,
+) -> Vec<&'a Holder> {
+    if !neighbours.one_kind_is_enough(lacking) {
+        return scene.situation.others.iter().collect();
+    }
+    let strangers = neighbours.lost.iter().chain(&neighbours.contexts);
+    let strangers = strangers.filter(|holder| holder.standing != Standing::Recorded);
+    let with_all = held(&neighbours.at_work) >= neighbours.largest_of_others();
+    neighbours.at_work.iter().chain(strangers.filter(|_| with_all)).copied().collect()
 }
 
 /// What other recorded processes had taken.
@@ -109,7 +135,7 @@ fn recorded(scene: &Scene<'_>, held: Bytes) -> String {
 }
 
 /// A name at the start of a sentence; a command keeps its spelling.
-fn capitalized(name: &str) -> String {
+pub(super) fn capitalized(name: &str) -> String {
     match name.strip_prefix("process ") {
         Some(rest) => format!("Process {rest}"),
         None => name.to_owned(),
@@ -123,7 +149,11 @@ fn stop_or_move(scene: &Scene<'_>, holder: Option<&Holder>, held: Bytes) -> Vec<
             "on the host, outside any container: from here the system does not know that process",
         ),
         Some(holder) if holder.command != StringId(0) => {
-            let what = format!("stop {}, if it is yours and not needed", scene.name_of(holder));
+            let age = scene
+                .age_of(holder)
+                .map_or(String::new(), |age| format!(", which has run for {age}"));
+            let name = scene.name_of(holder);
+            let what = format!("stop {name}{age}, if it is yours and not needed");
             Remedy::line(format!("kill {}", holder.pid), what)
         }
         Some(holder) => {

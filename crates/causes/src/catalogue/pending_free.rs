@@ -1,6 +1,6 @@
 //! Freed memory waits for a stream.
 
-use whyoom_memory::PoolState;
+use whyoom_memory::{Interface, PoolState};
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -32,8 +32,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let lacking = scene.situation.lacking()?;
-    let of_pools: Bytes =
-        scene.driver().map_or(Bytes::ZERO, |driver| driver.pools.iter().map(|p| p.pending).sum());
+    let from_a_pool = scene.incident?.interface == Some(Interface::StreamOrdered);
+    let pools = scene.driver().map_or(&[][..], |driver| &driver.pools);
+    let of_pools = waiting_in_pools(scene);
     let of_blocks =
         scene.incident?.totals.map_or(Bytes::ZERO, |totals| totals.active.minus(totals.allocated));
     let pending = of_pools.plus(of_blocks);
@@ -42,8 +43,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     }
     // Without the driver's word, work may have ended though nobody waited for it.
     let told = |state: &PoolState| state.told && state.pending > Bytes::ZERO;
-    let certain =
-        of_blocks >= lacking || scene.driver().is_some_and(|driver| driver.pools.iter().any(told));
+    let certain = of_blocks >= lacking || from_a_pool || pools.iter().any(told);
     let strength = if certain { Strength::Explains } else { Strength::Likely };
     let mut finding = scene.finding(
         CAUSE.id,
@@ -60,13 +60,35 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             finding.evidence.push(Evidence::bytes(label, bytes, basis));
         }
     }
-    finding.remedies = vec![
-        Remedy::line(
-            "cudaStreamSynchronize(stream);",
-            "before the allocation, for the stream that frees; in PyTorch torch.cuda.synchronize()",
-        )
-        .freeing(pending),
-        Remedy::advice("free on the stream that used the memory last, so that no other must wait"),
-    ];
+    finding.remedies = remedies(scene, pending);
     Some(finding)
+}
+
+fn remedies(scene: &Scene<'_>, pending: Bytes) -> Vec<Remedy> {
+    let compiled = scene.incident.is_some_and(|incident| scene.is_plain(incident.stack));
+    let (line, what) = match compiled {
+        true => {
+            ("cudaStreamSynchronize(stream);", "before the allocation, for the stream that frees")
+        }
+        false => (
+            "torch.cuda.synchronize()",
+            "before the allocation (in CUDA: cudaStreamSynchronize for the stream that frees)",
+        ),
+    };
+    vec![
+        Remedy::line(line, what).freeing(pending),
+        Remedy::advice("free on the stream that used the memory last, so that no other must wait"),
+    ]
+}
+
+/// What was freed in stream-ordered pools and waits for its stream. A pool serves its own requests from what it
+/// keeps: what it refuses them was freed and not waited for.
+pub(super) fn waiting_in_pools(scene: &Scene<'_>) -> Bytes {
+    let interface = scene.incident.and_then(|incident| incident.interface);
+    let from_a_pool = interface == Some(Interface::StreamOrdered);
+    let waiting = |pool: &PoolState| match from_a_pool {
+        true => pool.pending.max(pool.unwaited.min(pool.idle())),
+        false => pool.pending,
+    };
+    scene.driver().map_or(Bytes::ZERO, |driver| driver.pools.iter().map(waiting).sum())
 }

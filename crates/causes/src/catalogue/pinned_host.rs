@@ -1,8 +1,9 @@
 //! Pinned host memory grows, or ran out.
 
-use whyoom_memory::{Growth, Space};
-use whyoom_trace::{Bytes, DeviceId};
+use whyoom_memory::{Interface, Space};
+use whyoom_trace::{Bytes, DeviceId, Software, StackId, Symptom};
 
+use super::habit::{Habit, missing_call};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -17,11 +18,13 @@ Pinned (page-locked) memory is host memory that the system may neither move nor 
 system cannot take it back, and when it is gone, programs on the host fail or are killed. The GPU itself may
 be all but empty.
 
-What it looks like: cudaMallocHost or cudaHostAlloc fails while the GPU has room; resident memory that rises
-with every batch; a data loader with pin_memory that outgrows the machine.
+What it looks like: cudaMallocHost or cudaHostAlloc fails while the GPU has room; \"CUDA error: out of memory\"
+in a loader's pin memory thread; resident memory that rises with every batch; a data loader with pin_memory
+that outgrows the machine.
 
 Why it happens: a buffer is pinned for every batch and not freed; PyTorch keeps freed pinned memory for the
-next use, in sizes rounded up to powers of two; a limit on locked memory (ulimit -l, a cgroup).
+next use, in sizes rounded up to powers of two; a limit on locked memory (ulimit -l, a cgroup; WSL has a low
+one of its own).
 
 What helps: pin a few buffers once and reuse them, free what is not needed, fewer workers that prefetch.",
     check,
@@ -29,15 +32,21 @@ What helps: pin a few buffers once and reuse them, free what is not needed, fewe
 
 /// How many places are listed.
 const LISTED: usize = 3;
+/// How often a place must have pinned more, and how much in all, to be named.
+const TIMES: u64 = 8;
+const WORTH_NAMING: Bytes = Bytes(4 << 20);
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.symptom() == Some(Symptom::PinnedOutOfMemory) {
+        return Some(told(scene));
+    }
     let space = scene.space.filter(|_| scene.device == DeviceId::HOST)?;
     space.driver()?;
     let refused = scene.incident.filter(|incident| incident.of_driver);
-    let mut finding = match (refused, &scene.growth) {
-        (_, Some(growth)) => growing(scene, growth),
-        (Some(_), None) => ran_out(scene, space),
-        (None, None) => return None,
+    let mut finding = match Growing::of(scene, space) {
+        Some(growing) => growing.finding(scene),
+        None if refused.is_some() => ran_out(scene, space),
+        None => return None,
     };
     let pinned = space.totals().active;
     finding.evidence.push(Evidence::bytes("pinned at the end", pinned, Basis::Recorded));
@@ -51,28 +60,75 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn growing(scene: &Scene<'_>, growth: &Growth) -> Finding {
-    let place = growth.stacks.first().map_or(String::new(), |worst| scene.place(worst.stack));
-    let mut finding = scene.finding(
-        CAUSE.id,
-        Strength::Explains,
-        format!(
-            "Pinned host memory grows by {} at a time at {place} and is not given back",
-            growth.per_iteration
-        ),
-        format!(
-            "{} allocations left {} pinned. It is memory of the host, not of the GPU.",
-            growth.iterations, growth.total
-        ),
-    );
-    finding.gives_back = Some(growth.total);
-    finding.evidence.extend([
-        Evidence::bytes("growth each time", growth.per_iteration, Basis::Computed),
-        Evidence::count("times", growth.iterations, Basis::Computed),
-    ]);
-    finding.remedies =
-        remedies(scene, growth.stacks.first().map(|worst| worst.stack), growth.total);
-    finding
+/// Whether a place pins more and more, up to the end of the process's work.
+pub(super) fn is_pinned_steadily(scene: &Scene<'_>) -> bool {
+    let space = scene.space.filter(|_| scene.device == DeviceId::HOST);
+    space.is_some_and(|space| Growing::of_places(scene, space).is_some())
+}
+
+/// Pinned memory that grows.
+struct Growing {
+    place: String,
+    worst: StackId,
+    each: Bytes,
+    times: u64,
+    total: Bytes,
+    interface: Interface,
+}
+
+impl Growing {
+    fn of(scene: &Scene<'_>, space: &Space) -> Option<Self> {
+        let of_iterations = scene.growth.as_ref().and_then(|growth| {
+            let worst = growth.stacks.first()?.stack;
+            Some(Self {
+                place: scene.place(worst),
+                worst,
+                each: growth.per_iteration,
+                times: growth.iterations,
+                total: growth.total,
+                interface: interface_at(space, worst),
+            })
+        });
+        of_iterations.or_else(|| Self::of_places(scene, space))
+    }
+
+    /// Places that pinned more again and again, up to the end. Which of what they pinned is needed still,
+    /// nobody can tell; but a program that frees other memory meanwhile works in a loop.
+    fn of_places(scene: &Scene<'_>, space: &Space) -> Option<Self> {
+        let mut places = Habit::all(scene, space, |_| true);
+        places.retain(|place| place.is_kept_up(TIMES));
+        let total: Bytes = places.iter().map(|place| place.usage.bytes).sum();
+        let worst = places.into_iter().next().filter(|_| total >= WORTH_NAMING)?;
+        Some(Self {
+            each: Bytes(worst.usage.bytes.0 / worst.occasions.max(1)),
+            times: worst.occasions,
+            total,
+            interface: worst.interface,
+            worst: worst.worst,
+            place: worst.place,
+        })
+    }
+
+    fn finding(&self, scene: &Scene<'_>) -> Finding {
+        let Self { place, each, times, total, .. } = self;
+        let mut finding = scene.finding(
+            CAUSE.id,
+            Strength::Explains,
+            format!(
+                "Pinned host memory grows by {each} at a time at {place} and is not given back"
+            ),
+            format!(
+                "{times} allocations left {total} pinned. It is memory of the host, not of the GPU."
+            ),
+        );
+        finding.gives_back = Some(*total);
+        finding.evidence.extend([
+            Evidence::bytes("growth each time", *each, Basis::Computed),
+            Evidence::count("times", *times, Basis::Computed),
+        ]);
+        finding.remedies = remedies(scene, self.worst, self.interface, *total);
+        finding
+    }
 }
 
 fn ran_out(scene: &Scene<'_>, space: &Space) -> Finding {
@@ -85,19 +141,85 @@ fn ran_out(scene: &Scene<'_>, space: &Space) -> Finding {
         format!("This process had {pinned} pinned already."),
     );
     finding.gives_back = Some(pinned);
-    let worst = space.live_by_stack().first().map(|(stack, _)| *stack);
-    finding.remedies = remedies(scene, worst, pinned);
-    finding.remedies.push(Remedy::line("ulimit -l", "see whether locked memory is limited here"));
+    if let Some((worst, _)) = space.live_by_stack().first() {
+        finding.remedies = remedies(scene, *worst, interface_at(space, *worst), pinned);
+    }
+    finding.remedies.push(see_limit());
     finding
 }
 
-fn remedies(scene: &Scene<'_>, worst: Option<whyoom_trace::StackId>, frees: Bytes) -> Vec<Remedy> {
-    let Some(worst) = worst else { return Vec::new() };
-    if scene.is_compiled(worst) {
-        let what =
-            format!("for each buffer that {} pins, or pin one and reuse it", scene.place(worst));
-        return vec![Remedy::line("cudaFreeHost(buffer);", what).freeing(frees)];
+fn see_limit() -> Remedy {
+    Remedy::line("ulimit -l", "see whether locked memory is limited here")
+}
+
+/// How the place took what it still has.
+fn interface_at(space: &Space, stack: StackId) -> Interface {
+    let mut blocks = space.driver().into_iter().flat_map(|driver| driver.layer().blocks());
+    let left = blocks.find(|(_, block)| block.stack == stack);
+    left.map_or(Interface::Pinned, |(_, block)| block.interface)
+}
+
+fn remedies(scene: &Scene<'_>, worst: StackId, interface: Interface, frees: Bytes) -> Vec<Remedy> {
+    let place = scene.place(worst);
+    if !scene.has_pytorch(worst) {
+        let what = match interface {
+            Interface::Registered => {
+                format!("for each buffer that {place} locks, when its copy is done")
+            }
+            _ => format!("for each buffer that {place} pins, or pin one and reuse it"),
+        };
+        return vec![Remedy::line(missing_call(interface), what).freeing(frees)];
     }
-    let what = "pin fewer batches ahead; or pin a few buffers once and copy into them";
-    vec![Remedy::line("DataLoader(..., num_workers=2, prefetch_factor=2)", what)]
+    let by_loader = scene.tables.frames(worst).any(|frame| frame.file.contains("torch/utils/data"));
+    let once = Remedy::line(
+        "staging = torch.empty_like(batch, pin_memory=True)",
+        format!("once, before the loop, and staging.copy_(batch) in it, instead of what {place} pins; or \
+             let go of each pinned batch after its copy: PyTorch uses its memory again"),
+    )
+    .freeing(frees);
+    let loader = Remedy::line(
+        "DataLoader(..., num_workers=2, prefetch_factor=2)",
+        "pin fewer batches ahead; or pin a few buffers once and copy into them",
+    );
+    vec![if by_loader { loader } else { once }]
+}
+
+/// A message names pinned memory, or code that was pinning.
+fn told(scene: &Scene<'_>) -> Finding {
+    let asked = scene.situation.requested.map_or(String::new(), |bytes| format!("{bytes} of "));
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("{asked}pinned host memory was refused; the GPU is not what is full"),
+        "The system limits how much may be locked: of the host's memory, by a limit of the user or the \
+         container, in WSL to a small part.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = match scene.software() {
+        Some(Software::PyTorch) => vec![
+            Remedy::line(
+                "DataLoader(..., pin_memory=False)",
+                "no pinned memory is needed then; copies to the GPU take longer",
+            ),
+            see_limit(),
+        ],
+        Some(Software::Xla | Software::TensorFlow) => vec![
+            Remedy::advice(
+                "keep less on the host in pinned memory: offload fewer arrays, or smaller ones",
+            ),
+            see_limit(),
+            Remedy::line(
+                "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
+                "JAX's own limit is 64 unless set; only where the machine has that much",
+            ),
+        ],
+        _ => vec![
+            Remedy::line(
+                "ulimit -l unlimited",
+                "before the program starts; in a container: docker run --ulimit memlock=-1",
+            ),
+            Remedy::line("free -h", "see whether the host has memory left at all"),
+        ],
+    };
+    finding
 }

@@ -1,7 +1,8 @@
 //! One request exceeds the device, or the cap, on its own.
 
-use whyoom_trace::{Bytes, Symptom};
+use whyoom_trace::{Bytes, Software, Symptom};
 
+use super::library_knobs::{cudnn, llama_cpp};
 use crate::{
     cause::Cause,
     finding::{Finding, Remedy, Strength},
@@ -46,18 +47,38 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ),
     );
     finding.gives_back = Some(requested.minus(room));
-    let chunks = requested.0.div_ceil((room.0 / 2).max(1));
-    let tensor = match scene.situation.by_driver {
+    finding.remedies = scene.search_size().into_iter().collect();
+    finding.remedies.push(in_chunks(scene, requested, room));
+    if scene.software() == Some(Software::LlamaCpp) {
+        finding.remedies = llama_cpp();
+    }
+    if scene.asked_by_convolution() {
+        finding.remedies.splice(0..0, cudnn());
+    }
+    Some(finding)
+}
+
+/// The largest chunk that fits beside what is in use; where that is not told, half of the device.
+fn in_chunks(scene: &Scene<'_>, requested: Bytes, room: Bytes) -> Remedy {
+    let situation = &scene.situation;
+    let under_cap = situation.allowed.zip(situation.reserved);
+    let left = under_cap.map_or(room, |(allowed, reserved)| allowed.minus(reserved));
+    let beside = situation.room_for_one(None).map(|largest| largest.min(left));
+    let (chunk, why) = match beside.filter(|chunk| *chunk >= Bytes::MIB) {
+        Some(chunk) => (chunk, "so much is left for one beside what is in use"),
+        None => (Bytes(room.0 / 2), "half of the device"),
+    };
+    let chunks = requested.0.div_ceil(chunk.0.max(1));
+    let tensor = match situation.by_driver {
         true => "",
         false => {
-            ", or do not materialize the tensor: fused attention, chunked loss, a smaller type"
+            ". Or do not materialize the tensor: fused attention, chunked loss, a smaller type"
         }
     };
-    finding.remedies = vec![Remedy::advice(format!(
-        "split this one computation into at least {chunks} chunks (each then takes at most half of \
-         the device){tensor}"
-    ))];
-    Some(finding)
+    Remedy::advice(format!(
+        "split this one computation into chunks of at most {chunk} ({why}): {chunks} of them at \
+         least{tensor}"
+    ))
 }
 
 fn room(scene: &Scene<'_>) -> Option<(Bytes, &'static str)> {
@@ -66,7 +87,12 @@ fn room(scene: &Scene<'_>) -> Option<(Bytes, &'static str)> {
         (Some(capacity), Some(allowed)) if allowed < capacity => Some((allowed, "the cap")),
         (Some(capacity), _) => Some((capacity, "the whole device")),
         (None, Some(allowed)) => Some((allowed, "the cap")),
-        (None, None) => None,
+        // A message may tell what the process had and what was free beside it, and no more.
+        (None, None) if scene.was_recorded() => None,
+        (None, None) => {
+            let all = situation.free?.plus(situation.reserved?);
+            Some((all, "all that this process could have"))
+        }
     }
 }
 

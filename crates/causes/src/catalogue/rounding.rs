@@ -29,6 +29,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let space = scene.space?;
     let totals = scene.incident.map_or(Some(space.peak().0), |incident| incident.totals)?;
     let waste = totals.allocated.minus(totals.requested);
+    if waste == Bytes::ZERO && scene.device_ran_out() {
+        return unmeasured(scene);
+    }
     if waste.share_of(totals.allocated) < WORTH_NAMING {
         return None;
     }
@@ -57,6 +60,32 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::bytes(label, bytes, Basis::Computed));
     }
     finding.remedies = remedies(scene, waste);
+    Some(finding)
+}
+
+/// A recording without PyTorch's own history knows blocks as they were rounded, not what was asked for.
+fn unmeasured(scene: &Scene<'_>) -> Option<Finding> {
+    let conf = scene.allocator_conf();
+    if scene.facts().is_none() || scene.has_pool() || !conf.contains("roundup_power2_divisions") {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Contributing,
+        "Requests are rounded up by roundup_power2_divisions; how much that takes, this recording does not tell",
+        "PyTorch tells a recorder its blocks as they were rounded; its own history has both sizes.",
+    );
+    finding.evidence.push(Evidence::text("PYTORCH_CUDA_ALLOC_CONF", conf, Basis::Recorded));
+    finding.remedies = vec![
+        Remedy::line(
+            format!("whyoom run --torch-history{}", scene.program()),
+            "records what was asked for beside what was given",
+        ),
+        Remedy::line(
+            "unset PYTORCH_CUDA_ALLOC_CONF",
+            "or take roundup_power2_divisions out of the variable, and see whether it fits",
+        ),
+    ];
     Some(finding)
 }
 

@@ -1,11 +1,12 @@
 //! A process holds a context on a device that it does not use.
 
-use whyoom_memory::{Incident, Space};
+use whyoom_memory::{Contexts, Holder, Process};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, StackId};
 
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::{Neighbours, works_elsewhere},
     scene::Scene,
 };
 
@@ -25,89 +26,163 @@ What helps: choose the GPU before anything else, or let each process see only it
     check,
 };
 
-/// A peak below this share of the process's largest says that the device is not used.
-const UNUSED: f64 = 0.01;
-
 /// A context where nothing is done.
 struct Stray {
     process: ProcessId,
     device: DeviceId,
     stack: StackId,
+    /// What it takes, where that is known.
+    bytes: Option<Bytes>,
 }
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let strays = strays(scene);
     let first = strays.first()?;
-    let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out());
-    let context = scene.own_context();
-    let held = context.map(|context| Bytes(context.0 * strays.len() as u64));
-    let explains = lacking.zip(held).is_some_and(|(lacking, held)| held >= lacking);
-    let strength = if explains { Strength::Explains } else { Strength::Contributing };
-    let whose = scene.tables.process_name(first.process);
-    let headline = match strays.len() {
-        1 => format!("{whose} holds a context on {} and does not use it", first.device),
-        count => format!(
-            "{count} contexts are open where nothing is done, the first on {}",
-            first.device
-        ),
-    };
-    let because = "A context takes some hundred MiB and stays until its process ends.";
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    let held = strays.iter().map(|stray| stray.bytes).collect::<Option<Vec<_>>>();
+    let held: Option<Bytes> = held.map(|bytes| bytes.into_iter().sum());
+    let mut finding = scene.finding(
+        CAUSE.id,
+        strength(scene, held),
+        headline(scene, &strays),
+        because(scene, held),
+    );
     finding.gives_back = held;
     for stray in &strays {
         let label =
             format!("{} on {}, opened at", scene.tables.process_name(stray.process), stray.device);
         finding.evidence.push(Evidence::text(label, scene.place(stray.stack), Basis::Recorded));
     }
-    if let Some(context) = context {
-        finding.evidence.push(Evidence::bytes("a context takes about", context, Basis::Computed));
+    if let Some(size) = scene.context_size() {
+        finding.evidence.push(Evidence::bytes("a context alone takes", size, Basis::Computed));
     }
-    finding.remedies = vec![
-        Remedy::line(
-            "torch.cuda.set_device(local_rank)",
-            "before any other CUDA call; in C: cudaSetDevice",
-        ),
-        Remedy::line(
-            "torch.load(path, map_location=\"cpu\")",
-            "where the context was opened by loading a checkpoint",
-        ),
-    ];
+    finding.remedies = remedies(scene, first);
     Some(finding)
+}
+
+/// Without them, the request would have been served. Where nothing failed, they are what there is to say.
+fn strength(scene: &Scene<'_>, held: Option<Bytes>) -> Strength {
+    if scene.incident.is_none() {
+        return Strength::Explains;
+    }
+    let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out());
+    let alone = scene.situation.too_much_alone().unwrap_or(false);
+    let covers = lacking.zip(held).is_some_and(|(lacking, held)| held >= lacking && !alone);
+    if covers { Strength::Explains } else { Strength::Contributing }
+}
+
+fn headline(scene: &Scene<'_>, strays: &[Stray]) -> String {
+    match strays {
+        [one] => format!(
+            "{} holds a context on {} and does not use it",
+            scene.tables.process_name(one.process),
+            one.device
+        ),
+        _ => format!(
+            "{} processes of this run hold a context on {} and do not use it",
+            strays.len(),
+            strays.first().map_or(scene.device, |first| first.device)
+        ),
+    }
+}
+
+fn because(scene: &Scene<'_>, held: Option<Bytes>) -> String {
+    let missing = scene.situation.missing().filter(|_| scene.device_ran_out());
+    match (missing, held) {
+        (Some(missing), Some(held)) => format!("{missing}; these contexts take {held}."),
+        (None, Some(held)) => {
+            format!("Nothing failed here; but {held} was lost to others until the process ended.")
+        }
+        (Some(missing), None) => format!("{missing}; a context takes some hundred MiB."),
+        (None, None) => {
+            "Nothing failed here; but a context takes some hundred MiB from others until \
+                         its process ends."
+                .to_owned()
+        }
+    }
+}
+
+fn remedies(scene: &Scene<'_>, first: &Stray) -> Vec<Remedy> {
+    // Of several processes each has its own.
+    let (rank, variable) = match scene.incident {
+        Some(_) => ("local_rank".to_owned(), "$LOCAL_RANK".to_owned()),
+        None => (scene.device.0.to_string(), scene.device.0.to_string()),
+    };
+    let set_device = match scene.is_compiled(first.stack) {
+        true => Remedy::line(format!("cudaSetDevice({rank});"), "before any other CUDA call"),
+        false => Remedy::line(
+            format!("torch.cuda.set_device({rank})"),
+            "before any other CUDA call, in each thread; in C: cudaSetDevice",
+        ),
+    };
+    let own_only = Remedy::line(
+        format!("export CUDA_VISIBLE_DEVICES={variable}"),
+        "or let a process see only the GPU that it works on, which then is its number 0",
+    );
+    let load = Remedy::line(
+        "torch.load(path, map_location=\"cpu\")",
+        "where the context was opened by loading a checkpoint",
+    );
+    match scene.is_compiled(first.stack) {
+        true => vec![set_device, own_only],
+        false if opened_by_loading(scene, first.stack) => vec![load, set_device, own_only],
+        false => vec![set_device, load, own_only],
+    }
+}
+
+/// Whether a checkpoint was loaded when the context was opened.
+fn opened_by_loading(scene: &Scene<'_>, stack: StackId) -> bool {
+    scene.tables.frames(stack).any(|frame| frame.file.ends_with("torch/serialization.py"))
 }
 
 /// Where memory ran out: other processes' stray contexts on this device. Elsewhere: this process's own.
 fn strays(scene: &Scene<'_>) -> Vec<Stray> {
-    let model = scene.model;
-    let mut strays = Vec::new();
-    for (process, facts) in model.processes() {
-        // Its context went with it.
-        let ended_before =
-            |incident: &Incident| facts.exited().is_some_and(|at| at <= incident.time);
-        if scene.incident.is_some_and(ended_before) {
-            continue;
-        }
-        let open = facts.contexts().iter().filter(|(_, contexts)| !contexts.open.is_empty());
-        for (&device, contexts) in open {
-            let concerned = match scene.incident {
-                Some(_) => process != scene.process && device == scene.device,
-                None => process == scene.process && device != scene.device,
-            };
-            if concerned && is_stray(scene, process, device) {
-                strays.push(Stray { process, device, stack: contexts.stack });
-            }
-        }
+    if scene.incident.is_none() {
+        return own(scene);
     }
-    strays
+    let seen = Neighbours::of(scene).strays;
+    let by_number = |(holder, process): &(&Holder, ProcessId)| {
+        let stack = context_on(scene, *process, scene.device).map_or(StackId(0), |one| one.stack);
+        Stray { process: *process, device: scene.device, stack, bytes: Some(holder.bytes) }
+    };
+    if scene.situation.processes_listed {
+        return seen.iter().map(by_number).collect();
+    }
+    recorded(scene)
 }
 
-/// Whether next to nothing was ever taken there, while the process works elsewhere.
-fn is_stray(scene: &Scene<'_>, process: ProcessId, device: DeviceId) -> bool {
-    let peak = |space: &Space| space.peak().0.allocated;
-    let here = scene.model.space(process, device).map_or(Bytes::ZERO, peak);
-    let spaces = scene
-        .model
-        .spaces()
-        .filter(|(other, on, _)| *other == process && *on != device && *on != DeviceId::HOST);
-    let elsewhere = spaces.map(|(_, _, space)| peak(space)).max().unwrap_or_default();
-    elsewhere > Bytes::ZERO && here.share_of(elsewhere) < UNUSED
+/// Those that the recording tells of, where nobody looked who held memory.
+fn recorded(scene: &Scene<'_>) -> Vec<Stray> {
+    let (device, bytes) = (scene.device, scene.context_size());
+    // The context of one that had ended went with it.
+    let lives = |facts: &Process| {
+        let failed = scene.incident.map(|incident| incident.time);
+        facts.exited().zip(failed).is_none_or(|(exited, failed)| exited > failed)
+    };
+    let others = scene.model.processes().filter(|(process, facts)| {
+        *process != scene.process && lives(facts) && works_elsewhere(scene, *process, device)
+    });
+    let stray = |(process, _)| {
+        let stack = context_on(scene, process, device)?.stack;
+        Some(Stray { process, device, stack, bytes })
+    };
+    others.filter_map(stray).collect()
+}
+
+/// This process's own, in a run in which nothing failed.
+fn own(scene: &Scene<'_>) -> Vec<Stray> {
+    let process = scene.process;
+    let devices = scene.facts().into_iter().flat_map(|facts| facts.contexts().keys().copied());
+    let unused = devices
+        .filter(|device| *device != scene.device && works_elsewhere(scene, process, *device));
+    let stray = |device| {
+        let stack = context_on(scene, process, device)?.stack;
+        Some(Stray { process, device, stack, bytes: scene.least_used_on(device) })
+    };
+    unused.filter_map(stray).collect()
+}
+
+/// The open contexts of a process on a device.
+fn context_on<'a>(scene: &Scene<'a>, process: ProcessId, device: DeviceId) -> Option<&'a Contexts> {
+    let contexts = scene.model.process(process)?.contexts().get(&device)?;
+    (!contexts.open.is_empty()).then_some(contexts)
 }

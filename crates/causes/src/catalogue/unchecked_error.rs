@@ -1,7 +1,7 @@
 //! A call failed, and nobody looked.
 
 use whyoom_memory::{FailedCall, Failure};
-use whyoom_trace::{Bytes, DeviceId, ResultCode, StackId};
+use whyoom_trace::{Bytes, DeviceId, ResultCode, StackId, StringId};
 
 use crate::{
     cause::Cause,
@@ -11,7 +11,7 @@ use crate::{
 
 pub(super) const CAUSE: Cause = Cause {
     id: "unchecked-error",
-    title: "a launch failed and the program went on as if nothing had happened",
+    title: "a launch or copy failed and the program went on as if nothing had happened",
     explanation: "\
 A kernel launch returns nothing: its error waits until somebody asks. The next check, often behind an
 innocent allocation or copy, then reports it, and the wrong call is blamed.
@@ -22,7 +22,11 @@ fine; results that are zeros.
 Why it happens: more dynamic shared memory than a block may have (48 KiB unless the kernel is told otherwise,
 then what the device allows), too many threads, registers that do not suffice, code for another architecture.
 
-What helps: look after every launch: cudaGetLastError() at once, and the synchronize's result later.",
+A copy or a fill that is refused, because its bytes do not lie in one buffer, returns its error at once; who
+does not look at it works on with what was there before.
+
+What helps: look after every launch: cudaGetLastError() at once, and the synchronize's result later; and look
+at what copies return.",
     check,
 };
 
@@ -30,53 +34,114 @@ What helps: look after every launch: cudaGetLastError() at once, and the synchro
 const SHARED_WITHOUT_ASKING: Bytes = Bytes(48 << 10);
 /// The driver's code for too little memory.
 const OUT_OF_MEMORY: ResultCode = ResultCode(2);
+/// Those for wrong sizes of blocks or grids, for more than a block can have, and for code of another GPU.
+const INVALID_VALUE: ResultCode = ResultCode(1);
+const OUT_OF_RESOURCES: ResultCode = ResultCode(701);
+const NO_BINARY: ResultCode = ResultCode(209);
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let facts = scene.facts().filter(|_| scene.device != DeviceId::HOST)?;
-    let launch = |failure: &&Failure| {
-        matches!(failure.call, FailedCall::Launch { .. })
+    let is_mistake = |failure: &&Failure| {
+        !matches!(failure.call, FailedCall::Synchronize(_))
             && failure.device == scene.device
-            // A launch that found too little memory is no mistake in its arguments.
+            // One that found too little memory is no mistake in its arguments.
             && failure.result != OUT_OF_MEMORY
     };
-    let failure = facts.failures().iter().find(launch)?;
-    let FailedCall::Launch { kernel, shared_memory } = failure.call else { return None };
-    let kernel = plain_name(scene.tables.text(kernel));
+    let failure = facts.failures().iter().find(is_mistake)?;
     let later = facts.went_on_after(failure);
+    let failed = match failure.call {
+        FailedCall::Launch { kernel, shared_memory } => {
+            launch(scene, failure, kernel, shared_memory)
+        }
+        FailedCall::Copy { call } => copy(scene, failure, call),
+        FailedCall::Synchronize(_) => return None,
+    };
     let strength = match (scene.incident, later) {
         (Some(_), _) => Strength::Contributing,
         (None, 0) => Strength::Likely,
         (None, _) => Strength::Explains,
     };
-    let code = code_name(failure.result);
-    let launched_at = launched_at(scene, failure.stack, &kernel);
+    let (what, code) = (&failed.what, code_name(failure.result));
     let headline = match later {
-        0 => format!("The launch of {kernel} failed with {code}, which is no want of memory"),
-        _ => format!("The launch of {kernel} failed with {code}, and calls after it succeeded"),
+        0 => format!("{what} failed with {code}, which is no want of memory"),
+        _ => format!("{what} failed with {code}, and calls after it succeeded"),
     };
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because(scene, shared_memory));
-    finding.evidence.extend([
-        Evidence::text("kernel", kernel, Basis::Recorded),
-        Evidence::text("launched at", launched_at, Basis::Recorded),
-        Evidence::bytes("dynamic shared memory asked for", shared_memory, Basis::Recorded),
-        Evidence::count("calls that succeeded afterwards", later, Basis::Recorded),
-        Evidence::count("launches and waits that failed", facts.failures_seen(), Basis::Recorded),
-    ]);
-    finding.remedies = remedies(shared_memory);
-    Some(finding)
-}
-
-fn because(scene: &Scene<'_>, shared_memory: Bytes) -> String {
     let requests = match scene.incident {
         Some(_) => "A request for memory failed too, and that is another matter.",
         None => "No request for device memory had failed.",
     };
-    match shared_memory > SHARED_WITHOUT_ASKING {
+    let because = format!("{}{requests}", failed.because);
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    finding.evidence.extend(failed.evidence);
+    finding.evidence.extend([
+        Evidence::count("calls that succeeded afterwards", later, Basis::Recorded),
+        Evidence::count("calls that failed", facts.failures_seen(), Basis::Recorded),
+    ]);
+    finding.remedies = failed.remedies;
+    Some(finding)
+}
+
+/// What is to be said of a call that failed.
+struct Failed {
+    what: String,
+    /// A sentence with a blank behind it, or nothing.
+    because: String,
+    evidence: Vec<Evidence>,
+    remedies: Vec<Remedy>,
+}
+
+fn launch(scene: &Scene<'_>, failure: &Failure, kernel: StringId, shared_memory: Bytes) -> Failed {
+    let kernel = plain_name(scene.tables.text(kernel));
+    let because = match shared_memory > SHARED_WITHOUT_ASKING {
         true => format!(
             "It asked for {shared_memory} of dynamic shared memory a block; without asking a block may \
-             have 48 KiB. {requests}"
+             have 48 KiB. "
         ),
-        false => requests.to_owned(),
+        false => String::new(),
+    };
+    let launched_at = launched_at(scene, failure.stack, &kernel);
+    Failed {
+        what: format!("The launch of {kernel}"),
+        because,
+        evidence: vec![
+            Evidence::text("kernel", kernel, Basis::Recorded),
+            Evidence::text("launched at", launched_at, Basis::Recorded),
+            Evidence::bytes("dynamic shared memory asked for", shared_memory, Basis::Recorded),
+        ],
+        remedies: remedies(shared_memory, failure.result),
+    }
+}
+
+/// A copy or a fill. Its name in the runtime's words is the one that most programs know.
+fn copy(scene: &Scene<'_>, failure: &Failure, call: StringId) -> Failed {
+    let call = scene.tables.text(call);
+    let call = call.trim_end_matches("_ptsz").trim_end_matches("_ptds").trim_end_matches("_v2");
+    let (runtime, kind) = match call.starts_with("cuMemset") {
+        true => ("cudaMemset", "fill"),
+        false => ("cudaMemcpy", "copy"),
+    };
+    let place = scene.place(failure.stack);
+    Failed {
+        what: format!("{call} at {place}"),
+        because: format!(
+            "Nothing was written by this {kind}: what lay there before is there still. "
+        ),
+        evidence: vec![Evidence::text("called at", place.as_str(), Basis::Recorded)],
+        remedies: vec![
+            Remedy::line(
+                format!(
+                    "if (cudaError_t e = {runtime}(...)) {{ fprintf(stderr, \"%s\\n\", \
+                     cudaGetErrorString(e)); abort(); }}"
+                ),
+                format!(
+                    "look at what {call} returns at {place}: then the error is told where it belongs"
+                ),
+            ),
+            Remedy::advice(format!(
+                "{call} is refused where the bytes do not lie in one buffer: compare the size of this {kind} \
+                 with what was allocated for its target and its source"
+            )),
+        ],
     }
 }
 
@@ -94,18 +159,29 @@ fn launched_at(scene: &Scene<'_>, stack: StackId, kernel: &str) -> String {
     }
 }
 
-fn remedies(shared_memory: Bytes) -> Vec<Remedy> {
+fn remedies(shared_memory: Bytes, result: ResultCode) -> Vec<Remedy> {
     let mut remedies = vec![Remedy::line(
         "if (cudaError_t e = cudaGetLastError()) { fprintf(stderr, \"%s\\n\", cudaGetErrorString(e)); abort(); }",
         "right after the launch: then the error is told where it belongs",
     )];
-    if shared_memory > SHARED_WITHOUT_ASKING {
-        remedies.push(Remedy::line(
+    let reason = match result {
+        _ if shared_memory > SHARED_WITHOUT_ASKING => Some(Remedy::line(
             "cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);",
             "what a block may have at most, once the kernel was told so by \
              cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
-        ));
-    }
+        )),
+        INVALID_VALUE | OUT_OF_RESOURCES => Some(Remedy::line(
+            "cudaFuncGetAttributes(&attributes, kernel); // attributes.maxThreadsPerBlock",
+            "so many threads a block may have: never more than 1024, and fewer where each needs many \
+             registers; launch more blocks of fewer threads",
+        )),
+        NO_BINARY => Some(Remedy::line(
+            "nvcc -arch=native ...",
+            "the program has no code for this GPU's architecture: build it for that",
+        )),
+        _ => None,
+    };
+    remedies.extend(reason);
     remedies
 }
 

@@ -1,10 +1,11 @@
 //! The evidence does not decide.
 
-use whyoom_memory::{Process, Space};
-use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
+use whyoom_memory::{Incident, Process, Space};
+use whyoom_trace::{Bytes, DeviceId, FrameText, Software, StackId, Symptom};
 
 use crate::{
     cause::Cause,
+    command::for_shell,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     scene::Scene,
     situation::{CONTEXT_ALLOWANCE, Situation},
@@ -37,7 +38,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         (Some(_), _) => incident(scene),
         // Pinned memory that neither failed nor grew is no riddle.
         (None, Some(_)) if by_driver.is_some() && scene.device == DeviceId::HOST => return None,
-        (None, Some(_)) if by_driver.is_some() => recorded(scene),
+        (None, _) if scene.facts().is_some() || by_driver.is_some() => recorded(scene),
         (None, Some(space)) => state(space),
         (None, None) => return None,
     };
@@ -63,7 +64,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.message().is_empty() {
         finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     }
-    finding.remedies = vec![learn_more(scene)];
+    finding.remedies = learn_more(scene);
     Some(finding)
 }
 
@@ -96,6 +97,16 @@ fn recorded(scene: &Scene<'_>) -> (String, String) {
             format!("{failed} of them failed; memory is not known to be the reason."),
         );
     }
+    if let Some(status) = scene.failed_with().filter(|_| scene.exited()) {
+        return (
+            format!(
+                "Cannot tell: the program ended with status {status}, and no request for GPU memory had failed"
+            ),
+            "Its own last words tell why: an error that has nothing to do with the GPU's memory, or want of \
+             the host's."
+                .to_owned(),
+        );
+    }
     (
         "Cannot tell: the recording stops before the program ended, and no request had failed"
             .to_owned(),
@@ -105,15 +116,28 @@ fn recorded(scene: &Scene<'_>) -> (String, String) {
 }
 
 /// How to record what is missing, with what the software at hand has for it.
-fn learn_more(scene: &Scene<'_>) -> Remedy {
+fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
     // What a recording does not tell is who else held memory.
-    if scene.incident.is_some_and(|incident| incident.totals.is_some() || incident.of_driver) {
-        return watch_device();
+    let recorded = scene.facts().is_some();
+    let told = |incident: &Incident| recorded || incident.totals.is_some() || incident.of_driver;
+    if scene.incident.is_some_and(told) {
+        let own = pytorchs_word(scene);
+        return own.into_iter().chain([watch_device()]).collect();
+    }
+    if scene.has_pool() && scene.facts().is_none() {
+        let what = "record the run: a snapshot of whyoom's pool holds the state alone, and \
+                    _record_memory_history has no effect under it";
+        return vec![Remedy::line(format!("whyoom run --pool -- {}", program(scene)), what)];
     }
     if scene.facts().is_some() {
-        return Remedy::line("sudo dmesg | tail", "whether the system ended the program");
+        let asked = Remedy::line("sudo dmesg | tail", "whether the system ended the program");
+        let read = Remedy::advice("read the last lines that the program itself wrote");
+        return match scene.failed_with().filter(|_| scene.exited()) {
+            Some(_) => vec![read, asked],
+            None => vec![asked],
+        };
     }
-    match scene.software() {
+    let own = match scene.software() {
         Some(Software::Xla) => Remedy::line(
             "jax.profiler.save_device_memory_profile(\"memory.prof\")",
             "before the failing line: it lists what is live on the device, by stack",
@@ -130,7 +154,39 @@ fn learn_more(scene: &Scene<'_>) -> Remedy {
             record()
         }
         Some(_) => watch_device(),
+    };
+    vec![record_run(scene), own]
+}
+
+/// The program that failed, as far as its traceback names it.
+fn program(scene: &Scene<'_>) -> String {
+    let stack = scene.incident.map_or(StackId(0), |incident| incident.stack);
+    let outermost = scene.tables.frames(stack).rfind(FrameText::is_python);
+    let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));
+    let elsewhere = |file: &&str| !file.contains("-packages/") && !file.contains("lib/python");
+    // Nothing that llama.cpp says comes from Python.
+    if script.is_none() && scene.software() == Some(Software::LlamaCpp) {
+        return "COMMAND".to_owned();
     }
+    format!("python {}", script.filter(elsewhere).map_or("train.py".to_owned(), for_shell))
+}
+
+fn record_run(scene: &Scene<'_>) -> Remedy {
+    let what =
+        "run it so once more: it records who allocates what, and says why when memory runs out";
+    Remedy::line(format!("whyoom run -- {}", program(scene)), what)
+}
+
+/// Which pool and stream a block of PyTorch's belongs to, only PyTorch's own history tells.
+fn pytorchs_word(scene: &Scene<'_>) -> Option<Remedy> {
+    let by_allocator = |incident: &Incident| incident.totals.is_some() && !incident.of_driver;
+    let missing = scene.facts().is_some() && !scene.has_pool();
+    if !missing || !scene.incident.is_some_and(by_allocator) {
+        return None;
+    }
+    let what = "records PyTorch's own history beside it: which memory belongs to CUDA graphs and pools, and \
+                which waits for a stream";
+    Some(Remedy::line(format!("whyoom run --torch-history{}", scene.program()), what))
 }
 
 fn watch_device() -> Remedy {
@@ -141,17 +197,22 @@ fn watch_device() -> Remedy {
 }
 
 fn record() -> Remedy {
-    let what = "record the next run (PyTorch 2.1 or newer), and give oom.pickle to whyoom why";
+    let what =
+        "or record inside the program (PyTorch 2.1 or newer), and give oom.pickle to whyoom why";
     Remedy::line(RECORD, what)
 }
 
 /// What can be said of a failure that no cause explains, from the most to the least telling.
 fn incident(scene: &Scene<'_>) -> (String, String) {
     let situation = &scene.situation;
-    if scene.symptom() == Some(Symptom::PinnedOutOfMemory) {
+    if let Some((free, software)) =
+        situation.free.zip(scene.software()).filter(|_| is_disguised(scene))
+    {
         return (
-            "Cannot tell yet: pinned host memory ran out, not GPU memory".to_owned(),
-            "The message does not say who holds the rest of it.".to_owned(),
+            format!("Cannot tell yet: {} failed, and {free} was free before it ran", software.name()),
+            "The text names no memory, and shows no want of it; a mismatched library or driver gives the \
+             same error."
+                .to_owned(),
         );
     }
     let Some(requested) = situation.requested else {
@@ -189,6 +250,10 @@ fn incident(scene: &Scene<'_>) -> (String, String) {
     )
 }
 
+fn is_disguised(scene: &Scene<'_>) -> bool {
+    scene.symptom() == Some(Symptom::Disguised)
+}
+
 /// What the input leaves out.
 fn missing(situation: &Situation) -> String {
     let figures = [
@@ -207,6 +272,9 @@ fn missing(situation: &Situation) -> String {
 
 /// There was no event at all to judge.
 pub(super) fn nothing_found(scene: &Scene<'_>) -> Finding {
+    if scene.is_over() {
+        return nothing_recorded(scene);
+    }
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Fallback,
@@ -214,8 +282,30 @@ pub(super) fn nothing_found(scene: &Scene<'_>) -> Finding {
         "None of the known formats occurs in it.",
     );
     finding.remedies = vec![
-        Remedy::advice("paste the whole traceback, down to the line that names the error"),
+        record_run(scene),
+        Remedy::advice("or paste the whole traceback, down to the line that names the error"),
         record(),
+    ];
+    finding
+}
+
+/// A run of which nothing but its end is known.
+fn nothing_recorded(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Fallback,
+        "Cannot tell: nothing was recorded, for no process of the command was seen to use CUDA",
+        "The recorder goes along in LD_PRELOAD: what is started without that (by sudo, in a container, by a \
+         program that clears its environment, one that is linked statically) is not seen; and a program may \
+         end before it uses CUDA.",
+    );
+    finding.remedies = vec![
+        Remedy::line(
+            "whyoom run -- COMMAND",
+            "with the command that uses CUDA itself: inside the container, behind sudo, in the script that \
+             starts it",
+        ),
+        Remedy::advice("or paste what it printed: whyoom why FILE"),
     ];
     finding
 }

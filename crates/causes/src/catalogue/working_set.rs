@@ -1,8 +1,13 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, Software};
 
+use super::{
+    library_knobs::llama_cpp,
+    masked, mempool_held,
+    preallocated::{cache_beyond_share, shorter},
+};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -32,13 +37,16 @@ tells them.",
 const SMALL_CACHE: f64 = 0.05;
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if let Some((needed, left)) = cache_beyond_share(scene) {
+        return Some(cache_too_large(scene, needed, left));
+    }
     if !scene.device_ran_out() {
         return None;
     }
     let situation = &scene.situation;
     let (allocated, requested) = (situation.allocated?, situation.requested?);
     let capacity = situation.capacity;
-    if scene.was_recorded() && explained_better(scene) {
+    if scene.was_recorded() && (explained_better(scene) || caches_would_do(situation)) {
         return None;
     }
     let fills = match capacity {
@@ -49,10 +57,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let lacking = situation.lacking()?;
-    let on_device = capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
-    let headline = format!(
-        "The work itself is too large: {allocated} is in use and {requested} more was asked for{on_device}"
-    );
+    let headline = headline(situation, allocated, requested);
     // Without the capacity it may also be that something else holds the rest of the device.
     let strength = if capacity.is_some() { Strength::Explains } else { Strength::Likely };
     let mut finding = scene.finding(CAUSE.id, strength, headline, because(situation, lacking));
@@ -63,14 +68,41 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Of a recorded driver call: one request that no device of the size holds, or growth that took what is
-/// missing, says all there is to say.
+fn headline(situation: &Situation, allocated: Bytes, requested: Bytes) -> String {
+    let on_device = situation.capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
+    match (allocated, situation.free) {
+        (Bytes::ZERO, Some(free)) => format!(
+            "The work itself is too large: {requested} was asked for, and beside the context {free} is \
+             free{on_device}"
+        ),
+        (Bytes::ZERO, None) => {
+            format!("The work itself is too large: {requested} was asked for{on_device}")
+        }
+        _ => format!(
+            "The work itself is too large: {allocated} is in use and {requested} more was asked \
+             for{on_device}"
+        ),
+    }
+}
+
+/// Of a recorded driver call: one request that no device of the size holds, growth that took what is missing, or
+/// a pool that keeps it unused says all there is to say.
 fn explained_better(scene: &Scene<'_>) -> bool {
     let situation = &scene.situation;
     let too_big = situation.requested.zip(situation.capacity).is_some_and(|(one, all)| one > all);
     let grown = scene.growth.as_ref().zip(situation.lacking());
     situation.by_driver
-        && (too_big || grown.is_some_and(|(growth, lacking)| growth.total >= lacking))
+        && (too_big
+            || grown.is_some_and(|(growth, lacking)| growth.total >= lacking)
+            || mempool_held::would_do(scene))
+}
+
+/// Whether what the process merely keeps, in pools and caches, would have served a call of the driver.
+fn caches_would_do(situation: &Situation) -> bool {
+    let kept = situation.reserved.zip(situation.allocated).map(|(held, used)| held.minus(used));
+    let could_have = kept.zip(situation.free).map(|(kept, free)| kept.plus(free));
+    let needed = situation.requested.zip(could_have);
+    situation.by_driver && needed.is_some_and(|(needed, could_have)| could_have >= needed)
 }
 
 /// Whether this process alone fills the device: what is in use, what was asked for, a cache too small
@@ -81,8 +113,13 @@ fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
     // Unless told, the context and libraries are taken to need a gibibyte, or an eighth of the device.
     let allowance =
         CONTEXT_ALLOWANCE.max(Bytes(capacity.0 / 8).min(Bytes(CONTEXT_ALLOWANCE.0 * 2)));
-    let outside = situation.outside_allocator().unwrap_or(allowance).min(allowance);
-    let needed = situation.allocated?.plus(situation.requested?).plus(cached).plus(outside);
+    let rest = situation.reserved.and_then(|reserved| {
+        let in_use = capacity.minus(situation.free?);
+        Some(in_use.minus(reserved).minus(situation.others_hold()))
+    });
+    let outside = situation.outside_allocator().or(rest).unwrap_or(allowance).min(allowance);
+    let asked = situation.requested?.max(situation.asked_of_driver?);
+    let needed = situation.allocated?.plus(asked).plus(cached).plus(outside);
     Some(needed > capacity)
 }
 
@@ -102,6 +139,7 @@ fn because(situation: &Situation, lacking: Bytes) -> String {
              the device.",
             cached.share_of(capacity) * 100.0
         ),
+        (Some(Bytes::ZERO), _) => format!("{lacking} was missing, and the cache was empty."),
         (Some(cached), _) => format!("{lacking} was missing; {cached} lay unused in the cache."),
         (None, _) => format!("{lacking} was missing."),
     };
@@ -130,22 +168,63 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
+/// The cache of a server for one sequence of the longest length does not fit beside its weights.
+fn cache_too_large(scene: &Scene<'_>, needed: Bytes, left: Bytes) -> Finding {
+    let missing = needed.minus(left);
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Decisive,
+        format!("The cache of one sequence of the longest length needs {needed}, and {left} is left for it"),
+        format!("{missing} is missing beside the weights: far more than a larger share of the GPU gives."),
+    );
+    finding.gives_back = Some(missing);
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = vec![shorter(scene)];
+    finding
+}
+
 /// What helps depends on what was being made when memory ran out.
 fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     let by_driver = |incident: &Incident| {
         let served = scene.has_pool() && scene.is_plain(incident.stack);
         served || (incident.of_driver && incident.totals.is_none())
     };
+    if scene.software() == Some(Software::LlamaCpp) {
+        return llama_cpp();
+    }
     if scene.incident.is_some_and(by_driver) {
         return for_buffers(scene, lacking);
     }
-    match scene.incident.map(|incident| incident.category) {
-        Some(Category::Parameters) => for_loading(),
-        Some(Category::OptimizerState) => for_optimizer(scene),
-        _ if scene.is_generating() => for_inference(lacking),
-        Some(Category::Inputs) if scene.facts().is_some() => for_inputs(scene, lacking),
-        _ => for_training(scene, lacking),
-    }
+    let (search, others) = match scene.incident.map(|incident| incident.category) {
+        // Of weights and their state the batch is no part.
+        Some(Category::Parameters) if scene.asked_for_weights() => (None, for_loading(scene)),
+        Some(Category::OptimizerState) => (None, for_optimizer(scene)),
+        _ if scene.is_generating() => (scene.search_size(), for_inference(lacking)),
+        Some(Category::Inputs | Category::Parameters) if scene.facts().is_some() => {
+            (scene.search_size(), for_inputs(scene, lacking))
+        }
+        _ => (scene.search_size(), for_training(scene, lacking)),
+    };
+    let attention = scene.asked_by_attention().then(unbuilt_attention);
+    let leave = leave_to_library(scene, lacking);
+    leave.into_iter().chain(search).chain(others).chain(attention).collect()
+}
+
+/// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
+fn leave_to_library(scene: &Scene<'_>, lacking: Bytes) -> Option<Remedy> {
+    let library = masked::asking_library(scene).filter(|_| scene.uses_allocator())?;
+    Some(Remedy::advice(format!(
+        "keep a little less in PyTorch's tensors: they must leave {lacking} more to {library}, which \
+         allocates by itself"
+    )))
+}
+
+/// What is largest in attention need not exist.
+fn unbuilt_attention() -> Remedy {
+    Remedy::line(
+        "torch.nn.functional.scaled_dot_product_attention(q, k, v)",
+        "where attention's matrix of scores is the large tensor: this one does not build it",
+    )
 }
 
 /// The program takes its memory from the driver itself.
@@ -155,29 +234,49 @@ fn for_buffers(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
         format!("; most, {bytes}, is held by what {place} allocates")
     });
     vec![Remedy::advice(format!(
-        "free buffers before this request or work in smaller pieces: {lacking} must go{most}"
+        "free buffers before this request, or {}: {lacking} must go{most}",
+        in_pieces(scene, None)
     ))]
 }
 
 /// It ran out outside any module: in a computation of the program's own.
 fn for_inputs(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
-    let situation = &scene.situation;
-    let room = situation.free.unwrap_or_default().plus(situation.cached.unwrap_or_default());
-    let allocated = situation.allocated.unwrap_or_default();
+    let space = scene.incident.and_then(|incident| incident.free_space.as_ref());
     vec![
         Remedy::advice(format!(
-            "work in pieces: beside the {allocated} that is in use, {room} is left for one; or keep less \
-             on the device: {lacking} must go for this request"
+            "{}; or keep less on the device, with fewer or smaller things at once: {lacking} must go \
+             for this request",
+            in_pieces(scene, space.map(|space| space.usable_largest))
         )),
-        Remedy::line(
-            "tensor.to(torch.float32)",
-            "a smaller type, where the numbers allow it: half the bytes of float64",
+        // The recording does not tell the type of a tensor.
+        Remedy::advice(
+            "a smaller type, where the numbers allow it: float32 takes half the bytes of float64, \
+             bfloat16 half those of float32",
         ),
     ]
 }
 
+/// How small the pieces of this request must be to fit beside what is in use.
+fn in_pieces(scene: &Scene<'_>, largest_in_cache: Option<Bytes>) -> String {
+    let situation = &scene.situation;
+    let room = situation.room_for_one(largest_in_cache).zip(situation.requested);
+    let Some((room, requested)) = room.filter(|(room, requested)| room < requested) else {
+        return "work in smaller pieces".to_owned();
+    };
+    format!(
+        "work in pieces of at most {room}: so much is left for one beside what is in use, and this \
+         request makes {} of them",
+        requested.0.div_ceil(room.0)
+    )
+}
+
 /// It ran out while the model was loaded or moved: the weights themselves do not fit.
-fn for_loading() -> Vec<Remedy> {
+fn for_loading(scene: &Scene<'_>) -> Vec<Remedy> {
+    let quantized = Remedy::advice("or a smaller model, or a quantized one (8 or 4 bits a weight)");
+    if !scene.is_message() && !scene.asked_by_any_of(&["transformers/", "diffusers/"]) {
+        let what = "before it goes to the device: half the bytes, where its weights are fp32 now";
+        return vec![Remedy::line("model.to(torch.bfloat16)", what), quantized];
+    }
     vec![
         Remedy::line(
             "from_pretrained(..., torch_dtype=torch.bfloat16)",
@@ -187,7 +286,7 @@ fn for_loading() -> Vec<Remedy> {
             "from_pretrained(..., device_map=\"auto\")",
             "spread them over GPUs and host memory",
         ),
-        Remedy::advice("or a quantized model (8 or 4 bits a weight)"),
+        quantized,
     ]
 }
 

@@ -135,6 +135,13 @@ fn ended(call: &Call, time: u64, context: u64) {
 }
 
 impl Contexts {
+    /// Whether contexts live on more than one device.
+    pub(crate) fn are_on_several_devices(&self) -> bool {
+        let devices = self.devices();
+        let mut devices = devices.values();
+        devices.next().is_some_and(|first| devices.any(|device| device != first))
+    }
+
     fn devices(&self) -> MutexGuard<'_, HashMap<u64, DeviceId, FixedState>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,6 +4,7 @@ mod arrays;
 mod captures;
 mod code;
 mod contexts;
+mod copies;
 mod device;
 mod graph_nodes;
 mod graphs;
@@ -34,6 +35,7 @@ pub(crate) static TABLES: &[&[&Hook]] = &[
     graphs::HOOKS,
     captures::HOOKS,
     launches::HOOKS,
+    copies::HOOKS,
     synchronize::HOOKS,
     streams::HOOKS,
 ];
@@ -41,7 +43,7 @@ pub(crate) static TABLES: &[&[&Hook]] = &[
 /// What families remember of the process, beside the memory that it holds.
 #[derive(Default)]
 pub(crate) struct State {
-    contexts: contexts::Contexts,
+    pub(crate) contexts: contexts::Contexts,
     graphs: graphs::Graphs,
     pools: pools::Pools,
     physical: physical::Physical,

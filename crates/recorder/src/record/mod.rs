@@ -14,7 +14,7 @@ pub(crate) mod moment;
 mod names;
 pub(crate) mod place;
 pub(crate) mod process;
-mod settings;
+pub(crate) mod settings;
 mod stacks;
 mod thread;
 

@@ -202,6 +202,10 @@ pub(crate) fn end() {
     if thread.enter() {
         thread.end();
         let _ = catch_unwind(AssertUnwindSafe(|| {
+            // What a context takes on a device that it does not use can be seen only while it lives.
+            if process.state.contexts.are_on_several_devices() {
+                process.part.ask_for_look();
+            }
             let exit = event(clock::now(), Place::NOWHERE, NO_STACK, 0, Action::Exit);
             process.write(&exit);
             process.part.end();

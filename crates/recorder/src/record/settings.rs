@@ -4,6 +4,10 @@ use std::{
     env,
     ffi::{c_char, c_void},
     os::unix::ffi::OsStringExt,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
 use whyoom_trace::{Action, StackId};
@@ -16,8 +20,23 @@ pub(super) type Setting = (Vec<u8>, Vec<u8>);
 /// Longer ones, and more of them, are not looked for.
 const LONGEST: usize = 4096;
 const MOST: usize = 16_384;
+/// Those that were written when the process began to use the device.
+static BEGUN_WITH: OnceLock<Vec<Setting>> = OnceLock::new();
+/// How often they were compared with those of now.
+static LOOKS: AtomicU32 = AtomicU32::new(0);
+const MOST_LOOKS: u32 = 16;
 /// Pages are at least as large: what does not cross a multiple of it is there or is not.
 const PAGE: usize = 4096;
+
+/// Those of libraries, of TensorFlow and of whyoom's pool that decide about memory.
+const TOLD: [&[u8]; 6] = [
+    b"CUBLAS_WORKSPACE_CONFIG",
+    b"CUBLASLT_WORKSPACE_SIZE",
+    b"TF_FORCE_GPU_ALLOW_GROWTH",
+    b"TF_GPU_ALLOCATOR",
+    b"TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT",
+    b"WHYOOM_POOL_CAP",
+];
 
 unsafe extern "C" {
     /// The C library's list of variables, which ends with a null.
@@ -33,20 +52,41 @@ pub(super) fn told() -> Vec<Setting> {
 /// Writes them, once: those of now, for programs set some before they use the device; those of the
 /// start where these cannot be read.
 pub(super) fn write(process: &'static Process, started_with: &[Setting]) {
-    let now = current();
-    for (name, value) in now.as_deref().unwrap_or(started_with) {
-        let name = process.names.string(&process.part, name);
-        let value = process.names.string(&process.part, value);
-        let action = Action::Setting { name, value };
-        process.write(&event(clock::now(), Place::NOWHERE, StackId(0), 0, action));
+    let begun_with = current().unwrap_or_else(|| started_with.to_vec());
+    for (name, value) in &begun_with {
+        tell(process, name, value);
     }
+    let _ = BEGUN_WITH.set(begun_with);
+}
+
+/// Writes those that the program has changed since it began to use the device, as `late_NAME`: who has read
+/// them before does not know. Called when memory runs out, of which a loop may make thousands.
+pub(crate) fn write_changed(process: &'static Process) {
+    let Some(begun_with) = BEGUN_WITH.get().filter(|_| LOOKS.fetch_add(1, Relaxed) < MOST_LOOKS)
+    else {
+        return;
+    };
+    let now = current().unwrap_or_default();
+    for (name, value) in now.iter().filter(|setting| !begun_with.contains(setting)) {
+        tell(process, &[b"late_", name.as_slice()].concat(), value);
+    }
+}
+
+fn tell(process: &'static Process, name: &[u8], value: &[u8]) {
+    let name = process.names.string(&process.part, name);
+    let value = process.names.string(&process.part, value);
+    let action = Action::Setting { name, value };
+    process.write(&event(clock::now(), Place::NOWHERE, StackId(0), 0, action));
 }
 
 fn is_told(name: &[u8]) -> bool {
     let is_folder = name.ends_with(b"_HOME") || name.ends_with(b"_PATH");
     let of_pytorch = name.starts_with(b"PYTORCH_")
         && (name.ends_with(b"ALLOC_CONF") || name.ends_with(b"_MEMORY_CACHING"));
-    of_pytorch || (name.starts_with(b"CUDA_") && !is_folder)
+    let of_libraries = name.starts_with(b"NCCL_")
+        || name.starts_with(b"XLA_PYTHON_CLIENT_")
+        || TOLD.contains(&name);
+    of_pytorch || ((of_libraries || name.starts_with(b"CUDA_")) && !is_folder)
 }
 
 /// Those of now. Another thread may be changing the list, and give back the memory that it was in:
@@ -104,10 +144,19 @@ mod tests {
 
     #[test]
     fn only_what_decides_about_memory_is_told() {
-        for name in ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUDA_VISIBLE_DEVICES"] {
+        for name in [
+            "PYTORCH_CUDA_ALLOC_CONF",
+            "PYTORCH_ALLOC_CONF",
+            "CUDA_VISIBLE_DEVICES",
+            "NCCL_BUFFSIZE",
+            "CUBLAS_WORKSPACE_CONFIG",
+            "XLA_PYTHON_CLIENT_PREALLOCATE",
+        ] {
             assert!(is_told(name.as_bytes()), "{name}");
         }
-        for name in ["CUDA_HOME", "CUDA_PATH", "PATH", "AWS_SECRET_ACCESS_KEY", "PYTORCH_KEY"] {
+        for name in
+            ["CUDA_HOME", "CUDA_PATH", "NCCL_HOME", "PATH", "AWS_SECRET_ACCESS_KEY", "PYTORCH_KEY"]
+        {
             assert!(!is_told(name.as_bytes()), "{name}");
         }
     }

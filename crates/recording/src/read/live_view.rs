@@ -15,6 +15,7 @@ use rustix::{
 
 use super::{PartInfo, part_file::PartFile};
 use crate::{
+    attention,
     format::{Kind, PART_FILE, PART_IDENTITY},
     live::{LiveTotals, State},
     mapped::Mapped,
@@ -25,6 +26,7 @@ use crate::{
 pub struct LiveView {
     info: PartInfo,
     map: Mapped,
+    attentive: bool,
 }
 
 impl LiveView {
@@ -44,7 +46,25 @@ impl LiveView {
         if part.nameless || part.created == 0 {
             return Err(not_ours());
         }
-        Ok(Self { info: part.info, map: Mapped::read(&file, PART_FILE)? })
+        Ok(Self { info: part.info, map: Mapped::read(&file, PART_FILE)?, attentive: false })
+    }
+
+    /// The same, and looks at its failures: from the first [`Self::attend`] on the process waits at each
+    /// until that was done.
+    ///
+    /// # Errors
+    /// Also where the file cannot be written.
+    pub fn open_attentively(path: &Path) -> io::Result<Self> {
+        let view = Self::open(path)?;
+        let file = File::options().read(true).write(true).open(path)?;
+        Ok(Self { map: Mapped::write(&file, PART_FILE)?, attentive: true, ..view })
+    }
+
+    /// Lets a process that waits at a failure go on, and says whether the next one is looked at.
+    pub fn attend(&self, ready: bool) {
+        if self.attentive {
+            attention::set(&self.totals().attention, ready);
+        }
     }
 
     /// Watches every process of a recording.
@@ -92,21 +112,31 @@ impl LiveView {
         self.totals().failures.load(Ordering::Acquire)
     }
 
-    /// Waits until there are other than `known` failures, or for that long; how many there are then.
+    /// How often a look was called for: by failures, and without one.
+    #[must_use]
+    pub fn calls(&self) -> u32 {
+        self.failures().wrapping_add(self.state().asked.load(Ordering::Acquire))
+    }
+
+    /// Waits until there are other than `known` calls for a look, or for that long; how many there are then.
     #[must_use]
     pub fn wait(&self, known: u32, timeout: Duration) -> u32 {
         let timeout = Timespec {
             tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         };
-        while self.failures() == known {
+        loop {
+            let failures = self.failures();
+            if self.calls() != known {
+                break;
+            }
             let waited =
-                futex::wait(&self.totals().failures, Flags::empty(), known, Some(&timeout));
+                futex::wait(&self.totals().failures, Flags::empty(), failures, Some(&timeout));
             if !matches!(waited, Ok(()) | Err(Errno::AGAIN)) {
                 break;
             }
         }
-        self.failures()
+        self.calls()
     }
 
     fn state(&self) -> &State {

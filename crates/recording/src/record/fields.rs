@@ -106,13 +106,13 @@ choices! {
     SizeClass: Small Large;
     SegmentGrowth: Fixed Expandable;
     MarkKind: Iteration Phase;
-    Standing: Untold Runs Orphan ZombieLeader Stuck Ghost;
+    Standing: Untold Runs Orphan ZombieLeader Stuck Ghost Hangs Recorded;
     Counter: Requested DeviceTotal DeviceFree ProcessUsed Allocated Reserved Cached PrivateFree
         Allowed Preallocation Needed RoomLeft HostLimit HostResident PoolUsed PoolReserved
         PoolThreshold DeviceHeap;
     Symptom: DeviceOutOfMemory LibraryAllocFailed Disguised ReportFailed BogusSize LimitReached
         PreallocationFailed ShareTooSmall ShareTooLarge Disturbed PinnedOutOfMemory HostOutOfMemory
-        HostKilled Killed;
+        HostKilled Killed SettingTooLate;
     Software: PyTorch CuBlas CuDnn CuFft TensorFlow Xla CuPy Rmm Nccl Vllm LlamaCpp Hami Kernel
         Supervisor;
 }

@@ -2,14 +2,17 @@
 
 use std::{
     path::Path,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use rustix::thread::futex::{self, Flags};
 use whyoom_trace::ThreadId;
 
 use super::{Lease, Stop, shared::Shared};
-use crate::{definition::Definition, live::LiveTotals};
+use crate::{attention, definition::Definition, live::LiveTotals};
 
 /// How a part is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +74,29 @@ impl Part {
         &self.shared.state().totals
     }
 
-    /// Counts a failed allocation and wakes whoever waits for one ([`crate::LiveView::wait`]).
+    /// Counts a failed allocation and wakes whoever waits for one ([`crate::LiveView::wait`]). Where
+    /// somebody looks at failures, this returns when they have looked: a moment later the process may have
+    /// ended, and all that it started.
     pub fn failed(&self) {
         if self.check().is_ok() {
-            let failures = &self.live().failures;
-            failures.fetch_add(1, Ordering::Release);
-            let _ = futex::wake(failures, Flags::empty(), i32::MAX.cast_unsigned());
+            self.call(&self.live().failures);
         }
+    }
+
+    /// Lets whoever looks at failures look now, though nothing failed, and returns when they have.
+    pub fn ask_for_look(&self) {
+        if self.check().is_ok() {
+            self.call(&self.shared.state().asked);
+        }
+    }
+
+    /// Counts a call, wakes whoever waits for one, and waits for them.
+    fn call(&self, count: &AtomicU32) {
+        let LiveTotals { failures, attention, .. } = self.live();
+        let before = attention.load(Ordering::Acquire);
+        count.fetch_add(1, Ordering::Release);
+        let _ = futex::wake(failures, Flags::empty(), i32::MAX.cast_unsigned());
+        attention::wait(attention, before);
     }
 
     /// Keeps why recording stopped where a reader finds it. The first reason stays; a [`Stop`] that

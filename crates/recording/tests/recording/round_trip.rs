@@ -185,6 +185,33 @@ fn others_see_totals_and_wait_for_failures() {
 }
 
 #[test]
+fn a_process_waits_for_who_looks_at_its_failures() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = part(folder.path(), None);
+    let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let mut parts = entries.filter(|path| path.extension().is_some_and(|kind| kind == "part"));
+    let view = LiveView::open_attentively(&parts.next().unwrap()).unwrap();
+    view.attend(true);
+    let looked = std::sync::atomic::AtomicBool::new(false);
+    let ordering = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for call in 0..2 {
+                assert_eq!(view.wait(call, Duration::from_secs(10)), call + 1);
+                std::thread::sleep(Duration::from_millis(20));
+                looked.store(true, ordering);
+                view.attend(true);
+            }
+        });
+        part.failed();
+        assert!(looked.swap(false, ordering), "the failure was looked at");
+        part.ask_for_look();
+        assert!(looked.load(ordering), "so was what did not fail");
+    });
+    assert_eq!((view.failures(), view.calls()), (1, 2));
+}
+
+#[test]
 fn a_finished_recording_is_small() {
     let folder = tempfile::tempdir().unwrap();
     let part = Part::create(folder.path(), Options::default()).unwrap();

@@ -4,7 +4,9 @@
 mod amount;
 mod formats;
 mod message;
+mod nvidia_smi;
 mod settings;
+mod surroundings;
 mod traceback;
 mod window;
 
@@ -22,9 +24,13 @@ use formats::FORMATS;
 use message::Message;
 use regex::Regex;
 use whyoom_trace::{
-    Action, DeviceId, Event, EventSink, Origin, ProcessId, Standing, StringId, Symptom, Tables,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Standing, StringId,
+    Symptom, Tables,
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
+
+/// What a setting is called that tells that nvidia-smi, pasted with a message, listed nobody.
+pub const LISTED_SETTING: &str = "whyoom_listed";
 
 const CHUNK: u64 = 1 << 20;
 /// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
@@ -153,7 +159,7 @@ impl Scanner<'_> {
         let understood =
             FORMATS.iter().filter(starts_here).find_map(|format| (format.parse)(window));
         if let Some(message) = understood {
-            self.message(message, window);
+            self.message(surroundings::complete(message, window), window);
         }
     }
 
@@ -177,9 +183,15 @@ impl Scanner<'_> {
         let origin = Origin { device: device_of(&message), ..Origin::default() };
         let text = self.tables.string(&kept_text(window));
         let (symptom, software) = (message.symptom, message.software);
+        let listed = listed_beside(&message, window);
+        if listed.nobody {
+            let (name, value) = (self.tables.string(LISTED_SETTING), self.tables.string("nobody"));
+            let action = Action::Setting { name, value };
+            self.emit(process, Event { action, ..Event::default() });
+        }
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
-        let holders = message.holders.into_iter().map(|(pid, bytes)| {
+        let holders = message.holders.into_iter().chain(listed.holders).map(|(pid, bytes)| {
             let (command, standing) = (StringId::default(), Standing::default());
             Action::Holder { pid, bytes, command, standing }
         });
@@ -202,6 +214,35 @@ impl Scanner<'_> {
             None => tables.process(source),
         })
     }
+}
+
+/// What a table of nvidia-smi that was pasted with a message tells of who held memory.
+#[derive(Default)]
+struct Listed {
+    holders: Vec<(u32, Bytes)>,
+    nobody: bool,
+}
+
+/// Who held memory by the table that was pasted with a message that names nobody. One that tells of less than
+/// half of what the message leaves open was made at another time.
+fn listed_beside(message: &Message, window: &Window<'_>) -> Listed {
+    let counter = |wanted| {
+        message.counters.iter().find(|(counter, _)| *counter == wanted).map(|(_, bytes)| *bytes)
+    };
+    let in_use = counter(Counter::DeviceTotal).zip(counter(Counter::DeviceFree));
+    let of_device = message.symptom == Symptom::DeviceOutOfMemory && message.holders.is_empty();
+    let Some((total, free)) = in_use.filter(|_| of_device) else { return Listed::default() };
+    let own = [Counter::ProcessUsed, Counter::Reserved, Counter::Allocated];
+    let own = own.into_iter().find_map(counter).unwrap_or_default();
+    let half = Bytes(total.minus(free).minus(own).0 / 2);
+    let device = message.device.map(|device| device.0);
+    let after = window.after();
+    let texts = [after.as_str(), window.before()];
+    let holders = texts.map(|text| nvidia_smi::processes(text, device));
+    let holders = holders.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
+    let told: Bytes = holders.iter().map(|(_, bytes)| *bytes).sum();
+    let nobody = texts.iter().any(|text| nvidia_smi::lists_nobody(text, half));
+    Listed { holders: if told >= half { holders } else { Vec::new() }, nobody }
 }
 
 /// The rank that the line's prefix names.

@@ -13,7 +13,37 @@ pub(super) const ANCHORS: &[&str] = &[
     "PYTORCH_ALLOC_CONF",
     "XLA_PYTHON_CLIENT_MEM_FRACTION",
     "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "NCCL_BUFFSIZE",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "gpu_memory_utilization",
+    "gpu-memory-utilization",
+    "mem_fraction_static",
+    "mem-fraction-static",
+    "Created device /",
+    "Created TensorFlow device",
+    "MIG devices:",
+    "MIG 1g.",
+    "MIG 2g.",
+    "MIG 3g.",
+    "MIG 4g.",
+    "MIG 7g.",
+    "NCCL INFO ncclCommInit",
 ];
+
+/// A slice of a GPU, as `nvidia-smi` tells of it.
+static SLICE: LazyLock<Regex> = LazyLock::new(|| regex(r"^MIG (?:devices:|(\d+g\.\d+gb))"));
+
+/// What TensorFlow says when it takes its share, which it keeps to itself.
+static TENSORFLOW: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"^Created (?:TensorFlow )?device .*device:GPU:\d+\)? with (\d+) MB memory")
+});
+
+/// A server's share (vLLM's, SGLang's), as an option or as its log repeats its arguments.
+static SHARE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^(gpu[_-]memory[_-]utilization|mem[_-]fraction[_-]static)["']?\s*[=: ]\s*(0?\.\d+|1(?:\.0+)?)\b"#,
+    )
+});
 
 static ASSIGNMENT: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^(\w+)["']?\]?\s*[=:]\s*["']?([\w:,.\[\]>-]+)"#));
@@ -25,8 +55,27 @@ static SETS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Lines that put something on the GPU: what Python sets behind them, PyTorch has read before.
+static USED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r#"\.cuda\(\)|\.to\(["']cuda|device=["']cuda|device_map="#));
+/// What stands before the name of a variable that was set too late to be in force.
+const LATE: &str = "late:";
+
 /// A variable and its value, where the log shows one being set.
 pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {
+    if let Some(found) = SHARE.captures(window.line()) {
+        return Some((found[1].replace('-', "_"), found[2].to_owned()));
+    }
+    if let Some(found) = TENSORFLOW.captures(window.line()) {
+        return Some(("tensorflow_share_mb".to_owned(), found[1].to_owned()));
+    }
+    if window.line().starts_with("NCCL INFO ncclCommInit") {
+        return Some(("nccl".to_owned(), "communicators".to_owned()));
+    }
+    if let Some(found) = SLICE.captures(window.line()) {
+        let profile = found.get(1).map_or("a slice", |profile| profile.as_str());
+        return Some(("mig".to_owned(), profile.to_owned()));
+    }
     let prefix = window.prefix().trim_start();
     // Advice that is wrapped goes on in a line that starts with the variable.
     let goes_on = prefix.is_empty() && window.before().trim_end().ends_with("setting");
@@ -35,5 +84,9 @@ pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {
     }
     let found = ASSIGNMENT.captures(window.line()).filter(|found| ANCHORS.contains(&&found[1]))?;
     let value = found[2].trim_end_matches(['.', ',']);
-    Some((found[1].to_owned(), value.to_owned()))
+    let name = match prefix.contains("environ[") && USED.is_match(window.before()) {
+        true => format!("{LATE}{}", &found[1]),
+        false => found[1].to_owned(),
+    };
+    Some((name, value.to_owned()))
 }

@@ -60,6 +60,12 @@ impl<'a> Window<'a> {
         self.before.get_or_init(|| clean(&self.behind[..self.line_start()]))
     }
 
+    /// The lines behind the message's, as far as they are in view.
+    pub(super) fn after(&self) -> String {
+        let end = memchr::memchr(b'\n', self.ahead).unwrap_or(self.ahead.len());
+        clean(&self.ahead[end..])
+    }
+
     /// From where the message starts, lines joined by blanks.
     pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| self.unmarked(&clean(self.ahead)).join(" "))

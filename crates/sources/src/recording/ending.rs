@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
-use whyoom_trace::Symptom;
+use whyoom_trace::{Bytes, Counter, Symptom};
 
 /// The file's name in the recording's folder.
 pub const ENDING: &str = "run.json";
@@ -11,6 +11,10 @@ pub const ENDING: &str = "run.json";
 const KILL: i32 = 9;
 /// What shells and containers report for it.
 const KILLED_STATUS: i32 = 137;
+/// What shells add to a signal's number.
+const SHELL_REPORTS: i32 = 128;
+/// Numbers beyond this are no signals.
+const MOST_SIGNALS: i32 = 64;
 
 /// How the program ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +34,12 @@ pub struct Ending {
     pub killed_for_memory: Option<u64>,
     /// How many of them were in the control group that the program was started in.
     pub killed_in_group: Option<u64>,
+    /// What that group may have of host memory; nothing where that is not limited or not told.
+    #[serde(default)]
+    pub group_limit: Option<u64>,
+    /// The most that it had.
+    #[serde(default)]
+    pub group_peak: Option<u64>,
 }
 
 impl Ending {
@@ -45,6 +55,33 @@ impl Ending {
     #[must_use]
     pub fn read(folder: &Path) -> Option<Self> {
         serde_json::from_slice(&fs::read(folder.join(ENDING)).ok()?).ok()
+    }
+
+    /// The signal that ended it, as far as it is not the one that nothing can catch. A shell that started it
+    /// reports 128 and the signal.
+    pub(super) fn ended_by(&self) -> Option<i32> {
+        let reported = self.status.map(|status| status - SHELL_REPORTS);
+        let signal = self.signal.or(reported.filter(|signal| (1..=MOST_SIGNALS).contains(signal)));
+        signal.filter(|signal| *signal != KILL)
+    }
+
+    /// The status that it failed with; that of a shell for one that was killed.
+    pub(super) fn failed_with(&self) -> Option<i32> {
+        let status = match self.signal {
+            Some(KILL) => Some(KILLED_STATUS),
+            Some(_) => None,
+            None => self.status,
+        };
+        status.filter(|status| *status != 0 && self.ended_by().is_none())
+    }
+
+    /// What the group of the program had, where it was killed for that.
+    pub(super) fn group_memory(&self) -> impl Iterator<Item = (Counter, Bytes)> + use<> {
+        let killed = self.killed_in_group.is_some_and(|many| many > 0);
+        let figures =
+            [(Counter::HostLimit, self.group_limit), (Counter::HostResident, self.group_peak)];
+        let told = figures.into_iter().filter(move |_| killed);
+        told.filter_map(|(counter, bytes)| Some((counter, Bytes(bytes?))))
     }
 
     /// What the ending tells of host memory, in a symptom and in words.
@@ -93,6 +130,23 @@ mod tests {
         assert_eq!(told(Some(2), None), Some(Symptom::Killed));
         assert_eq!(told(None, None), Some(Symptom::Killed));
         assert_eq!(told(Some(0), Some(0)), None);
+    }
+
+    #[test]
+    fn a_signal_is_known_by_itself_or_by_the_shells_status() {
+        let ended = |signal, status| Ending { signal, status, ..Ending::default() }.ended_by();
+        let failed = |signal, status| Ending { signal, status, ..Ending::default() }.failed_with();
+        assert_eq!(failed(Some(KILL), None), Some(KILLED_STATUS));
+        assert_eq!(failed(None, Some(1)), Some(1));
+        assert_eq!((failed(None, Some(0)), failed(Some(14), None)), (None, None));
+        assert_eq!(ended(Some(14), None), Some(14));
+        assert_eq!(ended(None, Some(128 + 15)), Some(15));
+        assert_eq!(ended(Some(KILL), None), None);
+        assert_eq!(ended(None, Some(KILLED_STATUS)), None);
+        assert_eq!(
+            (ended(None, Some(1)), ended(None, Some(128)), ended(None, Some(255))),
+            (None, None, None)
+        );
     }
 
     #[test]

@@ -36,12 +36,31 @@ pub struct SeenDevice {
     pub index: u32,
     /// Its identifier, as `CUDA_VISIBLE_DEVICES` may name it.
     pub uuid: String,
+    /// The model that it is, where it is one that whyoom knows.
+    #[serde(default)]
+    pub model: Option<SeenModel>,
     /// What it has.
     pub total: u64,
     /// What was free.
     pub free: u64,
     /// Who held memory of it.
     pub holders: Vec<SeenHolder>,
+}
+
+impl SeenDevice {
+    /// What a process held of it.
+    pub(super) fn bytes_of(&self, pid: u32) -> Option<u64> {
+        self.holders.iter().find(|holder| holder.pid == pid).map(|holder| holder.bytes)
+    }
+}
+
+/// A model of GPU that whyoom knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeenModel {
+    /// Its name, as `whyoom lab list` has it.
+    pub name: String,
+    /// What such a GPU has; one with another amount is simulated.
+    pub total: u64,
 }
 
 /// A process that held memory.
@@ -55,6 +74,9 @@ pub struct SeenHolder {
     pub command: String,
     /// How it stood.
     pub standing: Standing,
+    /// How long it had run, in seconds, where that is known.
+    #[serde(default)]
+    pub age: Option<u64>,
 }
 
 impl Look {
@@ -66,6 +88,11 @@ impl Look {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         File::options().create(true).append(true).open(folder.join(LOOKS))?.write_all(&line)
+    }
+
+    /// What the process that was looked at because of held, on each device that lists it.
+    pub(super) fn own_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.devices.iter().filter_map(|device| device.bytes_of(self.pid))
     }
 
     /// The device that a process calls by this number: its first one is the only one that lists it, if
@@ -109,15 +136,19 @@ impl Looks {
         Self(looks.take(MOST).collect())
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Look> {
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Look> {
         self.0.iter()
     }
 
-    /// The first look at a process's failure, as far as it came soon after.
+    /// The first look at a process's failure, as far as it came soon after; where none did, the last one
+    /// before it, as far as that may be the clocks' doing.
     pub(super) fn after(&self, pid: u32, failure: u64) -> Option<&Look> {
-        let soon = failure.saturating_sub(SKEW)..=failure.saturating_add(LONGEST_DELAY);
-        let fits = |look: &&Look| look.pid == pid && soon.contains(&look.time);
-        self.0.iter().filter(fits).min_by_key(|look| look.time)
+        let soon = failure..=failure.saturating_add(LONGEST_DELAY);
+        let just_before = failure.saturating_sub(SKEW)..failure;
+        let looks = || self.0.iter().filter(|look| look.pid == pid);
+        let first = looks().filter(|look| soon.contains(&look.time)).min_by_key(|look| look.time);
+        let before = looks().filter(|look| just_before.contains(&look.time));
+        first.or_else(|| before.max_by_key(|look| look.time))
     }
 }
 
@@ -128,7 +159,8 @@ mod tests {
     fn device(index: u32, pids: &[u32]) -> SeenDevice {
         let holder = |&pid| SeenHolder { pid, bytes: 1, ..SeenHolder::default() };
         let uuid = format!("GPU-{index}{index}");
-        SeenDevice { index, uuid, total: 10, free: 1, holders: pids.iter().map(holder).collect() }
+        let holders = pids.iter().map(holder).collect();
+        SeenDevice { index, uuid, total: 10, free: 1, holders, ..SeenDevice::default() }
     }
 
     #[test]
@@ -154,5 +186,9 @@ mod tests {
         assert_eq!(found(7, 4_999_999_999), None);
         assert_eq!(found(7, 9_000_000_000), Some(10_000_000_000));
         assert_eq!(found(8, 2_000_000_000), None);
+        // A retry fails a few ms later: what was seen of the first failure is not what was then.
+        assert_eq!(found(7, 10_010_000_000), Some(10_000_000_000));
+        let looks = Looks([10, 20].map(|time| Look { time, pid: 7, ..Look::default() }).into());
+        assert_eq!(looks.after(7, 15).map(|look| look.time), Some(20));
     }
 }

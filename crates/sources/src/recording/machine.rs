@@ -8,8 +8,17 @@ use whyoom_trace::{
     Tables,
 };
 
-use super::looks::{Look, Looks};
+use super::looks::{Look, Looks, SeenDevice, SeenHolder};
 
+/// What a setting is called that tells the model of the GPU on which memory ran out, and what one of these
+/// has: `a100-80gb 85899345920`.
+pub const GPU_SETTING: &str = "whyoom_gpu";
+/// What settings begin with that tell how many seconds the process of a number had run.
+pub const AGE_SETTING: &str = "whyoom_age_";
+/// What settings begin with that tell the least that a process was seen to use of the device of a number.
+pub const USED_SETTING: &str = "whyoom_used_";
+/// Devices beyond these are not told of.
+const MOST_DEVICES: u16 = 16;
 /// A longer command is cut.
 const LONGEST_COMMAND: usize = 60;
 
@@ -21,7 +30,10 @@ pub(super) struct Machine {
     /// Their numbers.
     pub(super) pids: BTreeMap<ProcessId, u32>,
     pub(super) looks: Looks,
-    pub(super) commands: BTreeMap<String, StringId>,
+    /// The words that looks hold: commands, and models of GPUs.
+    pub(super) texts: BTreeMap<String, StringId>,
+    /// The names of the processes, by their numbers.
+    pub(super) names: BTreeMap<u32, StringId>,
 }
 
 impl Machine {
@@ -29,23 +41,33 @@ impl Machine {
     pub(super) fn read(folder: &Path, recording: &Recording, tables: &mut Tables) -> Self {
         let looks = Looks::read(folder);
         let devices = looks.iter().flat_map(|look| &look.devices);
-        let holders = devices.flat_map(|device| &device.holders);
-        let commands = holders
-            .map(|holder| (holder.command.clone(), tables.string(&holder.command)))
-            .collect();
+        let holders = devices.clone().flat_map(|device| &device.holders);
+        let commands = holders.clone().map(|holder| holder.command.clone());
+        let settings = holders.filter_map(age).chain(devices.filter_map(model));
+        let used = looks.iter().flat_map(Look::own_bytes).map(|bytes| bytes.to_string());
+        let names = (0..MOST_DEVICES).map(|device| format!("{USED_SETTING}{device}"));
+        let texts = commands.chain(settings.flatten()).chain(used).chain(names);
+        let texts = texts.map(|text| (text.clone(), tables.string(&text))).collect();
         let (mut processes, mut pids) = (BTreeMap::new(), BTreeMap::new());
+        let mut names = BTreeMap::new();
         for part in recording.parts() {
             let name = readable_name(part);
+            names.insert(part.pid, tables.string(&name));
             let process = tables.process_named(&name).unwrap_or_else(|| tables.process(name));
             processes.insert(part.name(), process);
             pids.insert(process, part.pid);
         }
-        Self { processes, pids, looks, commands }
+        Self { processes, pids, looks, texts, names }
     }
 
     /// The process of a number; of several programs that it ran, the last.
     pub(super) fn process(&self, pid: u32) -> Option<ProcessId> {
         self.pids.iter().rev().find(|(_, known)| **known == pid).map(|(process, _)| *process)
+    }
+
+    /// The first of the processes: what is true of all of them can be told of it.
+    pub(super) fn any_process(&self) -> Option<ProcessId> {
+        self.pids.keys().next().copied()
     }
 
     /// What was seen because of a failure. The process may see the devices that `visible` names.
@@ -58,6 +80,23 @@ impl Machine {
         actions.map(|action| beside(failure, action)).collect()
     }
 
+    /// The least that a process was seen to use of each device, as settings: where it took nothing, that is
+    /// its context.
+    pub(super) fn used(&self, process: ProcessId, visible: Option<&str>) -> Vec<Action> {
+        let Some(pid) = self.pids.get(&process) else { return Vec::new() };
+        let looks = || self.looks.iter().filter(|look| look.pid == *pid);
+        let least = |device: u16| {
+            let seen = looks().filter_map(|look| look.device(device, visible)?.bytes_of(*pid));
+            Some((device, seen.min()?))
+        };
+        let text = |text: String| self.texts.get(&text).copied().unwrap_or_default();
+        let setting = |(device, bytes): (u16, u64)| Action::Setting {
+            name: text(format!("{USED_SETTING}{device}")),
+            value: text(bytes.to_string()),
+        };
+        (0..MOST_DEVICES).filter_map(least).map(setting).collect()
+    }
+
     fn actions(&self, look: &Look, device: DeviceId, visible: Option<&str>) -> Vec<Action> {
         let Some(device) = look.device(device.0, visible) else { return Vec::new() };
         let sample = |counter, bytes| Action::Sample { counter, bytes: Bytes(bytes) };
@@ -65,21 +104,34 @@ impl Machine {
             sample(Counter::DeviceTotal, device.total),
             sample(Counter::DeviceFree, device.free),
         ];
+        let text = |text: &str| self.texts.get(text).copied().unwrap_or_default();
+        for [name, value] in device.holders.iter().filter_map(age).chain(model(device)) {
+            actions.push(Action::Setting { name: text(&name), value: text(&value) });
+        }
         for holder in &device.holders {
             actions.push(if holder.pid == look.pid {
                 sample(Counter::ProcessUsed, holder.bytes)
             } else {
-                let command = self.commands.get(&holder.command).copied();
-                Action::Holder {
-                    pid: holder.pid,
-                    bytes: Bytes(holder.bytes),
-                    command: command.unwrap_or_default(),
-                    standing: holder.standing,
-                }
+                // Whatever the system says of a process of this run: it is neither lost nor a stranger.
+                let name = self.names.get(&holder.pid).map(|name| (*name, Standing::Recorded));
+                let (command, standing) =
+                    name.unwrap_or_else(|| (text(&holder.command), holder.standing));
+                Action::Holder { pid: holder.pid, bytes: Bytes(holder.bytes), command, standing }
             });
         }
         actions
     }
+}
+
+/// Which model a device is, and what such a one has, as a setting's name and value.
+fn model(device: &SeenDevice) -> Option<[String; 2]> {
+    let model = device.model.as_ref()?;
+    Some([GPU_SETTING.to_owned(), format!("{} {}", model.name, model.total)])
+}
+
+/// How long a holder had run, as a setting's name and value.
+fn age(holder: &SeenHolder) -> Option<[String; 2]> {
+    Some([format!("{AGE_SETTING}{}", holder.pid), holder.age?.to_string()])
 }
 
 /// A process's command as people know it, and its number: without the program's folder, in one line, not
@@ -95,31 +147,6 @@ fn readable_name(part: &PartInfo) -> String {
         shown = command.chars().take(LONGEST_COMMAND - 1).chain(['…']).collect();
     }
     if shown.is_empty() { format!("process {pid}") } else { format!("{shown} (PID {pid})") }
-}
-
-/// What a process that had ended before it was looked at used: what the others did not. Where some are
-/// named by numbers of another namespace it may be one of these, and nothing can be said.
-pub(super) fn rest_of_device(failure: &Event, samples: &[Event], seen: &[Event]) -> Option<Event> {
-    let mut others = None;
-    for event in seen {
-        match event.action {
-            Action::Sample { counter: Counter::ProcessUsed, .. }
-            | Action::Holder { standing: Standing::Ghost, .. } => return None,
-            Action::Holder { bytes, .. } => {
-                others = Some(others.unwrap_or(Bytes::ZERO).plus(bytes));
-            }
-            _ => {}
-        }
-    }
-    let sample = |wanted| {
-        samples.iter().rev().find_map(|event| match event.action {
-            Action::Sample { counter, bytes } if counter == wanted => Some(bytes),
-            _ => None,
-        })
-    };
-    let used = sample(Counter::DeviceTotal)?.minus(sample(Counter::DeviceFree)?);
-    let bytes = used.minus(others?);
-    Some(beside(failure, Action::Sample { counter: Counter::ProcessUsed, bytes }))
 }
 
 /// An event that goes before a failure.

@@ -19,11 +19,12 @@ use std::path::Path;
 
 use thiserror::Error;
 use whyoom_recording::{OpenError, ReadError, Recording};
-use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, Software, Tables, Time};
+use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time};
 
 pub use self::{
     ending::{ENDING, Ending},
-    looks::{LOOKS, Look, SeenDevice, SeenHolder},
+    looks::{LOOKS, Look, SeenDevice, SeenHolder, SeenModel},
+    machine::{AGE_SETTING, GPU_SETTING, USED_SETTING},
 };
 use self::{
     machine::Machine,
@@ -31,6 +32,12 @@ use self::{
 };
 pub use whyoom_recording::{Resolve, Unresolved};
 
+/// What a setting is called that tells the command of the run, with zeros between its words.
+pub const COMMAND_SETTING: &str = "whyoom_command";
+/// What a setting is called that tells the signal that ended a process; that of a kill is told otherwise.
+pub const SIGNAL_SETTING: &str = "whyoom_signal";
+/// What a setting is called that tells the status that the command failed with.
+pub const STATUS_SETTING: &str = "whyoom_status";
 /// Disagreements beyond these are of the same kind.
 const TOLD: usize = 3;
 
@@ -67,17 +74,80 @@ pub fn import(
     tables: &mut Tables,
     sink: &mut dyn EventSink,
 ) -> Result<RecordingSummary, RecordingError> {
-    let recording = Recording::open(folder)?;
+    let recording = match (Recording::open(folder), Ending::read(folder)) {
+        (Err(OpenError::Empty(_)), Some(ending)) => {
+            return Ok(tell_of_nothing(&ending, tables, sink));
+        }
+        (opened, _) => opened?,
+    };
     let machine = Machine::read(folder, &recording, tables);
     let mut translator = Translator::new(sink, &machine);
     let losses = recording.read(resolve, tables, &mut translator)?;
     let found = translator.finish(tables);
     if let Some(ending) = Ending::read(folder) {
+        tell_of_command(&ending, &machine, tables, sink);
+        tell_of_end(&ending, &machine, tables, sink);
         tell_of_kill(&ending, &machine, tables, sink);
     }
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
     Ok(RecordingSummary { events: found.events, notes })
+}
+
+/// What was typed, as a setting: words with zeros between, since a word may hold blanks.
+fn tell_of_command(
+    ending: &Ending,
+    machine: &Machine,
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) {
+    let Some(process) = machine.process(ending.pid).or_else(|| machine.any_process()) else {
+        return;
+    };
+    tell(process, ending, (COMMAND_SETTING, &ending.command.join("\0")), tables, sink);
+}
+
+/// How the command ended, as far as that is worth a word: a process that a signal ends tells no end of its own,
+/// and its starter's word stands for it.
+fn tell_of_end(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+    let only = || machine.any_process().filter(|_| machine.pids.len() == 1);
+    let own = machine.process(ending.pid).or_else(only);
+    let told = [
+        (SIGNAL_SETTING, own, ending.ended_by()),
+        // What failed may be any of the processes.
+        (STATUS_SETTING, own.or_else(|| machine.any_process()), ending.failed_with()),
+    ];
+    for (name, process, number) in told {
+        let Some((process, number)) = process.zip(number) else { continue };
+        tell(process, ending, (name, &number.to_string()), tables, sink);
+    }
+}
+
+/// A setting that the starter tells of a process.
+fn tell(
+    process: ProcessId,
+    ending: &Ending,
+    (name, value): (&str, &str),
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) {
+    let (name, value) = (tables.string(name), tables.string(value));
+    let origin = Origin { process, ..Origin::default() };
+    let action = Action::Setting { name, value };
+    sink.event(&Event { time: Time(ending.time), origin, action, ..Event::default() }, tables);
+}
+
+/// A run of which nothing was recorded but its end.
+fn tell_of_nothing(
+    ending: &Ending,
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) -> RecordingSummary {
+    let machine = Machine::default();
+    let process = tables.process(ending.command.join(" "));
+    tell(process, ending, (COMMAND_SETTING, &ending.command.join("\0")), tables, sink);
+    tell_of_kill(ending, &machine, tables, sink);
+    RecordingSummary::default()
 }
 
 /// Signal 9 leaves no word of its own: its starter's word stands for it.
@@ -86,10 +156,14 @@ fn tell_of_kill(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &
     let process = machine.process(ending.pid);
     let process = process.unwrap_or_else(|| tables.process(ending.command.join(" ")));
     let text = tables.string(&text);
-    let action = Action::Symptom { symptom, software: Software::Supervisor, text };
+    let symptom = Action::Symptom { symptom, software: Software::Supervisor, text };
+    let samples = ending.group_memory();
+    let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
     let origin = Origin { process, device: DeviceId::HOST, ..Origin::default() };
-    let event = Event { time: Time(ending.time), origin, action, ..Event::default() };
-    sink.event(&event, tables);
+    for action in samples.chain([symptom]) {
+        let event = Event { time: Time(ending.time), origin, action, ..Event::default() };
+        sink.event(&event, tables);
+    }
 }
 
 fn disagreements(found: &Found, tables: &Tables) -> Vec<String> {

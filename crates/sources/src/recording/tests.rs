@@ -4,7 +4,8 @@ mod pool;
 
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
-    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, Tables, ThreadId, Time,
+    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StringId, Tables, ThreadId,
+    Time,
 };
 
 use super::{
@@ -219,37 +220,78 @@ fn both_sides_of_the_segments_are_compared() {
 }
 
 #[test]
-fn a_process_that_has_ended_used_what_the_others_did_not() {
+fn processes_of_the_run_are_told_apart_from_others() {
     let mut tables = Tables::default();
     let process = tables.process("program (PID 7)");
-    let holder = |pid, standing| SeenHolder { pid, bytes: 30, standing, ..SeenHolder::default() };
-    let look = |holders| Look {
-        time: 1,
-        pid: 7,
-        devices: vec![SeenDevice { total: 110, free: 90, holders, ..SeenDevice::default() }],
+    let worker = tables.string("program (PID 8)");
+    let holder =
+        |pid| SeenHolder { pid, bytes: 30, standing: Standing::Orphan, ..SeenHolder::default() };
+    let device = SeenDevice { holders: [7, 8, 9].map(holder).into(), ..SeenDevice::default() };
+    let look = Look { time: 1, pid: 7, devices: vec![device] };
+    let (pids, names) = ([(process, 7)].into(), [(8, worker)].into());
+    let machine = Machine { pids, names, looks: vec![look].into(), ..Machine::default() };
+    let mut sent = Vec::<Event>::new();
+    let mut translator = Translator::new(&mut sent, &machine);
+    let mut failed = Event { result: ResultCode(0), ..event(1, failure(50)) };
+    failed.origin.process = process;
+    translator.event(&failed, &tables);
+    translator.finish(&tables);
+    let actions: Vec<Action> = sent.iter().map(|event| event.action).collect();
+    let holder =
+        |pid, command, standing| Action::Holder { pid, bytes: Bytes(30), command, standing };
+    assert!(actions.contains(&sample(Counter::ProcessUsed, 30)), "{actions:?}");
+    assert!(actions.contains(&holder(8, worker, Standing::Recorded)), "{actions:?}");
+    assert!(actions.contains(&holder(9, StringId(0), Standing::Orphan)), "{actions:?}");
+}
+
+#[test]
+fn what_a_process_used_is_not_guessed_where_it_was_not_seen() {
+    let mut tables = Tables::default();
+    let process = tables.process("program (PID 7)");
+    let other = SeenHolder { pid: 9, bytes: 30, ..SeenHolder::default() };
+    let device = SeenDevice { total: 110, free: 20, holders: vec![other], ..SeenDevice::default() };
+    let look = Look { time: 1, pid: 7, devices: vec![device] };
+    let machine =
+        Machine { pids: [(process, 7)].into(), looks: vec![look].into(), ..Machine::default() };
+    let mut sent = Vec::<Event>::new();
+    let mut translator = Translator::new(&mut sent, &machine);
+    let mut failed = Event { result: ResultCode(0), ..event(1, failure(50)) };
+    failed.origin.process = process;
+    translator.event(&failed, &tables);
+    translator.finish(&tables);
+    let used = |event: &Event| {
+        matches!(event.action, Action::Sample { counter: Counter::ProcessUsed, .. })
     };
-    let used = |holders| {
-        let pids = [(process, 7)].into();
-        let machine = Machine { pids, looks: vec![look(holders)].into(), ..Machine::default() };
-        let mut sent = Vec::<Event>::new();
-        let mut translator = Translator::new(&mut sent, &machine);
-        let actions =
-            [sample(Counter::DeviceTotal, 100), sample(Counter::DeviceFree, 20), failure(50)];
-        for action in actions {
-            let mut event = Event { result: ResultCode(0), ..event(1, action) };
-            event.origin.process = process;
-            translator.event(&event, &tables);
-        }
-        translator.finish(&tables);
-        sent.iter().find_map(|event| match event.action {
-            Action::Sample { counter: Counter::ProcessUsed, bytes } => Some(bytes),
+    assert!(!sent.iter().any(used), "{sent:?}");
+}
+
+#[test]
+fn the_least_that_a_process_used_of_each_device_is_told_at_its_end() {
+    let mut tables = Tables::default();
+    let process = tables.process("program (PID 7)");
+    let names = ["whyoom_used_0", "whyoom_used_1", "40", "30", "90"];
+    let texts = names.map(|text| (text.to_owned(), tables.string(text))).into();
+    let device = |index, bytes| {
+        let holder = SeenHolder { pid: 7, bytes, ..SeenHolder::default() };
+        SeenDevice { index, holders: vec![holder], ..SeenDevice::default() }
+    };
+    let look = |time, bytes| Look { time, pid: 7, devices: vec![device(0, 40), device(1, bytes)] };
+    let looks = vec![look(1, 90), look(2, 30)].into();
+    let machine = Machine { pids: [(process, 7)].into(), looks, texts, ..Machine::default() };
+    let mut sent = Vec::<Event>::new();
+    let mut translator = Translator::new(&mut sent, &machine);
+    let mut exit = event(1, Action::Exit);
+    exit.origin.process = process;
+    translator.event(&exit, &tables);
+    translator.finish(&tables);
+    let told: Vec<(&str, &str)> = sent
+        .iter()
+        .filter_map(|event| match event.action {
+            Action::Setting { name, value } => Some((tables.text(name), tables.text(value))),
             _ => None,
         })
-    };
-    assert_eq!(used(vec![holder(8, Standing::Runs)]), Some(Bytes(50)));
-    assert_eq!(used(vec![holder(8, Standing::Runs), holder(7, Standing::Runs)]), Some(Bytes(30)));
-    assert_eq!(used(vec![holder(8, Standing::Ghost)]), None);
-    assert_eq!(used(vec![]), None);
+        .collect();
+    assert_eq!(told, [("whyoom_used_0", "40"), ("whyoom_used_1", "30")]);
 }
 
 #[test]

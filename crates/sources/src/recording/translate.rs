@@ -11,7 +11,7 @@ use whyoom_trace::{
 };
 
 use super::{
-    machine::{Machine, rest_of_device},
+    machine::Machine,
     process::Process,
     queue::{Queue, Ticket},
 };
@@ -79,6 +79,10 @@ impl<'a> Translator<'a> {
             Action::OutOfMemory { .. } if succeeded => self.allocator_failed(event),
             Action::OutOfMemory { .. } => self.driver_failed(event, tables),
             _ if !succeeded => self.queue.push(*event),
+            Action::Exit => {
+                self.tell_use(event);
+                self.pass(event);
+            }
             Action::BlockAlloc { .. } => self.block(event),
             Action::SegmentMap { .. } => self.pool_grew(event),
             // What its thread took from the driver may still be for the segment that grows next.
@@ -93,14 +97,25 @@ impl<'a> Translator<'a> {
                 }
                 self.queue.push(*event);
             }
-            _ => {
-                self.settle(event);
-                let queue = &mut self.queue;
-                let process = self.processes.entry(event.origin.process).or_default();
-                if let Some(event) = process.passing(event) {
-                    queue.push(event);
-                }
-            }
+            _ => self.pass(event),
+        }
+    }
+
+    fn pass(&mut self, event: &Event) {
+        self.settle(event);
+        let queue = &mut self.queue;
+        let process = self.processes.entry(event.origin.process).or_default();
+        if let Some(event) = process.passing(event) {
+            queue.push(event);
+        }
+    }
+
+    /// What a process was seen to use, when it ends.
+    fn tell_use(&mut self, exit: &Event) {
+        let process = self.processes.get(&exit.origin.process);
+        let visible = process.and_then(|process| process.visible_devices.as_deref());
+        for action in self.machine.used(exit.origin.process, visible) {
+            self.queue.push(Event { action, ..*exit });
         }
     }
 
@@ -198,7 +213,11 @@ impl<'a> Translator<'a> {
         let mut samples = std::mem::take(&mut self.thread(event).of_driver);
         self.recovered(event);
         self.settle(event);
-        samples.append(&mut self.thread(event).samples);
+        // What the device said when the driver refused is nearer to the request than what it says now.
+        let told: Vec<Counter> = samples.iter().filter_map(counter).collect();
+        let is_new = |sample: &Event| counter(sample).is_none_or(|one| !told.contains(&one));
+        let later = std::mem::take(&mut self.thread(event).samples);
+        samples.extend(later.into_iter().filter(is_new));
         let reserved = samples.iter().rev().find_map(|sample| match sample.action {
             Action::Sample { counter: Counter::Reserved, bytes } => Some(bytes),
             _ => None,
@@ -209,8 +228,7 @@ impl<'a> Translator<'a> {
 
     /// A failure, with what was known then before it.
     fn close(&mut self, samples: Vec<Event>, failure: &Event) {
-        let mut seen = self.seen(failure);
-        seen.extend(rest_of_device(failure, &samples, &seen));
+        let seen = self.seen(failure);
         let known: Vec<Counter> = samples.iter().filter_map(counter).collect();
         for sample in samples {
             // A pool's figures stay the pool's.

@@ -37,10 +37,12 @@ pub(crate) fn gpu_name(name: &str) -> Result<String> {
     Ok(name.to_owned())
 }
 
-/// The GPUs that a list of names or `all` means, by compute capability.
-pub(crate) fn families(names: &[String]) -> Vec<Family> {
+/// The GPUs that a list of names or `all` means, by compute capability; with another amount of memory
+/// where one is given.
+pub(crate) fn families(names: &[String], memory: Option<u64>) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for (place, model) in asked_for(names).into_iter().enumerate() {
+        let model = memory.map_or(model, |memory| with_memory(model, memory));
         let gpu = Gpu { model, place };
         let alike =
             |family: &&mut Family| family.ran_on().compute_capability == model.compute_capability;
@@ -50,6 +52,15 @@ pub(crate) fn families(names: &[String]) -> Vec<Family> {
         }
     }
     families
+}
+
+/// The same GPU with so much memory. There are few of them, and they live as long as the command.
+fn with_memory(model: &'static GpuModel, memory: u64) -> &'static GpuModel {
+    let mut model = *model;
+    let held_by_driver = model.nvml_total.value - model.total.value;
+    model.total.value = memory;
+    model.nvml_total.value = memory + held_by_driver;
+    Box::leak(Box::new(model))
 }
 
 fn asked_for(names: &[String]) -> Vec<&'static GpuModel> {
@@ -70,7 +81,7 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> Vec<Family> {
-        families(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        families(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), None)
     }
 
     #[test]
@@ -79,6 +90,8 @@ mod tests {
         let sizes: Vec<usize> = families.iter().map(|family| family.gpus.len()).collect();
         assert_eq!(sizes, [2, 1]);
         assert!(named(&["all"]).len() < MODELS.len());
+        let small = super::families(&["t4".to_owned()], Some(2 << 30));
+        assert_eq!(small[0].ran_on().total.value, 2 << 30);
         assert!(gpu_name("rtx 4090").is_ok() && gpu_name("all").is_ok());
         assert!(gpu_name("nothing").is_err());
     }

@@ -22,7 +22,7 @@ const DOES_NOT_FIT: u8 = 3;
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
-    let families = gpus::families(&arguments.gpu);
+    let families = gpus::families(&arguments.gpu, arguments.memory);
     let bench = Bench::new(arguments)?;
     if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
         && !bench.program.contains(&mark)

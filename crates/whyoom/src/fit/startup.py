@@ -55,6 +55,7 @@ class Observer:
         self.pid = os.getpid()
         open(os.path.join(FOLDER, f"{self.pid}.started"), "w").close()
         atexit.register(harmless(self.finish), "end")
+        self.finish_before(os._exit)
         memory = self.torch.cuda.memory
         memory._record_memory_history(
             "all", context="alloc", stacks="python", max_entries=MAX_EVENTS
@@ -62,6 +63,15 @@ class Observer:
         self.recorded = True
         # The program's own wishes for a history would cut this one short.
         memory._record_memory_history = lambda *_, **__: None
+
+    def finish_before(self, leave):
+        """Who leaves by os._exit passes by what is registered for the end."""
+
+        def finish_and_leave(status):
+            harmless(self.finish)("end")
+            leave(status)
+
+        os._exit = finish_and_leave
 
     def enter(self):
         # A compiler looks at hooks, too; they are not part of what it compiles.

@@ -14,7 +14,7 @@ use whyoom_trace::{Bytes, DeviceId};
 
 use super::say;
 use crate::{
-    arguments::RunArguments, input::is_recording, reading::Reading, terminal::error_width,
+    arguments::RunArguments, input::has_recorded, reading::Reading, terminal::error_width,
 };
 
 /// The signal that nothing can catch.
@@ -29,9 +29,12 @@ pub(super) struct Concluded {
 
 /// Says how the run was: the verdict where something is wrong, a line where nothing is.
 pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option<Concluded>> {
-    if !is_recording(folder) {
+    if !has_recorded(folder) {
         let killed = Ending::read(folder).is_some_and(|ending| ending.signal == Some(KILL));
-        discard_empty(folder);
+        // A folder that was asked for stays: it tells how the command ended.
+        if arguments.output.is_none() {
+            discard_empty(folder);
+        }
         if killed {
             say("the program was killed by signal 9 before it used CUDA");
         } else if !arguments.quiet {
@@ -79,7 +82,7 @@ fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
 fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut out = io::BufWriter::new(file);
-    write_verdict_json(&reading.answer(verdict), &mut out)?;
+    write_verdict_json(&reading.answer(verdict), false, &mut out)?;
     Ok(out.flush()?)
 }
 

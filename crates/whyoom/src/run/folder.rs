@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use whyoom_sources::recording::ENDING;
 
 /// Two runs may start in one second.
 const MOST_OF_A_SECOND: u32 = 100;
@@ -31,7 +32,9 @@ pub(super) fn beside(first: &Path) -> Result<PathBuf> {
 fn named(folder: &Path) -> Result<PathBuf> {
     let context = || format!("cannot make the folder {}", folder.display());
     fs::create_dir_all(folder).with_context(context)?;
-    let empty = fs::read_dir(folder).with_context(context)?.next().is_none();
+    // Of a run of which nothing was recorded only its end is left.
+    let mut entries = fs::read_dir(folder).with_context(context)?;
+    let empty = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING));
     ensure!(empty, "{} is not empty: a recording needs a folder of its own", folder.display());
     Ok(folder.to_owned())
 }

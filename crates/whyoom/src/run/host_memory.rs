@@ -1,4 +1,4 @@
-//! How many processes the kernel has killed for want of host memory.
+//! How many processes the kernel has killed for want of host memory, and what the group of the run had of it.
 
 use std::{
     fs,
@@ -20,11 +20,9 @@ pub(super) struct Kills {
 impl Kills {
     /// The counts now.
     pub(super) fn count() -> Self {
-        let counted = |path: &Path| count(&fs::read_to_string(path).unwrap_or_default());
-        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         Self {
             on_machine: counted(Path::new("/proc/vmstat")),
-            in_group: own_group(&groups).and_then(|group| counted(&group.join("memory.events"))),
+            in_group: Group::own().and_then(|group| counted(&group.events)),
         }
     }
 
@@ -38,10 +36,76 @@ impl Kills {
     }
 }
 
-/// The folder of a process's control group, of the second version.
-fn own_group(groups: &str) -> Option<PathBuf> {
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    Some(Path::new(GROUPS).join(path))
+/// What the control group that we are in, and so what we start, had of host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// What it may have; nothing where that is not limited.
+    pub(super) limit: Option<u64>,
+    /// The most that it had, without what we have ourselves.
+    pub(super) peak: Option<u64>,
+}
+
+impl Usage {
+    /// That of now.
+    pub(super) fn of_group() -> Self {
+        let Some(group) = Group::own() else { return Self::default() };
+        let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let own = anonymous(&status).unwrap_or(0);
+        Self {
+            limit: number(&group.limit).filter(|limit| *limit < UNLIMITED),
+            peak: number(&group.peak).map(|peak| peak.saturating_sub(own)),
+        }
+    }
+}
+
+/// What a process has that lies in no file, as its status tells.
+fn anonymous(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The first version writes the largest number of pages for "no limit".
+const UNLIMITED: u64 = 1 << 60;
+
+/// The files of a control group that tell of its memory.
+#[derive(Debug, PartialEq, Eq)]
+struct Group {
+    events: PathBuf,
+    limit: PathBuf,
+    peak: PathBuf,
+}
+
+impl Group {
+    /// That which we are in, of whichever version the machine has.
+    fn own() -> Option<Self> {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self::candidates(&groups).into_iter().find(|group| counted(&group.events).is_some())
+    }
+
+    fn candidates(groups: &str) -> Vec<Self> {
+        let path =
+            |of: &str| groups.lines().find_map(|line| line.split_once(of).map(|(_, path)| path));
+        let (second, first) = (path("0::/"), path(":memory:/"));
+        let within = |path: &str| Path::new(GROUPS).join("memory").join(path);
+        // In a container the folders begin with its own.
+        let first = first.into_iter().flat_map(|path| [within(path), within("")]);
+        let second = second.map(|path| Path::new(GROUPS).join(path)).map(|folder| Self {
+            events: folder.join("memory.events"),
+            limit: folder.join("memory.max"),
+            peak: folder.join("memory.peak"),
+        });
+        let first = first.map(|folder| Self {
+            events: folder.join("memory.oom_control"),
+            limit: folder.join("memory.limit_in_bytes"),
+            peak: folder.join("memory.max_usage_in_bytes"),
+        });
+        second.into_iter().chain(first).collect()
+    }
+}
+
+fn counted(path: &Path) -> Option<u64> {
+    count(&fs::read_to_string(path).unwrap_or_default())
 }
 
 fn count(statistics: &str) -> Option<u64> {
@@ -70,10 +134,28 @@ mod tests {
     }
 
     #[test]
-    fn the_group_of_the_second_version_is_found() {
-        let found = own_group("3:cpu:/a\n0::/user.slice/b.scope\n");
-        assert_eq!(found, Some("/sys/fs/cgroup/user.slice/b.scope".into()));
-        assert_eq!(own_group("0::/\n"), Some("/sys/fs/cgroup/".into()));
-        assert_eq!(own_group("4:memory:/a\n"), None);
+    fn the_group_is_found_in_either_version() {
+        let events = |groups: &str| -> Vec<PathBuf> {
+            Group::candidates(groups).into_iter().map(|group| group.events).collect()
+        };
+        assert_eq!(
+            events("3:cpu:/a\n0::/user.slice/b.scope\n"),
+            [Path::new("/sys/fs/cgroup/user.slice/b.scope/memory.events")]
+        );
+        assert_eq!(
+            events("4:memory:/a\n"),
+            [
+                Path::new("/sys/fs/cgroup/memory/a/memory.oom_control"),
+                Path::new("/sys/fs/cgroup/memory/memory.oom_control"),
+            ]
+        );
+        assert!(events("").is_empty());
+    }
+
+    #[test]
+    fn what_lies_in_no_file_is_counted() {
+        let status = "VmRSS:\t  100 kB\nRssAnon:\t   64 kB\nRssFile:\t 36 kB\n";
+        assert_eq!(anonymous(status), Some(65536));
+        assert_eq!(anonymous(""), None);
     }
 }

@@ -5,6 +5,7 @@ mod ending;
 mod folder;
 mod history;
 mod host_memory;
+mod keepers;
 mod pool;
 mod preload;
 mod program;
@@ -24,9 +25,13 @@ use anyhow::Result;
 use whyoom_lab_core::session::exit_code;
 use whyoom_sources::recording::Ending;
 
-pub(crate) use self::{history::snapshots, recorder::FOLDER_VARIABLE};
+pub(crate) use self::{history::snapshots, keepers::keepers, recorder::FOLDER_VARIABLE};
 use self::{
-    host_memory::Kills, pool::Pool, program::Running, recorder::Recorder, watcher::Watcher,
+    host_memory::{Kills, Usage},
+    pool::Pool,
+    program::Running,
+    recorder::Recorder,
+    watcher::Watcher,
 };
 use crate::arguments::RunArguments;
 
@@ -116,7 +121,7 @@ fn execute(
 
 /// Keeps how the program ended beside the recording. Where that is impossible, so is the recording.
 fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, folder: &Path) {
-    let kills = Kills::count().since(before);
+    let (kills, group) = (Kills::count().since(before), Usage::of_group());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ending = Ending {
         command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -126,6 +131,8 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         signal: status.signal(),
         killed_for_memory: kills.on_machine,
         killed_in_group: kills.in_group,
+        group_limit: group.limit,
+        group_peak: group.peak,
     };
     let _ = ending.write(folder);
 }

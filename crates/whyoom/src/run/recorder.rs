@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use anyhow::Result;
 
 use super::{
-    history,
+    history, keepers,
     preload::{self, Library},
 };
 use crate::arguments::{RunArguments, Stacks};
@@ -27,13 +27,14 @@ pub(super) struct Recorder {
     stacks: Stacks,
     limit: Option<u64>,
     torch_history: bool,
+    keepers: bool,
 }
 
 impl Recorder {
     /// The recording that was asked for, into a folder that there is.
     pub(super) fn new(arguments: &RunArguments, folder: PathBuf, library: PathBuf) -> Self {
-        let RunArguments { stacks, limit, torch_history, .. } = *arguments;
-        Self { folder, library, stacks, limit, torch_history }
+        let RunArguments { stacks, limit, torch_history, keepers, .. } = *arguments;
+        Self { folder, library, stacks, limit, torch_history, keepers }
     }
 
     /// The same recording, without PyTorch's own history: PyTorch refuses to keep one under the pool.
@@ -63,6 +64,9 @@ impl Recorder {
         }
         if self.torch_history {
             history::equip(command, &self.folder)?;
+        }
+        if self.keepers {
+            keepers::equip(command, &self.folder)?;
         }
         Ok(())
     }

@@ -13,13 +13,21 @@ use std::{
 };
 
 use whyoom_gpu::Gpus;
-use whyoom_node::{DeviceReport, Looker, NodeReport, events::standing, judge};
+use whyoom_lab_core::models::{self, GpuModel};
+use whyoom_node::{
+    DeviceReport, Holder, Looker, NodeReport, Suspicion, SuspicionKind, events::standing, judge,
+};
 use whyoom_recording::LiveView;
-use whyoom_sources::recording::{Look, SeenDevice, SeenHolder};
+use whyoom_report::holder_command;
+use whyoom_sources::recording::{Look, SeenDevice, SeenHolder, SeenModel};
+use whyoom_trace::Standing;
 
 /// Between two searches for new processes, and the longest that the end is waited for.
 const GLANCE: Duration = Duration::from_millis(50);
-/// After a look: a loop that retries fails thousands of times a second.
+/// A process that fails more often than this is looked at now and then only, and does not wait for it: a loop
+/// that retries fails thousands of times a second.
+const AT_ONCE: u32 = 64;
+/// Between two looks at such a process.
 const REST: Duration = Duration::from_millis(200);
 /// A run that fails more often has told enough.
 const MOST_LOOKS: u32 = 1000;
@@ -70,8 +78,7 @@ fn find_processes(shared: &Arc<Shared>) {
         let ended = shared.ended.load(Relaxed);
         for path in parts(&shared.folder) {
             // One that is still being made is there the next time.
-            let Some(part) = (!known.contains(&path)).then(|| LiveView::open(&path).ok()).flatten()
-            else {
+            let Some(part) = (!known.contains(&path)).then(|| open(&path)).flatten() else {
                 continue;
             };
             known.insert(path);
@@ -90,31 +97,38 @@ fn find_processes(shared: &Arc<Shared>) {
     }
 }
 
+fn open(path: &Path) -> Option<LiveView> {
+    LiveView::open_attentively(path).or_else(|_| LiveView::open(path)).ok()
+}
+
 fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_part = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "part");
     entries.map(|entry| entry.path()).filter(is_part)
 }
 
-/// Looks at each failure of a process, at those of one moment once, until the process or the run has
-/// ended: what runs on in the background may fail forever.
+/// Looks at each failure of a process while it waits, at those of one moment once, until the process or the
+/// run has ended: what runs on in the background may fail forever.
 fn watch_process(part: &LiveView, shared: &Shared) {
+    part.attend(true);
     shared.open_eyes();
-    let mut seen = 0;
+    let (mut seen, mut looks) = (0, 0);
     loop {
         // Asked before the failures, so that the last one is looked at.
         let ended = shared.ended.load(Relaxed) || is_gone(part.info().pid);
-        let failures = part.wait(seen, if ended { Duration::ZERO } else { GLANCE });
-        let failed = failures != seen;
-        if failed {
-            seen = failures;
+        let calls = part.wait(seen, if ended { Duration::ZERO } else { GLANCE });
+        if calls != seen {
+            seen = calls;
+            looks += 1;
             shared.look(part.info().pid);
+            part.attend(looks < AT_ONCE);
+            if looks >= AT_ONCE && !ended {
+                thread::sleep(REST);
+            }
         }
         if ended {
+            part.attend(false);
             return;
-        }
-        if failed {
-            thread::sleep(REST);
         }
     }
 }
@@ -164,22 +178,47 @@ impl Eyes {
     }
 }
 
-fn seen(report: &NodeReport, pid: u32) -> Look {
-    Look { time: report.time, pid, devices: report.devices.iter().map(device).collect() }
+fn model(model: &GpuModel) -> SeenModel {
+    let name = model.aliases.first().unwrap_or(&model.name);
+    SeenModel { name: (*name).to_owned(), total: model.total.value }
 }
 
-fn device(report: &DeviceReport) -> SeenDevice {
+/// Its command, with its own name for itself where that is another one; nothing where nobody can tell.
+fn command(holder: &Holder) -> String {
+    let known = holder.name.is_some() || holder.command.is_some();
+    if known { holder_command(holder) } else { String::new() }
+}
+
+fn seen(report: &NodeReport, pid: u32) -> Look {
+    let time = report.time;
+    let devices = report.devices.iter().map(|one| device(one, time)).collect();
+    Look { time, pid, devices }
+}
+
+/// How a holder stands, and whether signal 9 ends a wait that others do not.
+fn standing_of(holder: &Holder, report: &DeviceReport) -> Standing {
+    let ends = |one: &Suspicion| one.kind == SuspicionKind::Stuck && one.command.is_some();
+    let mut suspicions = report.suspicions.iter().filter(|one| ends(one));
+    match standing(holder) {
+        Standing::Stuck if suspicions.any(|one| one.pids.contains(&holder.pid)) => Standing::Hangs,
+        standing => standing,
+    }
+}
+
+fn device(report: &DeviceReport, time: u64) -> SeenDevice {
     let holders = report.holders.iter().filter_map(|holder| {
         Some(SeenHolder {
             pid: holder.pid,
             bytes: holder.bytes?,
-            command: holder.command.clone().unwrap_or_default(),
-            standing: standing(holder),
+            command: command(holder),
+            standing: standing_of(holder, report),
+            age: holder.started.map(|started| time.saturating_sub(started) / 1_000_000_000),
         })
     });
     SeenDevice {
         index: report.device.index,
         uuid: report.device.uuid.clone(),
+        model: models::find(report.device.name.trim_end_matches(" (simulated)")).map(model),
         total: report.device.memory.total,
         free: report.device.memory.free,
         holders: holders.collect(),

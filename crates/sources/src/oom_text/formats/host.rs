@@ -14,7 +14,8 @@ use crate::oom_text::{
 
 pub(super) const FORMAT: Format = Format {
     anchors: &[
-        "Killed process ",
+        "Killed",
+        "zsh: killed",
         "oom-kill event",
         "oom_kill event",
         "OOMKilled",
@@ -25,6 +26,7 @@ pub(super) const FORMAT: Format = Format {
         "Exit Code:    137",
         "exitcode: -9",
         "exitcode  : -9",
+        "exits with return code = -9",
     ],
     parse,
 };
@@ -34,6 +36,12 @@ amount_between!(SHARED, "shmem-rss:", "");
 /// `docker inspect` prints the field whether or not it happened.
 static NOT_KILLED: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"^OOMKilled["']?\s*[:=]\s*["']?[Ff]alse"#));
+/// What shells say when signal 9 ends what they wait for: the word alone, in a script with the command behind it.
+static SHELLS_WORD: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(?:Killed\s*$|Killed {6,}\S|zsh: killed +\S)"));
+/// What stands right before Kubernetes' exit code.
+static OTHER_REASON: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"Reason:\s+(?:Error|Evicted|DeadlineExceeded)\s*$"));
 static EVENTS_LIMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"memory\.max\s+(\d+)"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
@@ -42,6 +50,10 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         // Without the sizes it is some program's word, not the kernel's.
         ANONYMOUS.find(text)?;
         (Software::Kernel, Symptom::HostKilled)
+    } else if text.starts_with("Killed") || text.starts_with("zsh: killed") {
+        let alone = !window.prefix().ends_with(char::is_alphanumeric);
+        (alone && SHELLS_WORD.is_match(window.line())).then_some(())?;
+        (Software::Supervisor, Symptom::Killed)
     } else if text.starts_with("OOMKilled") {
         if NOT_KILLED.is_match(text) {
             return None;
@@ -54,6 +66,10 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         (count > 0 && window.prefix().trim().is_empty()).then_some(())?;
         (Software::Kernel, Symptom::HostKilled)
     } else {
+        // Kubernetes says so where memory was the reason, and names the other ones.
+        if OTHER_REASON.is_match(window.before()) || window.text().contains("liveness probe") {
+            return None;
+        }
         (Software::Supervisor, Symptom::Killed)
     };
     let limit = EVENTS_LIMIT.captures(window.before()).and_then(|found| whole(&found[1]));

@@ -1,9 +1,9 @@
 //! NVIDIA's libraries, whose errors often are an out-of-memory in disguise (formats B, D).
 
-use whyoom_trace::{Software, Symptom};
+use whyoom_trace::{Counter, Software, Symptom};
 
 use super::Format;
-use crate::oom_text::{message::Message, window::Window};
+use crate::oom_text::{message::Message, nvidia_smi::memory, window::Window};
 
 pub(super) const FORMAT: Format = Format {
     anchors: &[
@@ -29,5 +29,12 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     };
     let names_memory = text.split_whitespace().next()?.contains("ALLOC_FAILED");
     let symptom = if names_memory { Symptom::LibraryAllocFailed } else { Symptom::Disguised };
-    Some(Message::new(format, software, symptom))
+    let message = Message::new(format, software, symptom);
+    // What was free shows whether such an error can be want of memory.
+    Some(match memory(window.before()).filter(|_| symptom == Symptom::Disguised) {
+        Some((free, total)) => {
+            message.with(Counter::DeviceTotal, Some(total)).with(Counter::DeviceFree, Some(free))
+        }
+        None => message,
+    })
 }

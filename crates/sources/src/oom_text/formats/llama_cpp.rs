@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::{Counter, Software, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use super::Format;
 use crate::oom_text::{
@@ -25,6 +25,12 @@ static BUFFER: LazyLock<Regex> =
 static COMPUTE: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^failed to allocate compute (?:pp|tg) buffers"));
 
+/// What a device had free before anything was loaded, and what was loaded into it since.
+static AT_START: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"using device (?:CUDA|ROCm)(\d+) [^\n]*- (\d+) MiB free"));
+static LOADED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?:CUDA|ROCm)(\d+) +(?:\w+ )?buffer size = +([\d.]+) MiB"));
+
 fn parse(window: &Window<'_>) -> Option<Message> {
     // It tries again with less, and then it was no failure.
     if window.text().contains("retrying without pipeline parallelism") {
@@ -32,9 +38,9 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     }
     let message = Message::new("L", Software::LlamaCpp, Symptom::DeviceOutOfMemory);
     if let Some(found) = ALLOCATING.captures(window.line()) {
-        return Some(
-            message.on(Some(&found[2])).with(Counter::Requested, amount(&found[1], "MiB")),
-        );
+        let message = message.on(Some(&found[2]));
+        let message = message.with(Counter::Requested, amount(&found[1], "MiB"));
+        return Some(with_buffers(message, window, &found[2]));
     }
     // The lines that follow tell of the same failure.
     if window.before().contains("cudaMalloc failed")
@@ -46,4 +52,19 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         return Some(message.on(Some(&found[1])).with(Counter::Requested, whole(&found[2])));
     }
     COMPUTE.is_match(window.text()).then_some(message)
+}
+
+/// Adds what the log tells of the device before: a model's buffers are all that such a program takes.
+fn with_buffers(message: Message, window: &Window<'_>, device: &str) -> Message {
+    let of_device = |found: &regex::Captures<'_>| &found[1] == device;
+    let sizes = |lines: &Regex| -> Vec<Bytes> {
+        let found = lines.captures_iter(window.before()).filter(of_device);
+        found.filter_map(|found| amount(&found[2], "MiB")).collect()
+    };
+    let loaded: Bytes = sizes(&LOADED).into_iter().sum();
+    let Some(at_start) = sizes(&AT_START).pop() else { return message };
+    message
+        .with(Counter::Allocated, Some(loaded))
+        .with(Counter::Reserved, Some(loaded))
+        .with(Counter::DeviceFree, Some(at_start.minus(loaded)))
 }

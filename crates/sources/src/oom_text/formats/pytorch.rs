@@ -1,4 +1,4 @@
-//! PyTorch, from 0.3 to today, on CUDA and ROCm (formats P0 to P8, A).
+//! PyTorch, from 0.3 to today, on CUDA and ROCm (formats P0 to P9, A).
 
 use std::sync::LazyLock;
 
@@ -27,6 +27,7 @@ pub(super) const FORMAT: Format = Format {
         "NVML_SUCCESS == r INTERNAL ASSERT FAILED",
         "cuda runtime error (2)",
         "DefaultCPUAllocator: ",
+        "Allocator backend parsed at runtime != ",
     ],
     parse,
 };
@@ -39,11 +40,14 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     if line.starts_with("NVML_SUCCESS") {
         return Some(Message::new("P7", Software::PyTorch, Symptom::ReportFailed));
     }
+    if line.starts_with("Allocator backend parsed") {
+        return Some(Message::new("P9", Software::PyTorch, Symptom::SettingTooLate));
+    }
     if line.starts_with("cuda runtime error") {
-        return Some(out_of_memory("P0"));
+        return Some(of_a_call("P0", window));
     }
     if line.starts_with("CUDA error") {
-        return Some(out_of_memory("P6"));
+        return Some(of_a_call("P6", window));
     }
     if line.starts_with("DefaultCPUAllocator") {
         return host_allocator(window.text());
@@ -67,6 +71,21 @@ fn is_quotation(window: &Window<'_>) -> bool {
     let before = window.prefix().strip_suffix(['"', '\'', '`']);
     before.is_some_and(|before| !before.trim_end().ends_with([':', '=', '(', '[', '{', ',']))
 }
+
+/// The driver's bare error, which does not tell what was asked for: the traceback's last lines do where host
+/// memory was to be pinned.
+fn of_a_call(format: &'static str, window: &Window<'_>) -> Message {
+    let before = window.before();
+    let last_frame = before.rfind("File \"").map_or("", |start| &before[start..]);
+    let message = out_of_memory(format);
+    match last_frame.len() < LONGEST_FRAME && last_frame.contains("pin_memory") {
+        true => Message { symptom: Symptom::PinnedOutOfMemory, ..message },
+        false => message,
+    }
+}
+
+/// A longer one is the end of another traceback, further up in the log.
+const LONGEST_FRAME: usize = 600;
 
 fn out_of_memory(format: &'static str) -> Message {
     Message::new(format, Software::PyTorch, Symptom::DeviceOutOfMemory)

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::{Counter, Software, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use super::Format;
 use crate::oom_text::{
-    amount::{AMOUNT, amount, regex},
+    amount::{AMOUNT, amount, regex, whole},
     message::Message,
     window::Window,
 };
@@ -24,6 +24,17 @@ static SIZE: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"failed to alloc
 /// What the pool holds, its cap, and what it tried.
 static POOL: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"current/max/try size = {AMOUNT}, {AMOUNT}, {AMOUNT}")));
+
+/// The pool's figures as programs print them before the failure: by the driver's own names for a
+/// stream-ordered pool, or by Spark's plug-in.
+static RESERVED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"cudaMemPoolAttrReservedMemCurrent\W+(\d+)|RMM POOL pool size = ([\d.]+) MB")
+});
+static USED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"cudaMemPoolAttrUsedMemCurrent\W+(\d+)|Total RMM allocated is (\d+) bytes")
+});
+static REFUSED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?:allocation of|failed to allocate) (\d+) bytes(?: failed)?"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text: String = window.text().chars().take(MESSAGE_LENGTH).collect();
@@ -48,7 +59,16 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     } else {
         return None;
     };
+    let before = Told::before(window);
     let requested = SIZE.captures(&text).and_then(|found| amount(&found[1], &found[2]));
+    let requested = requested.or(before.refused);
+    // What the pool had free was more than was asked for: not its cap stopped it.
+    let symptom = match before.free() {
+        Some(free) if requested.is_some_and(|requested| requested <= free) => {
+            Symptom::DeviceOutOfMemory
+        }
+        _ => symptom,
+    };
     let pool = POOL.captures(&text);
     let pool = |group: usize| {
         let found = pool.as_ref()?;
@@ -58,7 +78,34 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     Some(
         message
             .with(Counter::Requested, requested)
-            .with(Counter::Reserved, pool(1))
+            .with(Counter::Reserved, pool(1).or(before.reserved))
+            .with(Counter::Allocated, before.used)
             .with(Counter::Allowed, pool(3)),
     )
+}
+
+/// What the lines before the message tell of the pool.
+struct Told {
+    reserved: Option<Bytes>,
+    used: Option<Bytes>,
+    refused: Option<Bytes>,
+}
+
+impl Told {
+    fn before(window: &Window<'_>) -> Self {
+        let last = |pattern: &Regex| {
+            let found = pattern.captures_iter(window.before()).last()?;
+            // Bytes by the first name; Spark writes the size of its pool in megabytes.
+            let bytes = found.get(1).and_then(|bytes| whole(bytes.as_str()));
+            bytes.or_else(|| {
+                let second = found.get(2)?.as_str();
+                if second.contains('.') { amount(second, "MB") } else { whole(second) }
+            })
+        };
+        Self { reserved: last(&RESERVED), used: last(&USED), refused: last(&REFUSED) }
+    }
+
+    fn free(&self) -> Option<Bytes> {
+        Some(self.reserved?.minus(self.used?))
+    }
 }

@@ -31,7 +31,16 @@ static FROM_DEVICE: LazyLock<Regex> = LazyLock::new(|| {
 });
 static ALLOCATOR: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"^ran out of memory trying to allocate {AMOUNT}")));
+/// What it found when it started.
+static FOUND: LazyLock<Regex> =
+    LazyLock::new(|| regex(&format!(r"Total memory: {AMOUNT}\s+(?:\S+ )?Free memory: {AMOUNT}")));
+/// What the allocator may have and what was in use, which it prints before the failure itself.
+static STATISTICS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\bLimit: +(\d+)\s+(?:\S+ )*?InUse: +(\d+)"));
 static ALLOCATOR_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\(GPU_(\d+)_bfc\)\s*$"));
+/// The allocator of pinned memory, of TensorFlow or of JAX.
+static ALLOCATOR_PINNED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\((?:xla_)?(?:gpu|cuda)_host_bfc\)\s*$"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text = window.text();
@@ -42,19 +51,43 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         if &found[3] == "CPU" {
             return Some(Message { symptom: Symptom::HostOutOfMemory, ..message });
         }
-        return Some(message.on(Some(&found[4])));
+        return Some(with_statistics(message, window).on(Some(&found[4])));
     }
     if let Some(found) = FROM_DEVICE.captures(text) {
-        return Some(message.with(Counter::Requested, whole(&found[1])));
+        return Some(at_start(message.with(Counter::Requested, whole(&found[1])), window));
     }
     let found = ALLOCATOR.captures(text)?;
     // Most of these are not failures, and say so.
     if window.line().contains("not a failure") {
         return None;
     }
+    let message = match ALLOCATOR_PINNED.is_match(window.prefix()) {
+        true => Message { symptom: Symptom::PinnedOutOfMemory, ..message },
+        false => message,
+    };
     let device = ALLOCATOR_DEVICE.captures(window.prefix());
     let device = device.as_ref().map(|found| found[1].to_owned());
     Some(message.with(Counter::Requested, amount(&found[1], &found[2])).on(device.as_deref()))
+}
+
+/// Adds what TensorFlow found on the device before it took anything of it.
+fn at_start(message: Message, window: &Window<'_>) -> Message {
+    let Some(found) = FOUND.captures_iter(window.before()).last() else { return message };
+    message
+        .with(Counter::DeviceTotal, amount(&found[1], &found[2]))
+        .with(Counter::DeviceFree, amount(&found[3], &found[4]))
+        .with(Counter::Allocated, Some(Bytes::ZERO))
+        .with(Counter::Reserved, Some(Bytes::ZERO))
+}
+
+/// Adds what the allocator told of itself: of its limit, what is not in use is all that it could still give.
+fn with_statistics(message: Message, window: &Window<'_>) -> Message {
+    let Some(found) = STATISTICS.captures_iter(window.before()).last() else { return message };
+    let (limit, in_use) = (whole(&found[1]), whole(&found[2]));
+    message
+        .with(Counter::Reserved, in_use)
+        .with(Counter::Allocated, in_use)
+        .with(Counter::DeviceFree, limit.zip(in_use).map(|(limit, in_use)| limit.minus(in_use)))
 }
 
 fn tensor_bytes(shape: &str, type_name: &str) -> Option<Bytes> {

@@ -1,0 +1,165 @@
+//! Whether a place in a program leaves memory behind again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use whyoom_memory::{Interface, LiveBlock, Space, Usage, Work};
+use whyoom_trace::StackId;
+
+use crate::scene::Scene;
+
+/// Into how many parts the work is cut to see whether something was left in each.
+const PARTS: u64 = 4;
+
+/// What a place left behind of what it took from the driver.
+pub(super) struct Habit {
+    /// The place, in the words of the program's author.
+    pub(super) place: String,
+    /// The stacks that lead to it.
+    pub(super) stacks: BTreeSet<StackId>,
+    /// The stack of the largest of what is left.
+    pub(super) worst: StackId,
+    /// What is left.
+    pub(super) usage: Usage,
+    /// How it was taken.
+    pub(super) interface: Interface,
+    /// At how many moments something was left: between two of them the process gave back something else, so
+    /// that it did not take all of it at once, for good.
+    pub(super) occasions: u64,
+    /// Whether it went on to the end of the process's work.
+    to_the_end: bool,
+    /// Whether some was left in every part of the work.
+    throughout: bool,
+    /// Whether the place has also freed some: then what is left may be what was in use when the process ended.
+    frees_some: bool,
+}
+
+impl Habit {
+    /// Whether it left something so many times, to the end of the work.
+    pub(super) fn is_kept_up(&self, times: u64) -> bool {
+        self.occasions >= times && self.to_the_end && (self.throughout || !self.frees_some)
+    }
+
+    /// What each place left that `counts`, the most first. Several stacks may lead to one place; where that
+    /// has freed some, as a function that all others allocate through has, each stack stands for itself.
+    pub(super) fn all(
+        scene: &Scene<'_>,
+        space: &Space,
+        counts: impl Fn(StackId) -> bool,
+    ) -> Vec<Self> {
+        let Some((driver, facts)) = space.driver().zip(scene.facts()) else { return Vec::new() };
+        let (mut groups, mut known) = (Vec::<Group<'_>>::new(), BTreeMap::<StackId, usize>::new());
+        let freeing: BTreeSet<String> = driver
+            .sites()
+            .filter(|(_, site)| site.ended > 0)
+            .map(|(stack, _)| scene.place(stack))
+            .collect();
+        for (key, block) in driver.layer().blocks().filter(|(_, block)| counts(block.stack)) {
+            let index = *known.entry(block.stack).or_insert_with(|| {
+                let place = scene.place(block.stack);
+                let alone = freeing.contains(&place).then_some(block.stack);
+                let same = |group: &Group<'_>| group.place == place && group.alone == alone;
+                groups.iter().position(same).unwrap_or_else(|| {
+                    groups.push(Group { place, alone, left: Vec::new() });
+                    groups.len() - 1
+                })
+            });
+            groups[index].left.push((block, facts.work_before(key).unwrap_or_default()));
+        }
+        let mut habits: Vec<Self> =
+            groups.into_iter().map(|group| group.habit(facts.work())).collect();
+        habits.sort_by_key(|habit| std::cmp::Reverse(habit.usage.bytes));
+        habits
+    }
+}
+
+/// Blocks of one place, with how far the process was when it made each.
+struct Group<'a> {
+    place: String,
+    alone: Option<StackId>,
+    left: Vec<(&'a LiveBlock, Work)>,
+}
+
+impl Group<'_> {
+    fn habit(self, work: Work) -> Habit {
+        let blocks = self.left.iter().map(|(block, _)| *block);
+        let usage = Usage {
+            bytes: blocks.clone().map(|block| block.size).sum(),
+            blocks: self.left.len() as u64,
+        };
+        let largest = blocks.max_by_key(|block| block.size);
+        let moments = moments(self.left.iter().map(|(_, birth)| *birth).collect());
+        Habit {
+            place: self.place,
+            stacks: self.left.iter().map(|(block, _)| block.stack).collect(),
+            worst: largest.map_or(StackId(0), |block| block.stack),
+            usage,
+            interface: largest.map_or(Interface::Device, |block| block.interface),
+            occasions: moments.len() as u64,
+            to_the_end: goes_on(&moments, work.made),
+            throughout: is_spread(&moments, work.made),
+            frees_some: self.alone.is_some(),
+        }
+    }
+}
+
+/// How many allocations the process had made at each of the moments at which something was left.
+fn moments(mut births: Vec<Work>) -> Vec<u64> {
+    births.sort_unstable_by_key(|birth| birth.made);
+    births.dedup_by_key(|birth| birth.ended);
+    births.into_iter().map(|birth| birth.made).collect()
+}
+
+/// Whether no more work came after the last moment than twice the longest pause between two.
+fn goes_on(moments: &[u64], made: u64) -> bool {
+    let pause = moments.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    moments.last().is_some_and(|last| made.saturating_sub(last + 1) <= 2 * pause)
+}
+
+/// Whether there was such a moment in every part of the work.
+fn is_spread(moments: &[u64], made: u64) -> bool {
+    let part = |moment: &u64| moment * PARTS / made.max(1);
+    moments.iter().map(part).collect::<BTreeSet<u64>>().len() as u64 >= PARTS
+}
+
+/// The call that gives back memory of that kind.
+pub(super) fn missing_call(interface: Interface) -> &'static str {
+    match interface {
+        Interface::Pinned => "cudaFreeHost(buffer);",
+        Interface::Registered => "cudaHostUnregister(buffer);",
+        Interface::Array => "cudaFreeArray(array);",
+        Interface::StreamOrdered => "cudaFreeAsync(buffer, stream);",
+        Interface::Imported => "cudaIpcCloseMemHandle(buffer);",
+        Interface::Virtual => "cuMemRelease(handle);",
+        Interface::Allocator | Interface::Device | Interface::Managed => "cudaFree(buffer);",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn births(all: &[(u64, u64)]) -> Vec<u64> {
+        moments(all.iter().map(|&(made, ended)| Work { made, ended }).collect())
+    }
+
+    #[test]
+    fn what_is_taken_at_once_is_one_moment() {
+        assert_eq!(births(&[(0, 0), (1, 0), (2, 0)]), [0]);
+        assert_eq!(births(&[(7, 4), (2, 0), (4, 2), (8, 4)]), [2, 4, 7]);
+    }
+
+    #[test]
+    fn what_stops_before_the_work_ends_was_a_beginning() {
+        assert!(goes_on(&[2, 5, 8], 9));
+        assert!(goes_on(&[2, 5, 8], 14));
+        assert!(!goes_on(&[2, 5, 8], 40));
+        assert!(!goes_on(&[2], 9));
+        assert!(!goes_on(&[], 0));
+    }
+
+    #[test]
+    fn what_was_in_use_at_the_end_is_young() {
+        assert!(is_spread(&[0, 30, 60, 99], 100));
+        assert!(!is_spread(&[70, 80, 90, 99], 100));
+    }
+}

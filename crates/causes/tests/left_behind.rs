@@ -1,0 +1,410 @@
+//! What programs leave behind, on the device and on the host; and what only looks so.
+
+use whyoom_causes::{Verdict, judge};
+use whyoom_memory::Model;
+use whyoom_trace::{
+    Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, MemoryKind, Origin,
+    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Tables, Time,
+};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const GPU: DeviceId = DeviceId(0);
+/// A frame: function, file, line.
+type Frame = (&'static str, &'static str, u32);
+const TORCH: Frame = ("at::native::pin_memory", "libtorch_cuda.so", 0);
+
+/// A run that is told event by event.
+struct Run {
+    tables: Tables,
+    model: Model,
+    process: ProcessId,
+    clock: u64,
+}
+
+impl Run {
+    fn new() -> Self {
+        let mut tables = Tables::default();
+        let process = tables.process("./program, process 41");
+        Self { tables, model: Model::default(), process, clock: 0 }
+    }
+
+    fn stack(&mut self, frames: &[Frame]) -> StackId {
+        let ids: Vec<_> =
+            frames.iter().map(|(f, file, line)| self.tables.frame_text(f, file, *line)).collect();
+        self.tables.stack(&ids)
+    }
+
+    fn push(&mut self, device: DeviceId, stack: StackId, result: i32, action: Action) {
+        self.clock += 1000;
+        let (time, result) = (Time(self.clock), ResultCode(result));
+        let origin =
+            Origin { process: self.process, device, context: ContextId(1), ..Origin::default() };
+        self.model.event(&Event { time, origin, stack, result, action }, &self.tables);
+    }
+
+    fn take(&mut self, kind: MemoryKind, stack: StackId, address: u64, size: u64) {
+        let device = match kind {
+            MemoryKind::Pinned | MemoryKind::Registered => DeviceId::HOST,
+            _ => GPU,
+        };
+        let action = Action::Alloc { kind, address: Address(address), size: Bytes(size) };
+        self.push(device, stack, 0, action);
+    }
+
+    fn free(&mut self, address: u64) {
+        let action = Action::Free { kind: MemoryKind::Device, address: Address(address) };
+        self.push(GPU, StackId(0), 0, action);
+    }
+
+    /// Something else that is taken and given back.
+    fn work(&mut self) {
+        let stack = self.stack(&[("work", "main.cu", 90)]);
+        self.take(MemoryKind::Device, stack, 1 << 50, MIB);
+        self.free(1 << 50);
+    }
+
+    fn setting(&mut self, name: &str, value: &str) {
+        let (name, value) = (self.tables.string(name), self.tables.string(value));
+        self.push(GPU, StackId(0), 0, Action::Setting { name, value });
+    }
+
+    fn sample(&mut self, counter: Counter, bytes: u64) {
+        self.push(GPU, StackId(0), 0, Action::Sample { counter, bytes: Bytes(bytes) });
+    }
+
+    /// A request that the driver refuses, on a device of 8 GiB.
+    fn refused(&mut self, stack: StackId, requested: u64, free: u64) {
+        self.sample(Counter::DeviceTotal, 8 * GIB);
+        self.sample(Counter::DeviceFree, free);
+        self.push(GPU, stack, 2, Action::OutOfMemory { requested: Bytes(requested) });
+    }
+
+    fn exit(&mut self) {
+        self.push(GPU, StackId(0), 0, Action::Exit);
+    }
+
+    fn judge(&self) -> Verdict {
+        judge(&self.model, &self.tables)
+    }
+}
+
+/// Everything that a person reads of the primary cause.
+fn told(verdict: &Verdict) -> String {
+    let primary = &verdict.primary;
+    let mut told = vec![primary.headline.clone(), primary.because.clone()];
+    for remedy in &primary.remedies {
+        told.extend(remedy.paste.clone());
+        told.push(remedy.what.clone());
+    }
+    told.join("\n")
+}
+
+#[track_caller]
+fn assert_cause(verdict: &Verdict, cause: &str, words: &[&str]) {
+    let told = told(verdict);
+    assert_eq!(verdict.primary.cause, cause, "{told}\n{:#?}", verdict.contributing);
+    for word in words {
+        assert!(told.contains(word), "lacks {word:?}:\n{told}");
+    }
+}
+
+fn is_listed(verdict: &Verdict, cause: &str) -> bool {
+    verdict.contributing.iter().any(|finding| finding.cause == cause)
+}
+
+#[test]
+fn a_place_of_the_program_that_leaves_something_each_time_leaks() {
+    let mut run = Run::new();
+    // Three callers of one function, which takes two buffers: one of them is forgotten.
+    for caller in 0..3 {
+        let main = ("main", "main.c", 40 + caller);
+        let freed = run.stack(&[("open_session", "main.c", 11), main]);
+        let kept = run.stack(&[("open_session", "main.c", 12), main]);
+        run.take(MemoryKind::Device, freed, GIB, 64 * MIB);
+        run.take(MemoryKind::Device, kept, (2 + u64::from(caller)) * GIB, 40 * MIB);
+        run.free(GIB);
+    }
+    run.exit();
+    let verdict = run.judge();
+    let words = ["3 allocations, 120.00 MiB", "main.c:12 open_session", "cudaFree(buffer);"];
+    assert_cause(&verdict, "leak-at-exit", &words);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(120 * MIB)));
+}
+
+#[test]
+fn buffers_of_the_start_that_stay_are_healthy() {
+    let mut run = Run::new();
+    let ring = run.stack(&[("make_ring", "main.c", 12)]);
+    for index in 0..6 {
+        run.take(MemoryKind::Device, ring, (2 + index) * GIB, 40 * MIB);
+    }
+    (0..4).for_each(|_| run.work());
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "healthy", &[]);
+    assert!(is_listed(&verdict, "leak-at-exit"));
+}
+
+#[test]
+fn what_is_loaded_through_a_staging_buffer_is_no_leak() {
+    let mut run = Run::new();
+    let weights = run.stack(&[("load", "main.c", 12)]);
+    for index in 0..6 {
+        run.take(MemoryKind::Device, weights, (2 + index) * GIB, 40 * MIB);
+        run.work();
+    }
+    (0..40).for_each(|_| run.work());
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &[]);
+}
+
+#[test]
+fn what_was_in_use_when_the_program_ended_is_no_leak() {
+    let mut run = Run::new();
+    let session = run.stack(&[("open", "main.c", 12)]);
+    for index in 0..60 {
+        run.take(MemoryKind::Device, session, (2 + index) * GIB, 40 * MIB);
+        run.work();
+        if index >= 5 {
+            run.free((2 + index - 5) * GIB);
+        }
+    }
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &[]);
+}
+
+#[test]
+fn a_path_that_forgets_is_a_leak_though_the_place_frees_elsewhere() {
+    let mut run = Run::new();
+    let scratch = run.stack(&[("resize", "main.c", 12)]);
+    for index in 0..40 {
+        let address = (2 + index) * GIB;
+        run.take(MemoryKind::Device, scratch, address, 40 * MIB);
+        run.work();
+        // Every tenth time it returns early.
+        if index % 10 != 7 {
+            run.free(address);
+        }
+    }
+    run.exit();
+    assert_cause(&run.judge(), "leak-at-exit", &["4 allocations, 160.00 MiB", "main.c:12 resize"]);
+}
+
+#[test]
+fn a_library_that_leaks_more_comes_before_pinned_buffers() {
+    let mut run = Run::new();
+    let library = run.stack(&[("resize_image", "libresize.so", 0), ("main", "main.c", 7)]);
+    let staging = run.stack(&[("stage", "main.c", 12)]);
+    for index in 0..20 {
+        run.take(MemoryKind::Pinned, staging, (100 + index) * GIB, MIB);
+        run.take(MemoryKind::Device, library, (2 + index) * GIB, 16 * MIB);
+        run.work();
+    }
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "leak-at-exit", &["libresize.so left 20 allocations"]);
+    assert!(is_listed(&verdict, "pinned-host"), "{:#?}", verdict.contributing);
+}
+
+#[test]
+fn what_python_calls_the_driver_through_is_no_library_that_leaks() {
+    let mut run = Run::new();
+    let bindings = ("cuMemAlloc", "driver.cpython-312-x86_64-linux-gnu.so", 0);
+    let kept = run.stack(&[bindings, ("main", "/home/me/serve.py", 9)]);
+    (0..2).for_each(|index| run.take(MemoryKind::Device, kept, (2 + index) * GIB, MIB));
+    (0..20).for_each(|_| run.work());
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &[]);
+}
+
+/// Takes host memory in every step; the program frees other memory meanwhile.
+fn locked(kind: MemoryKind, frames: &[Frame]) -> Verdict {
+    let mut run = Run::new();
+    let stack = run.stack(frames);
+    for index in 0..20 {
+        run.take(kind, stack, (2 + index) * GIB, 8 * MIB);
+        run.work();
+    }
+    run.exit();
+    run.judge()
+}
+
+#[test]
+fn host_memory_that_is_locked_in_every_step_is_named_with_the_call_that_is_missing() {
+    let of_program = [("upload", "main.c", 12)];
+    let words = ["8.00 MiB at a time", "160.00 MiB", "main.c:12 upload", "cudaFreeHost(buffer);"];
+    assert_cause(&locked(MemoryKind::Pinned, &of_program), "pinned-host", &words);
+    let words = ["160.00 MiB", "cudaHostUnregister(buffer);"];
+    assert_cause(&locked(MemoryKind::Registered, &of_program), "pinned-host", &words);
+    let verdict = locked(MemoryKind::Pinned, &[TORCH, ("main", "/home/me/train.py", 12)]);
+    assert_cause(&verdict, "pinned-host", &["train.py:12", "pin_memory=True"]);
+    assert!(!told(&verdict).contains("cudaFreeHost"), "{}", told(&verdict));
+}
+
+#[test]
+fn buffers_that_a_loader_pins_once_are_healthy() {
+    let mut run = Run::new();
+    let stack = run.stack(&[TORCH, ("main", "/home/me/train.py", 12)]);
+    for index in 0..10 {
+        run.take(MemoryKind::Pinned, stack, (2 + index) * GIB, 8 * MIB);
+        run.work();
+    }
+    (0..60).for_each(|_| run.work());
+    run.exit();
+    assert_cause(&run.judge(), "healthy", &[]);
+}
+
+#[test]
+fn a_steady_program_that_a_signal_ends_is_healthy() {
+    let ended = |signal: Option<&str>| {
+        let mut run = Run::new();
+        (0..20).for_each(|_| run.work());
+        if let Some(signal) = signal {
+            run.setting("whyoom_signal", signal);
+        }
+        run.judge().primary.cause
+    };
+    assert_eq!(ended(Some("14")), "healthy");
+    assert_eq!(ended(Some("15")), "healthy");
+    // Shared memory may have run out; and of a kill nothing is told.
+    assert_eq!(ended(Some("7")), "unknown");
+    assert_eq!(ended(None), "unknown");
+}
+
+#[test]
+fn why_a_command_failed_its_memory_does_not_tell() {
+    let mut run = Run::new();
+    (0..20).for_each(|_| run.work());
+    run.exit();
+    run.setting("whyoom_command", "./program");
+    assert_cause(&run.judge(), "healthy", &[]);
+    run.setting("whyoom_status", "1");
+    assert_cause(
+        &run.judge(),
+        "unknown",
+        &["status 1", "last lines that the program itself wrote"],
+    );
+}
+
+#[test]
+fn a_worker_that_was_killed_leaves_a_doubt() {
+    let mut run = Run::new();
+    let parent = run.process;
+    run.process = run.tables.process("worker");
+    (0..20).for_each(|_| run.work());
+    run.process = parent;
+    (0..20).for_each(|_| run.work());
+    run.exit();
+    run.setting("whyoom_command", "./program");
+    assert_cause(&run.judge(), "unknown", &["dmesg"]);
+}
+
+#[test]
+fn a_run_of_which_nothing_was_recorded_is_told_how_to_record() {
+    let mut run = Run::new();
+    run.setting("whyoom_command", "./program");
+    assert_cause(&run.judge(), "unknown", &["nothing was recorded", "LD_PRELOAD", "whyoom run --"]);
+}
+
+#[test]
+fn what_a_library_says_in_its_own_words_is_named_beside_the_cause() {
+    let mut run = Run::new();
+    let table = run.stack(&[("main", "main.cu", 7)]);
+    let cublas = run.stack(&[("cublasCreate_v2", "libcublas.so.13", 0), ("main", "main.cu", 9)]);
+    run.take(MemoryKind::Device, table, GIB, 7 * GIB);
+    run.sample(Counter::ProcessUsed, 7 * GIB + 500 * MIB);
+    run.refused(cublas, GIB, 500 * MIB);
+    let verdict = run.judge();
+    assert_cause(&verdict, "working-set", &[]);
+    let masked = verdict.contributing.iter().find(|finding| finding.cause == "masked");
+    let words = masked.map(|finding| finding.headline.as_str()).unwrap_or_default();
+    assert!(words.contains("CUBLAS_STATUS_ALLOC_FAILED"), "{:#?}", verdict.contributing);
+}
+
+#[test]
+fn a_copy_that_was_refused_and_not_looked_at_is_named() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("upload", "main.c", 18)]);
+    run.work();
+    let kernel = run.tables.string("cuMemcpyHtoD_v2");
+    run.push(GPU, stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
+    run.work();
+    run.exit();
+    let words = ["cuMemcpyHtoD at main.c:18 upload", "INVALID_VALUE", "cudaMemcpy(", "calls after"];
+    assert_cause(&run.judge(), "unchecked-error", &words);
+}
+
+#[test]
+fn a_launch_of_too_many_threads_is_told_the_most() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("count", "main.cu", 18)]);
+    let kernel = run.tables.string("count_bins");
+    run.push(GPU, stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
+    run.work();
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "unchecked-error", &["count_bins", "1024", "maxThreadsPerBlock"]);
+    assert!(!told(&verdict).contains("shared memory"), "{}", told(&verdict));
+}
+
+/// A pool that keeps 5 GiB, and a request of 4 GiB beside it with 2 GiB free.
+fn kept_by_pool(run: &mut Run) -> Verdict {
+    let stack = run.stack(&[("work", "work.cu", 7)]);
+    let beside = run.stack(&[("engine", "engine.cu", 9)]);
+    run.take(MemoryKind::StreamOrdered, stack, GIB, 5 * GIB);
+    let action = Action::Free { kind: MemoryKind::StreamOrdered, address: Address(GIB) };
+    run.push(GPU, stack, 0, action);
+    run.sample(Counter::PoolUsed, 0);
+    run.sample(Counter::PoolReserved, 5 * GIB);
+    run.refused(beside, 4 * GIB, 2 * GIB);
+    run.judge()
+}
+
+#[test]
+fn pytorchs_backend_is_emptied_in_pytorchs_words() {
+    let plain = kept_by_pool(&mut Run::new());
+    assert_cause(&plain, "mempool-held", &["cudaMemPoolTrimTo"]);
+    assert!(!is_listed(&plain, "working-set"), "{:#?}", plain.contributing);
+    let mut run = Run::new();
+    run.setting("PYTORCH_ALLOC_CONF", "backend:cudaMallocAsync");
+    let verdict = kept_by_pool(&mut run);
+    assert_cause(
+        &verdict,
+        "mempool-held",
+        &["torch.cuda.empty_cache()", "unset PYTORCH_ALLOC_CONF"],
+    );
+    assert!(!told(&verdict).contains("TrimTo"), "{}", told(&verdict));
+}
+
+#[test]
+fn a_share_taken_in_advance_is_named_by_its_variable() {
+    let mut run = Run::new();
+    run.setting("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.9");
+    let arena = run.stack(&[("take_share", "client.cc", 7)]);
+    let library = run.stack(&[("connect", "nccl.cc", 9)]);
+    run.take(MemoryKind::Device, arena, GIB, 7 * GIB);
+    run.refused(library, GIB, 600 * MIB);
+    let words = ["7.00 GiB was taken in advance", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.72"];
+    assert_cause(&run.judge(), "preallocated", &words);
+}
+
+#[test]
+fn a_library_beside_pytorch_that_leaks_in_every_step_is_blamed() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, ("main", "/home/me/train.py", 12)]);
+    let library = run.stack(&[("draw", "libdraw.so.1", 0), ("main", "/home/me/train.py", 13)]);
+    let (address, size) = (Address(GIB), Bytes(GIB));
+    let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
+    run.push(GPU, torch, 0, Action::SegmentAlloc { address, size, class, growth });
+    for index in 0..20 {
+        let (address, size) = (Address(GIB), Bytes(MIB));
+        run.push(GPU, torch, 0, Action::BlockAlloc { address, requested: size, size });
+        run.take(MemoryKind::Device, library, (4 + index) * GIB, 16 * MIB);
+        run.push(GPU, torch, 0, Action::BlockFree { address });
+        run.work();
+    }
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "leak-at-exit", &["libdraw.so.1 left 20 allocations", "320.00 MiB"]);
+}

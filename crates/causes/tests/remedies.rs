@@ -1,0 +1,226 @@
+//! Remedies that follow from the run itself: its command, its settings, what was left for one request.
+
+use whyoom_causes::{Figure, Finding, Verdict, judge};
+use whyoom_memory::Model;
+use whyoom_trace::{
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId,
+    SegmentGrowth, SizeClass, StackId, Tables,
+};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TORCH: (&str, &str, u32) = ("at::native::empty_cuda", "libtorch_cuda.so", 0);
+const TRAIN: (&str, &str, u32) = ("main", "/home/me/train.py", 12);
+
+/// A run of PyTorch on a device of 8 GiB, told event by event.
+struct Run {
+    tables: Tables,
+    model: Model,
+    process: ProcessId,
+    stack: StackId,
+}
+
+impl Run {
+    fn new(frames: &[(&str, &str, u32)], settings: &[(&str, &str)]) -> Self {
+        let mut tables = Tables::default();
+        let process = tables.process("python train.py, process 41");
+        let ids: Vec<_> =
+            frames.iter().map(|(f, file, line)| tables.frame_text(f, file, *line)).collect();
+        let stack = tables.stack(&ids);
+        let mut run = Self { tables, model: Model::default(), process, stack };
+        // Whoever is recorded has a driver; a snapshot has none.
+        run.push(Action::Reserve { address: Address(1), size: Bytes(1) });
+        for (name, value) in settings {
+            let (name, value) = (run.tables.string(name), run.tables.string(value));
+            run.push(Action::Setting { name, value });
+        }
+        run
+    }
+
+    fn push(&mut self, action: Action) {
+        let origin = Origin { process: self.process, device: DeviceId(0), ..Origin::default() };
+        let event = Event { origin, stack: self.stack, action, ..Event::default() };
+        self.model.event(&event, &self.tables);
+    }
+
+    fn segment(&mut self, address: u64, size: u64) {
+        let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
+        let (address, size) = (Address(address), Bytes(size));
+        self.push(Action::SegmentAlloc { address, size, class, growth });
+    }
+
+    fn expandable(&mut self, address: u64, size: u64) {
+        let class = SizeClass::Large;
+        self.push(Action::SegmentMap { address: Address(address), size: Bytes(size), class });
+    }
+
+    fn block(&mut self, address: u64, size: u64) {
+        let (address, size) = (Address(address), Bytes(size));
+        self.push(Action::BlockAlloc { address, requested: size, size });
+    }
+
+    fn refused(&mut self, requested: u64, free: u64) -> Verdict {
+        for (counter, bytes) in [(Counter::DeviceTotal, 8 * GIB), (Counter::DeviceFree, free)] {
+            self.push(Action::Sample { counter, bytes: Bytes(bytes) });
+        }
+        self.push(Action::OutOfMemory { requested: Bytes(requested) });
+        judge(&self.model, &self.tables)
+    }
+}
+
+fn first_line(finding: &Finding) -> &str {
+    finding.remedies.iter().find_map(|remedy| remedy.paste.as_deref()).unwrap_or_default()
+}
+
+fn advice(finding: &Finding) -> String {
+    let words = finding.remedies.iter().flat_map(|one| [one.paste.as_deref(), Some(&one.what)]);
+    words.flatten().collect::<Vec<_>>().join("\n")
+}
+
+const COMMAND: (&str, &str) = ("whyoom_command", "python\0train.py\0--batch\x0064");
+
+#[test]
+fn the_largest_batch_is_searched_for_on_the_same_gpu() {
+    for (gpu, options) in [
+        (Some("rtx-2080 8589934592"), " --gpu rtx-2080"),
+        (Some("a100-80gb 85899345920"), " --gpu a100-80gb --memory 8GiB"),
+        (None, " --memory 8GiB"),
+    ] {
+        let gpu = gpu.map(|gpu| ("whyoom_gpu", gpu));
+        let settings: Vec<_> = std::iter::once(COMMAND).chain(gpu).collect();
+        let mut run = Run::new(&[TORCH, TRAIN], &settings);
+        run.segment(GIB, 7 * GIB);
+        run.block(GIB, 7 * GIB);
+        let verdict = run.refused(GIB, 500 * MIB);
+        assert_eq!(verdict.primary.cause, "working-set");
+        let line =
+            format!("whyoom fit{options} --vary batch=1..64 -- python train.py --batch {{batch}}");
+        assert_eq!(first_line(&verdict.primary), line);
+    }
+}
+
+#[test]
+fn without_a_size_to_lower_the_piece_that_fits_is_told() {
+    let mut run = Run::new(&[TORCH, TRAIN], &[("whyoom_command", "python\0train.py")]);
+    run.segment(GIB, 7 * GIB);
+    run.block(GIB, 7 * GIB);
+    let verdict = run.refused(GIB, 501 * MIB);
+    let advice = advice(&verdict.primary);
+    assert!(advice.contains("pieces of at most 500.00 MiB"), "{advice}");
+    assert!(!advice.contains("whyoom fit") && !advice.contains(".to(torch.float32)"), "{advice}");
+}
+
+#[test]
+fn the_largest_chunk_of_one_request_is_a_number() {
+    let mut run = Run::new(&[TORCH, TRAIN], &[]);
+    run.segment(GIB, 2 * GIB);
+    run.block(GIB, 2 * GIB);
+    let verdict = run.refused(20 * GIB, 5 * GIB);
+    assert_eq!(verdict.primary.cause, "request-too-big");
+    let advice = advice(&verdict.primary);
+    assert!(
+        advice.contains("chunks of at most 5.00 GiB") && advice.contains("4 of them"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn expandable_segments_grow_by_whole_pages() {
+    let mut run = Run::new(&[TORCH, TRAIN], &[]);
+    run.expandable(GIB, 7 * GIB);
+    run.block(GIB, 7 * GIB);
+    // 12 MiB need a page of 20 MiB, and 18 are free.
+    let verdict = run.refused(12 * MIB, 18 * MIB);
+    assert_eq!(verdict.primary.cause, "working-set", "{:#?}", verdict.primary);
+    assert_eq!(verdict.primary.gives_back, Some(Bytes(2 * MIB)));
+}
+
+#[test]
+fn a_cap_of_pytorchs_own_is_known_by_its_refusal() {
+    for (conf, cap) in [("", 2 * GIB), ("per_process_memory_fraction:0.2", 8 * GIB / 5)] {
+        let mut run = Run::new(&[TORCH, TRAIN], &[("PYTORCH_CUDA_ALLOC_CONF", conf)]);
+        run.segment(GIB, 3 * GIB / 2);
+        run.block(GIB, 3 * GIB / 2);
+        let verdict = run.refused(GIB, 6 * GIB);
+        assert_eq!(verdict.primary.cause, "limit", "{:#?}", verdict.primary);
+        assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - cap)));
+        let line = first_line(&verdict.primary);
+        let expected = match conf {
+            "" => "torch.cuda.set_per_process_memory_fraction(0.32)",
+            _ => "export PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.32",
+        };
+        assert_eq!(line, expected);
+    }
+}
+
+/// A library holds most of the device beside PyTorch.
+fn beside_library(settings: &[(&str, &str)]) -> Verdict {
+    let frames = [("cudaMalloc", "libcudart.so.13", 0), ("ncclInit", "libnccl.so.2", 0), TRAIN];
+    let mut run = Run::new(&frames, settings);
+    let (kind, address, size) = (MemoryKind::Device, Address(1 << 40), Bytes(3 * GIB));
+    run.push(Action::Alloc { kind, address, size });
+    let ids: Vec<_> =
+        [TORCH, TRAIN].map(|(f, file, line)| run.tables.frame_text(f, file, line)).into();
+    run.stack = run.tables.stack(&ids);
+    run.segment(GIB, 4 * GIB);
+    run.block(GIB, 4 * GIB);
+    run.push(Action::Sample { counter: Counter::ProcessUsed, bytes: Bytes(7 * GIB + 500 * MIB) });
+    run.refused(GIB, 500 * MIB)
+}
+
+#[test]
+fn a_librarys_setting_is_offered_once() {
+    let verdict = beside_library(&[]);
+    assert_eq!(verdict.primary.cause, "library-workspace");
+    assert_eq!(first_line(&verdict.primary), "export NCCL_BUFFSIZE=1048576");
+    let verdict = beside_library(&[("NCCL_BUFFSIZE", "524288")]);
+    let advice = advice(&verdict.primary);
+    assert!(!advice.contains("NCCL_BUFFSIZE") && advice.contains("NCCL_MAX_CTAS"), "{advice}");
+}
+
+/// Half of what PyTorch holds is free, in pieces of 64 MiB.
+fn in_pieces(settings: &[(&str, &str)]) -> Verdict {
+    let mut run = Run::new(&[TORCH, TRAIN], settings);
+    run.segment(GIB, 6 * GIB);
+    for block in 0..48 {
+        run.block(GIB + block * 128 * MIB, 64 * MIB);
+    }
+    run.refused(GIB, 500 * MIB)
+}
+
+#[test]
+fn fragmentation_is_a_figure() {
+    let verdict = in_pieces(&[]);
+    assert_eq!(verdict.primary.cause, "fragmented-cache");
+    let share = verdict.primary.evidence.iter().find(|one| one.label.starts_with("fragmentation"));
+    let Some(Figure::Share(share)) = share.map(|one| one.figure.clone()) else {
+        panic!("{:#?}", verdict.primary.evidence)
+    };
+    assert!((share - 47.0 / 48.0).abs() < 1e-9, "{share}");
+    assert!(first_line(&verdict.primary).contains("expandable_segments:True"));
+}
+
+#[test]
+fn a_setting_without_effect_is_told_so() {
+    let verdict = in_pieces(&[("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")]);
+    assert_eq!(verdict.primary.cause, "late-setting", "{:#?}", verdict.primary);
+    assert!(verdict.primary.headline.contains("no effect"), "{}", verdict.primary.headline);
+    assert!(first_line(&verdict.primary).contains("expandable_segments:True"));
+}
+
+#[test]
+fn what_was_live_is_kept_with_the_failure() {
+    let mut run = Run::new(&[TORCH, TRAIN], &[]);
+    run.segment(GIB, 6 * GIB);
+    for block in 0..48 {
+        run.block(GIB + block * 128 * MIB, 64 * MIB);
+    }
+    run.refused(GIB, 500 * MIB);
+    for block in 0..48 {
+        run.push(Action::BlockFree { address: Address(GIB + block * 128 * MIB) });
+    }
+    let live = &run.model.incidents()[0].live;
+    let [sum] = live.as_slice() else { panic!("{live:#?}") };
+    assert_eq!((sum.usage.blocks, sum.usage.bytes), (48, Bytes(3 * GIB)));
+    assert!(sum.oldest < sum.newest);
+}

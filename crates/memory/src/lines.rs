@@ -1,0 +1,46 @@
+//! What each line of the program holds, every time that it allocates.
+//!
+//! A line outside any module that holds more each time leaks, whatever else the run does meanwhile: no
+//! iterations need to be known for that.
+
+use whyoom_trace::{Bytes, StackId};
+
+use crate::iterations::{Boundaries, Boundary};
+
+/// Lines beyond these are not followed: a program has fewer of its own.
+const MANY_LINES: usize = 2048;
+/// Levels kept of each.
+const LEVELS: usize = 128;
+
+/// The stacks outside any module that allocate, and what each held whenever it did.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    /// Where each stack's levels are, by its id: ids are dense. Zero is nowhere.
+    places: Vec<u32>,
+    levels: Vec<Boundaries>,
+}
+
+impl Lines {
+    /// Takes an allocation of a stack that holds so much already.
+    pub(crate) fn allocation(&mut self, stack: StackId, event: u64, holds: Bytes) {
+        let index = stack.0 as usize;
+        if index >= self.places.len() {
+            self.places.resize(index + 1, 0);
+        }
+        let place = &mut self.places[index];
+        if *place == 0 {
+            if self.levels.len() >= MANY_LINES {
+                return;
+            }
+            self.levels.push(Boundaries::of_at_most(LEVELS));
+            *place = self.levels.len() as u32;
+        }
+        self.levels[*place as usize - 1].note(Boundary { event, allocated: holds });
+    }
+
+    /// The levels of a stack, if it was followed.
+    pub(crate) fn levels(&self, stack: StackId) -> Option<&Boundaries> {
+        let place = *self.places.get(stack.0 as usize)?;
+        self.levels.get((place as usize).checked_sub(1)?)
+    }
+}

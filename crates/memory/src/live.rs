@@ -1,0 +1,95 @@
+//! Everything that is live at one instant, by who made it and what it is.
+
+use std::collections::BTreeMap;
+
+use whyoom_trace::{StackId, Tables};
+
+use crate::{
+    block::{LiveBlock, Usage},
+    category::Category,
+    interface::Interface,
+    place::place,
+};
+
+/// Sums beyond these are too small to matter.
+const MOST: usize = 4096;
+
+/// What is live of one stack, kind and interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveSum {
+    /// Who made it.
+    pub stack: StackId,
+    /// What it probably is.
+    pub category: Category,
+    /// Where it came from.
+    pub interface: Interface,
+    /// How much it is.
+    pub usage: Usage,
+    /// When the oldest of it was made, as the number of the event.
+    pub oldest: u64,
+    /// When the newest of it was made.
+    pub newest: u64,
+}
+
+/// What is live of one place in the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LivePlace {
+    /// The place.
+    pub place: String,
+    /// What it probably is.
+    pub category: Category,
+    /// Where it came from.
+    pub interface: Interface,
+    /// How much it is.
+    pub usage: Usage,
+    /// When the oldest of it was made, as the number of the event.
+    pub oldest: u64,
+    /// When the newest of it was made.
+    pub newest: u64,
+}
+
+/// Sums over blocks, the most first.
+pub(crate) fn live_sums<'a>(blocks: impl Iterator<Item = &'a LiveBlock>) -> Vec<LiveSum> {
+    let mut sums = BTreeMap::<(StackId, Category, Interface), (Usage, u64, u64)>::new();
+    for block in blocks {
+        let key = (block.stack, block.category, block.interface);
+        let (usage, oldest, newest) = sums.entry(key).or_insert((Usage::default(), u64::MAX, 0));
+        usage.add(block.size);
+        (*oldest, *newest) = ((*oldest).min(block.born), (*newest).max(block.born));
+    }
+    let sum = |((stack, category, interface), (usage, oldest, newest))| LiveSum {
+        stack,
+        category,
+        interface,
+        usage,
+        oldest,
+        newest,
+    };
+    let mut sums: Vec<LiveSum> = sums.into_iter().map(sum).collect();
+    sums.sort_by_key(|sum| std::cmp::Reverse(sum.usage.bytes));
+    sums.truncate(MOST);
+    sums
+}
+
+/// The same by place, the most first: several stacks may lead to one line.
+#[must_use]
+pub fn live_places(tables: &Tables, sums: &[LiveSum]) -> Vec<LivePlace> {
+    let mut places = BTreeMap::<(String, Category, Interface), LivePlace>::new();
+    for &LiveSum { stack, category, interface, usage, oldest, newest } in sums {
+        let place = place(tables, stack);
+        let none = Usage::default();
+        let sum = places.entry((place.clone(), category, interface)).or_insert_with(|| LivePlace {
+            place,
+            category,
+            interface,
+            usage: none,
+            oldest,
+            newest,
+        });
+        sum.usage = sum.usage.plus(usage);
+        (sum.oldest, sum.newest) = (sum.oldest.min(oldest), sum.newest.max(newest));
+    }
+    let mut places: Vec<LivePlace> = places.into_values().collect();
+    places.sort_by_key(|place| std::cmp::Reverse(place.usage.bytes));
+    places
+}

@@ -1,0 +1,180 @@
+//! What was live when memory ran out, by the place in the program that made it.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use whyoom_memory::{Category, Incident, Interface, LivePlace, LiveSum, Model, live_places};
+use whyoom_trace::{Bytes, DeviceId, ProcessId};
+
+use crate::{
+    Answer,
+    style::{self, styled},
+    text::printable,
+};
+
+/// What was live at one moment.
+pub(crate) struct Live {
+    process: ProcessId,
+    device: DeviceId,
+    /// Which moment it was, in words.
+    moment: String,
+    /// The moment's number among the events, and what was live then.
+    at: u64,
+    places: Vec<LivePlace>,
+}
+
+impl Live {
+    /// At the failure that the verdict is about; where there was none, at the peak, or at the end of what a
+    /// snapshot holds.
+    pub(crate) fn of(answer: &Answer<'_>) -> Option<Self> {
+        let finding = &answer.verdict.primary;
+        let (process, device) = (finding.process, finding.device);
+        let failed = answer.model.incidents().iter().rev();
+        let mut failed = failed.filter(|incident| !incident.live.is_empty());
+        let own = |one: &&Incident| (one.process, one.device) == (process, device);
+        let (process, device, moment, at, sums) = match failed.clone().find(own).or(failed.next()) {
+            Some(incident) => {
+                let asked = incident.requested();
+                let asked = asked.map_or("a request".to_owned(), |bytes| bytes.to_string());
+                let moment = format!("when {asked} was refused");
+                (incident.process, incident.device, moment, incident.number, incident.live.clone())
+            }
+            None => {
+                let (moment, sums) = without_failure(answer.model, process, device)?;
+                (process, device, moment.to_owned(), answer.model.events(), sums)
+            }
+        };
+        let places = live_places(answer.tables, &sums);
+        Some(Self { process, device, moment, at, places })
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.places.iter().map(|place| place.usage.bytes).sum()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.places.iter().map(|place| place.usage.blocks).sum()
+    }
+}
+
+/// At the peak of a program that has ended; of one that has not, now.
+fn without_failure(
+    model: &Model,
+    process: ProcessId,
+    device: DeviceId,
+) -> Option<(&'static str, Vec<LiveSum>)> {
+    let space = model.space(process, device)?;
+    let ended = model.process(process).is_some_and(|process| process.exited().is_some());
+    let (moment, sums) = match ended {
+        true => ("at the peak", space.live_sums_at_peak()),
+        false => ("at the end of what was recorded", space.live_sums()),
+    };
+    (!sums.is_empty()).then_some((moment, sums))
+}
+
+/// What a place's memory is: what it is for, or by which call it was taken.
+fn kind(place: &LivePlace) -> &'static str {
+    match (place.interface, place.category) {
+        (Interface::Allocator, category) => category.name(),
+        (interface, Category::Unattributed) => interface.name(),
+        (_, category) => category.name(),
+    }
+}
+
+/// How far into the run an event came, in percent.
+fn percent(event: u64, at: u64) -> u64 {
+    event.saturating_mul(100) / at.max(1)
+}
+
+/// Writes the places that hold most, at most so many.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_live(answer: &Answer<'_>, most: usize, out: &mut dyn Write) -> io::Result<()> {
+    let Some(live) = Live::of(answer) else {
+        return writeln!(out, "\nNothing is known to have been live.");
+    };
+    let heading = format!(
+        "Live {}: {} in {}, from {}",
+        live.moment,
+        live.bytes(),
+        counted(live.blocks(), "block"),
+        counted(live.places.len() as u64, "place")
+    );
+    writeln!(out, "\n{}", styled(style::HEADING, heading))?;
+    writeln!(out, "  {:>11} {:>8}  {:<16} {:<13}  place", "bytes", "blocks", "what", "made")?;
+    for place in live.places.iter().take(most) {
+        writeln!(
+            out,
+            "  {:>11} {:>8}  {:<16} {:<13}  {}",
+            place.usage.bytes.to_string(),
+            place.usage.blocks,
+            kind(place),
+            made(place, live.at),
+            printable(&place.place)
+        )?;
+    }
+    if live.places.len() > most {
+        let rest = live.places[most..].iter().map(|place| place.usage.bytes).sum::<Bytes>();
+        writeln!(out, "  {:>11}  in {} more places", rest.to_string(), live.places.len() - most)?;
+    }
+    let note =
+        "  made: how far into the run, counted in events, the oldest and the newest of it came";
+    writeln!(out, "{}", styled(style::FAINT, note))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn made(place: &LivePlace, at: u64) -> String {
+    let (oldest, newest) = (percent(place.oldest, at), percent(place.newest, at));
+    match oldest == newest {
+        true => format!("at {oldest} %"),
+        false => format!("at {oldest}–{newest} %"),
+    }
+}
+
+#[derive(Serialize)]
+pub(crate) struct LiveJson<'a> {
+    process: &'a str,
+    device: crate::json::DeviceJson,
+    moment: String,
+    bytes: u64,
+    blocks: u64,
+    places: Vec<LivePlaceJson>,
+}
+
+#[derive(Serialize)]
+struct LivePlaceJson {
+    place: String,
+    what: &'static str,
+    interface: &'static str,
+    bytes: u64,
+    blocks: u64,
+    oldest_percent: u64,
+    newest_percent: u64,
+}
+
+/// The same for programs: all places.
+pub(crate) fn live_json<'a>(answer: &Answer<'a>) -> Option<LiveJson<'a>> {
+    let live = Live::of(answer)?;
+    let (bytes, blocks) = (live.bytes().0, live.blocks());
+    let place = |place: LivePlace| LivePlaceJson {
+        what: place.category.name(),
+        interface: place.interface.name(),
+        bytes: place.usage.bytes.0,
+        blocks: place.usage.blocks,
+        oldest_percent: percent(place.oldest, live.at),
+        newest_percent: percent(place.newest, live.at),
+        place: place.place,
+    };
+    Some(LiveJson {
+        process: answer.tables.process_name(live.process),
+        device: live.device.into(),
+        moment: live.moment,
+        bytes,
+        blocks,
+        places: live.places.into_iter().map(place).collect(),
+    })
+}

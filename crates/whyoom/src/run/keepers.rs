@@ -1,0 +1,60 @@
+//! What Python tells of who keeps tensors alive, where it was asked for.
+
+use std::{fs, path::Path, process::Command};
+
+use anyhow::Result;
+use serde::Deserialize;
+use whyoom_causes::Keeper;
+use whyoom_trace::{Address, Bytes};
+
+use crate::startup;
+
+/// What Python runs before the program.
+const STARTUP: &str = include_str!("keepers.py");
+/// The folder of the start-up file, in the recording's.
+const FOLDER: &str = "keepers";
+
+/// Makes a command's Python processes tell what keeps tensors alive.
+pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {
+    startup::equip(command, &recording.join(FOLDER), STARTUP)?;
+    command.env("WHYOOM_KEEPERS", recording);
+    Ok(())
+}
+
+/// A file of them, as it is written.
+#[derive(Deserialize)]
+struct Told {
+    pid: u32,
+    keepers: Vec<ToldKeeper>,
+}
+
+#[derive(Deserialize)]
+struct ToldKeeper {
+    kind: String,
+    name: String,
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    graph: bool,
+    blocks: Vec<(u64, u64)>,
+}
+
+/// What Python told beside a recording. A file that cannot be read tells nothing.
+pub(crate) fn keepers(recording: &Path) -> Vec<Keeper> {
+    let entries = fs::read_dir(recording).into_iter().flatten().flatten();
+    let is_told = |name: &str| name.starts_with("keepers-") && name.ends_with(".json");
+    entries
+        .filter(|entry| is_told(&entry.file_name().to_string_lossy()))
+        .filter_map(|entry| fs::read(entry.path()).ok())
+        .filter_map(|text| serde_json::from_slice::<Told>(&text).ok())
+        .flat_map(|told| told.keepers.into_iter().map(move |one| one.of(told.pid)))
+        .collect()
+}
+
+impl ToldKeeper {
+    fn of(self, pid: u32) -> Keeper {
+        let Self { kind, name, function, file, line, graph, blocks } = self;
+        let blocks = blocks.into_iter().map(|(at, size)| (Address(at), Bytes(size))).collect();
+        Keeper { pid, kind, name, function, file, line, graph, blocks }
+    }
+}

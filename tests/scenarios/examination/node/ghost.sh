@@ -1,0 +1,3 @@
+# The driver lists a number that no process has.
+"$PYTHON" "$CASES/node/held.py"
+$WHO

@@ -1,0 +1,2 @@
+# Nothing runs: somebody looks because yesterday's job failed.
+$WHO

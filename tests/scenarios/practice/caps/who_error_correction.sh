@@ -1,0 +1,2 @@
+# Nobody is on the device; error correction takes a sixteenth of it.
+$WHO

@@ -1,0 +1,3 @@
+# The driver lists a process that the kernel does not know.
+sleep 0.3
+$WHO

@@ -1,0 +1,147 @@
+//! docs/score.md and its picture.
+
+use std::{fmt::Write as _, fs, time::Duration};
+
+use anyhow::Result;
+
+use super::{
+    Scored,
+    case::SETS,
+    figures::{COLUMNS, Figures},
+    matrix::Matrix,
+    summary, table,
+};
+use crate::tools::root;
+
+const PAGE: &str = "docs/score.md";
+const PICTURE: &str = "docs/score.svg";
+
+const HEAD: &str = "\
+# The examination
+
+Written by `cargo xtask score --bless`, which runs every case of `tests/scenarios/examination` and
+`tests/scenarios/practice`: a small real program on the [simulated GPU](lab.md), several processes, or a
+text as people paste it, each with exactly one true cause, the bytes that it explains, the remedy that must
+be named and the advice that must not. The examination was written from public threads before its authors
+had read a rule; the practice set is what the rules were written with. The command fails where a figure
+falls below its bar: 95 % of the causes, no wrong or missing advice, no false alarm, bytes within 5 %, and no
+miss that is not explained below.
+
+![Which cause was taken for which](score.svg)
+
+";
+
+/// Writes both.
+pub(super) fn write(scored: &[Scored], time: Duration) -> Result<()> {
+    fs::write(root().join(PICTURE), picture(&Matrix::of(scored)))?;
+    let mut page = HEAD.to_owned();
+    writeln!(page, "{}.\n", summary(scored, time))?;
+    push_row(&mut page, &COLUMNS.map(str::to_owned))?;
+    writeln!(page, "|{}", "---|".repeat(COLUMNS.len()))?;
+    for set in SETS {
+        push_row(
+            &mut page,
+            &Figures::of(scored.iter().filter(|one| one.case.set == *set)).row(set),
+        )?;
+    }
+    push_row(&mut page, &Figures::of(scored.iter()).row("all"))?;
+    writeln!(page, "\n## Misses\n")?;
+    push_misses(&mut page, scored)?;
+    for set in SETS {
+        writeln!(page, "\n## Cases of the set {set}\n")?;
+        push_cases(&mut page, scored.iter().filter(|one| one.case.set == *set))?;
+    }
+    Ok(fs::write(root().join(PAGE), page)?)
+}
+
+fn push_row(page: &mut String, row: &[String]) -> Result<()> {
+    Ok(writeln!(page, "| {} |", row.join(" | "))?)
+}
+
+fn push_misses(page: &mut String, scored: &[Scored]) -> Result<()> {
+    let misses: Vec<_> = scored.iter().filter(|one| !one.is_right()).collect();
+    if misses.is_empty() {
+        writeln!(page, "None.")?;
+    }
+    for one in misses {
+        let why = one.case.miss.as_deref().unwrap_or("not known");
+        writeln!(page, "- **{}**: {}. Why: {why}", one.case.name, table::faults(one).join("; "))?;
+    }
+    Ok(())
+}
+
+fn push_cases<'a>(page: &mut String, scored: impl Iterator<Item = &'a Scored>) -> Result<()> {
+    push_row(
+        page,
+        &["case", "from", "what happens", "cause", "bytes off", "remedy"].map(str::to_owned),
+    )?;
+    writeln!(page, "|---|---|---|---|---:|---|")?;
+    for one in scored {
+        let case = &one.case;
+        let cause = match one.grade.cause {
+            true => case.cause.clone(),
+            false => format!("{}, said: {}", case.cause, one.cause()),
+        };
+        let off = one.grade.bytes_off.map_or(String::new(), |off| format!("{:.1} %", off * 100.0));
+        let worked = match one.worked() {
+            Some(true) => "applied, worked",
+            Some(false) => "applied in vain",
+            None => "",
+        };
+        let story = case.story.replace('|', "\\|").replace('\n', " ");
+        let row = [&case.name, &case.from, &story, &cause, &off, &worked.to_owned()];
+        push_row(page, &row.map(String::clone))?;
+    }
+    Ok(())
+}
+
+/// Side of a square of the picture.
+const CELL: usize = 22;
+const LEFT: usize = 150;
+const TOP: usize = 130;
+
+/// The matrix: true causes down, what was said across.
+fn picture(matrix: &Matrix) -> String {
+    let side = matrix.causes.len() * CELL;
+    let (width, height) = (LEFT + side + 20, TOP + side + 20);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
+         <text x=\"8\" y=\"18\" font-size=\"13\">down: what is true; across: what was said</text>\n"
+    );
+    for (index, cause) in matrix.causes.iter().enumerate() {
+        let at = index * CELL;
+        let (x, y) = (LEFT + at + 15, TOP + at + 15);
+        svg += &format!("<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">{cause}</text>\n", LEFT - 6);
+        let above = TOP - 6;
+        svg += &format!("<text transform=\"translate({x},{above}) rotate(-60)\">{cause}</text>\n");
+    }
+    for (row, truth) in matrix.causes.iter().enumerate() {
+        for (column, said) in matrix.causes.iter().enumerate() {
+            svg += &cell(matrix.count(truth, said), row, column);
+        }
+    }
+    svg + "</svg>\n"
+}
+
+fn cell(count: usize, row: usize, column: usize) -> String {
+    let (x, y) = (LEFT + column * CELL, TOP + row * CELL);
+    let (fill, ink) = match (count, row == column) {
+        (0, true) => ("#e8f0ea", "#666666"),
+        (0, false) => ("#f6f6f6", "#666666"),
+        (_, true) => ("#2e7d4f", "#ffffff"),
+        (_, false) => ("#c0392b", "#ffffff"),
+    };
+    let side = CELL - 2;
+    let square =
+        format!("<rect x=\"{x}\" y=\"{y}\" width=\"{side}\" height=\"{side}\" fill=\"{fill}\"/>\n");
+    if count == 0 {
+        return square;
+    }
+    let (x, y) = (x + side / 2, y + 14);
+    square
+        + &format!(
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" fill=\"{ink}\">{count}</text>\n"
+        )
+}
