@@ -217,6 +217,19 @@ impl<'a> Scene<'a> {
         frames.any(|frame| of_cudnn(frame.function) || frame.file.ends_with("nn/modules/conv.py"))
     }
 
+    /// Whether a layer of pictures asked: one that makes them larger, or a decoder's.
+    pub(crate) fn asked_for_pictures(&self) -> bool {
+        self.asked_by_any_of(&[
+            "interpolate",
+            "upsampl",
+            "pixel_shuffle",
+            "decode_latents",
+            "/vae",
+            "autoencoder_kl",
+        ]) || (self.asked_by_any_of(&["conv2d", "Conv2d"])
+            && self.asked_by_any_of(&["decode", "upscal"]))
+    }
+
     /// Whether any frame of the failed request lies in one of these files or functions.
     pub(crate) fn asked_by_any_of(&self, parts: &[&str]) -> bool {
         let stack = self.incident.map_or(StackId(0), |incident| incident.stack);

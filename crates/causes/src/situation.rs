@@ -1,6 +1,6 @@
 //! The figures of a moment at which memory ran out, brought together from whatever told them.
 
-use whyoom_memory::{Holder, Incident};
+use whyoom_memory::{FreeSpace, Holder, Incident};
 use whyoom_trace::{Bytes, Counter, ProcessId, Standing, Tables};
 
 use crate::finding::{Basis, Evidence};
@@ -130,7 +130,14 @@ impl Situation {
         // Not every incident's address map was measured; without it nothing is known of the cache.
         self.cached = incident.free_space.as_ref().map(|space| space.usable);
         self.largest_cached = incident.free_space.as_ref().map(|space| space.usable_largest);
-        self.private_free = incident.free_space.as_ref().map(|space| space.private_pools);
+        // Driver calls do not tell the pools that a program makes for itself, but PyTorch gives back every
+        // other segment with nothing in it before it gives up.
+        let untold = |space: &FreeSpace| match incident.driver {
+            Some(_) => space.in_kept_segments,
+            None => Bytes::ZERO,
+        };
+        let private = |space: &FreeSpace| space.private_pools.plus(untold(space));
+        self.private_free = incident.free_space.as_ref().map(private);
         self.other_streams = incident.free_space.as_ref().map(|space| space.other_streams);
     }
 
@@ -143,6 +150,7 @@ impl Situation {
         };
         let in_pages = |bytes: Bytes| Bytes(bytes.0.div_ceil(PAGE.0).saturating_mul(PAGE.0));
         self.cached = Some(space.idle_pages);
+        self.private_free = Some(space.private_pools);
         self.largest_cached = None;
         self.other_streams = None;
         let beyond = |bytes| in_pages(bytes).minus(space.idle_pages).max(PAGE);

@@ -51,6 +51,9 @@ pub fn judge(model: &Model, tables: &Tables) -> Verdict {
     let mut found = judged[chosen].clone();
     let primary = found.remove(0);
     add_other_causes(&mut found, &primary, &judged);
+    if primary.cause == "growth" {
+        found.iter_mut().for_each(without_settings);
+    }
     found.sort_by_key(|finding| std::cmp::Reverse((finding.gives_back, finding.strength)));
     Verdict { primary, contributing: found, by_process }
 }
@@ -270,6 +273,11 @@ fn choose(judged: &[Vec<Finding>], uneventful: bool) -> Option<usize> {
         true => leading.rev().max_by_key(|&index| judged[index][0].gives_back),
         false => leading.next(),
     }
+}
+
+/// Beside growth a setting of the allocator only makes the end later.
+fn without_settings(finding: &mut Finding) {
+    finding.remedies.retain(|remedy| remedy.setting.is_none());
 }
 
 /// Causes that hold only in other scenes contribute too.

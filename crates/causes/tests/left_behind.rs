@@ -147,6 +147,25 @@ fn buffers_of_the_start_that_stay_are_healthy() {
 }
 
 #[test]
+fn one_kind_of_buffer_that_stays_where_all_others_are_freed_is_a_leak() {
+    let mut run = Run::new();
+    let [state, scratch, results] =
+        [11, 12, 13].map(|line| run.stack(&[("set_up", "miner.c", line), ("main", "miner.c", 40)]));
+    for worker in 0..8 {
+        run.take(MemoryKind::Device, state, (100 + worker) * GIB, 12 * MIB);
+        run.take(MemoryKind::Device, scratch, (200 + worker) * GIB, 48 * MIB);
+        run.take(MemoryKind::Device, results, (300 + worker) * GIB, 20 * MIB);
+    }
+    for worker in 0..8 {
+        run.free((300 + worker) * GIB);
+        run.free((100 + worker) * GIB);
+    }
+    run.exit();
+    let words = ["8 allocations, 384.00 MiB", "miner.c:12 set_up", "cudaFree(buffer);"];
+    assert_cause(&run.judge(), "leak-at-exit", &words);
+}
+
+#[test]
 fn what_is_loaded_through_a_staging_buffer_is_no_leak() {
     let mut run = Run::new();
     let weights = run.stack(&[("load", "main.c", 12)]);

@@ -364,20 +364,43 @@ fn a_program_that_never_frees_leaks_nothing_worth_naming() {
     assert_cause(&run.judge(), "healthy", &["driver took the remaining 20.00 MiB back"]);
 }
 
-#[test]
-fn one_buffer_left_for_the_end_is_mentioned_only() {
+/// A program that leaves a buffer at each of the lines `left`, and frees what it takes at the lines `freed`.
+fn leaving(left: std::ops::Range<u32>, freed: std::ops::Range<u32>) -> Verdict {
     let mut run = Run::new();
-    let kept = run.stack(&[("main", "main.cu", 7)]);
-    run.alloc(kept, 1 << 50, 64 * MIB);
-    for line in 10..14 {
-        let stack = run.stack(&[("work", "main.cu", line)]);
-        run.alloc(stack, GIB, MIB);
-        run.push(StackId(0), Action::Free { kind: MemoryKind::Device, address: Address(GIB) });
+    for line in left {
+        let kept = run.stack(&[("main", "main.cu", line)]);
+        run.alloc(kept, (1 << 50) + u64::from(line) * GIB, 64 * MIB);
+    }
+    for _ in 0..4 {
+        for line in freed.clone() {
+            let stack = run.stack(&[("work", "main.cu", line)]);
+            run.alloc(stack, GIB, MIB);
+            run.push(StackId(0), Action::Free { kind: MemoryKind::Device, address: Address(GIB) });
+        }
     }
     run.exit();
-    let verdict = run.judge();
-    assert_cause(&verdict, "healthy", &[]);
-    assert!(verdict.contributing.iter().any(|finding| finding.cause == "leak-at-exit"));
+    run.judge()
+}
+
+#[test]
+fn one_buffer_left_by_a_program_that_frees_all_else_leaks() {
+    let verdict = leaving(7..8, 10..14);
+    assert_cause(
+        &verdict,
+        "leak-at-exit",
+        &["64.00 MiB", "Everything else was freed", "main.cu left 1"],
+    );
+}
+
+#[test]
+fn buffers_left_by_a_program_that_takes_little_care_are_mentioned_only() {
+    // Several places leave something; or no more than one ever freed anything.
+    for (left, freed) in [(5..8, 10..14), (7..9, 10..20)] {
+        let verdict = leaving(left, freed);
+        assert_cause(&verdict, "healthy", &[]);
+        assert!(verdict.contributing.iter().any(|finding| finding.cause == "leak-at-exit"));
+    }
+    assert_cause(&leaving(7..8, 10..11), "healthy", &[]);
 }
 
 #[test]
@@ -418,6 +441,19 @@ fn a_loop_that_collects_outputs_is_named_by_the_users_line() {
     }
     run.exit();
     assert_cause(&run.judge(), "growth", &["16.00 MiB", "me/model.py:31 forward"]);
+}
+
+#[test]
+fn beside_growth_no_setting_is_offered() {
+    let mut run = Run::new();
+    leaking_loop(&mut run, 256);
+    let stack = run.stack(&[TORCH, TRAIN]);
+    run.refused(stack, 5 * GIB / 2, 0, 0);
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "growth", &["4.00 GiB"]);
+    let pieces = verdict.contributing.iter().find(|one| one.cause == "fragmented-cache");
+    assert!(pieces.is_some_and(|pieces| pieces.remedies.is_empty()), "{pieces:#?}");
 }
 
 #[test]
@@ -482,6 +518,158 @@ fn pools_keep_apart() {
     run.sample(Counter::ProcessUsed, 4 * GIB + 400 * MIB);
     run.refused(stack, 6 * GIB, 3 * GIB, 2);
     assert_cause(&run.judge(), "mempool-held", &["keeps 4.00 GiB"]);
+}
+
+/// The same, in a capture.
+fn in_capture(run: &mut Run, stack: StackId, action: Action) {
+    let origin = Origin { pool: PoolId(1), ..run.origin(GPU) };
+    run.on(origin, stack, 0, action);
+}
+
+fn capture_segment(run: &mut Run, stack: StackId, address: u64, size: u64) {
+    let (address, size) = (Address(address), Bytes(size));
+    let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
+    in_capture(run, StackId(0), Action::SegmentAlloc { address, size, class, growth });
+    in_capture(run, stack, Action::BlockAlloc { address, requested: size, size });
+}
+
+#[test]
+fn what_graphs_keep_is_no_fragmented_cache() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(torch, 1 << 40, MIB);
+    for number in 1..=6 {
+        let address = number * 4 * GIB;
+        capture_segment(&mut run, torch, address, GIB);
+        run.free_block(address);
+        in_capture(
+            &mut run,
+            torch,
+            Action::BlockAlloc {
+                address: Address(address),
+                requested: Bytes(100 * MIB),
+                size: Bytes(100 * MIB),
+            },
+        );
+    }
+    run.refused(torch, 2 * GIB, GIB, 0);
+    let verdict = run.judge();
+    assert_cause(&verdict, "private-pool", &["5.41 GiB", "CUDA graphs", "pool="]);
+    assert!(verdict.contributing.iter().all(|finding| finding.cause != "fragmented-cache"));
+}
+
+#[test]
+fn graphs_of_a_run_that_lacked_nothing_are_not_mentioned() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(torch, 1 << 40, MIB);
+    capture_segment(&mut run, torch, 4 * GIB, GIB);
+    run.free_block(4 * GIB);
+    run.exit();
+    let verdict = run.judge();
+    assert_cause(&verdict, "healthy", &[]);
+    assert!(verdict.contributing.is_empty(), "{:#?}", verdict.contributing);
+}
+
+#[test]
+fn empty_segments_that_pytorch_keeps_are_of_a_pool_of_the_programs() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(torch, 1 << 40, MIB);
+    run.segment(4 * GIB, 4 * GIB);
+    run.block(torch, 4 * GIB, 4 * GIB);
+    run.free_block(4 * GIB);
+    run.refused(torch, 5 * GIB, 3 * GIB, 0);
+    let verdict = run.judge();
+    assert_cause(&verdict, "private-pool", &["4.00 GiB", "torch.cuda.MemPool"]);
+    assert_eq!(pasted(&verdict), "", "graphs are no part of it");
+}
+
+#[test]
+fn what_a_capture_freed_and_does_not_use_again_waits_for_a_stream() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(torch, 1 << 40, MIB);
+    for number in 1..=7 {
+        let address = number * 4 * GIB;
+        capture_segment(&mut run, torch, address, GIB);
+        run.free_block(address);
+    }
+    run.sample(Counter::DeviceTotal, 8 * GIB);
+    run.sample(Counter::DeviceFree, 500 * MIB);
+    in_capture(&mut run, torch, Action::OutOfMemory { requested: Bytes(GIB) });
+    let verdict = run.judge();
+    assert_cause(&verdict, "pending-free", &["7.00 GiB", "wait_stream(other)"]);
+}
+
+#[test]
+fn most_of_the_device_in_one_block_was_taken_in_advance() {
+    for (share, cause) in [(5 * GIB, "preallocated"), (3 * GIB, "library-workspace")] {
+        let mut run = Run::new();
+        let pool = run.stack(&[
+            ("cuMemAlloc_v2", "libcuda.so.1", 0),
+            ("ffi_call", "libffi.so.8", 0),
+            ("Pool.__init__", "/home/me/frames.py", 21),
+        ]);
+        let torch = run.stack(&[TORCH, TRAIN]);
+        run.alloc(pool, 1 << 40, share);
+        run.segment(4 * GIB, 7 * GIB - share);
+        run.block(torch, 4 * GIB, 7 * GIB - share);
+        run.sample(Counter::ProcessUsed, 7 * GIB + 500 * MIB);
+        run.refused(torch, GIB, 500 * MIB, 0);
+        let verdict = run.judge();
+        assert_cause(&verdict, cause, &["frames.py:21"]);
+        if cause == "preallocated" {
+            assert_eq!(verdict.primary.gives_back, Some(Bytes(524 * MIB)));
+            assert!(verdict.contributing.iter().all(|one| one.cause != "library-workspace"));
+        }
+    }
+}
+
+#[test]
+fn a_free_that_fails_is_said_beside_what_it_leaves() {
+    for left in [true, false] {
+        let mut run = Run::new();
+        let stack = run.stack(&[("detect", "/home/me/detect.c", 24)]);
+        let kind = MemoryKind::Pinned;
+        for number in 1..=40 {
+            let (address, size) = (Address(number * GIB), Bytes(8 * MIB));
+            let host = run.origin(DeviceId::HOST);
+            run.on(host, stack, 0, Action::Alloc { kind, address, size });
+            run.alloc(stack, 1 << 40, MIB);
+            run.push(
+                StackId(0),
+                Action::Free { kind: MemoryKind::Device, address: Address(1 << 40) },
+            );
+            if !left {
+                run.on(host, StackId(0), 0, Action::Free { kind, address });
+            }
+            run.on(host, stack, 1, Action::Free { kind, address: Address(77) });
+        }
+        run.exit();
+        let verdict = run.judge();
+        let said = verdict.contributing.iter().find(|one| one.cause == "unchecked-error");
+        assert_eq!(said.is_some(), left, "{verdict:#?}");
+        let cause = if left { "pinned-host" } else { "healthy" };
+        assert_eq!(verdict.primary.cause, cause);
+        if let Some(said) = said {
+            assert!(said.headline.contains("cuMemFreeHost at me/detect.c:24"), "{}", said.headline);
+        }
+    }
+}
+
+#[test]
+fn a_cap_is_below_all_that_was_refused() {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.alloc(torch, 1 << 40, MIB);
+    run.segment(4 * GIB, 3 * GIB + 300 * MIB);
+    run.block(torch, 4 * GIB, 3 * GIB + 300 * MIB);
+    // The first leaves it at less than a half of the device, which is rounder than what is between.
+    run.refused(torch, 600 * MIB, 4 * GIB, 0);
+    run.refused(torch, 2 * GIB, 4 * GIB, 0);
+    let verdict = run.judge();
+    assert_cause(&verdict, "limit", &["3.60 GiB"]);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn a_librarys_setting_is_offered_once() {
 
 /// Half of what PyTorch holds is free, in pieces of 64 MiB.
 fn in_pieces(settings: &[(&str, &str)]) -> Verdict {
-    let mut run = Run::new(&[TORCH, TRAIN], settings);
+    let mut run = Run::new(&[TORCH, ("load_weights", "/home/me/train.py", 12)], settings);
     run.segment(GIB, 6 * GIB);
     for block in 0..48 {
         run.block(GIB + block * 128 * MIB, 64 * MIB);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_trace::{Address, Bytes, PoolId, SizeClass, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
 
 use crate::{address_map::MappedSegment, block::LiveBlock, segments::Segment};
 
@@ -45,6 +45,13 @@ pub struct FreeSpace {
     pub largest: Bytes,
     /// In segments that hold nothing: the allocator gives these back before it gives up.
     pub in_empty_segments: Bytes,
+    /// Of that, in segments of no private pool which keep their size, where the request was for no private pool
+    /// either: what PyTorch still has of these when it gives up, it may not give back.
+    pub in_kept_segments: Bytes,
+    /// In empty segments of the private pool that the request was for.
+    pub in_own_private_pool: Bytes,
+    /// The largest piece of those.
+    pub own_private_largest: Bytes,
     /// In segments that hold something and could have served the request.
     pub usable: Bytes,
     /// The largest piece of those.
@@ -100,7 +107,7 @@ impl FreeSpace {
             self.idle_pages = self.idle_pages.plus(idle.sum());
         }
         if mapped.blocks.is_empty() {
-            self.in_empty_segments = self.in_empty_segments.plus(free);
+            self.add_empty(segment, request, free);
             return;
         }
         if free == Bytes::ZERO {
@@ -111,6 +118,19 @@ impl FreeSpace {
             self.usable = self.usable.plus(free);
             self.usable_largest = self.usable_largest.max(largest);
             add_pins(free, &mapped.blocks, pins);
+        }
+    }
+
+    fn add_empty(&mut self, segment: &Segment, request: Request, free: Bytes) {
+        self.in_empty_segments = self.in_empty_segments.plus(free);
+        let no_pool = PoolId(0);
+        if request.pool == no_pool {
+            let kept = segment.pool == no_pool && segment.growth == SegmentGrowth::Fixed;
+            let more = if kept { free } else { Bytes::ZERO };
+            self.in_kept_segments = self.in_kept_segments.plus(more);
+        } else if request.fits(segment) {
+            self.in_own_private_pool = self.in_own_private_pool.plus(free);
+            self.own_private_largest = self.own_private_largest.max(free);
         }
     }
 }

@@ -4,17 +4,22 @@ use whyoom_trace::{Address, Bytes, StackId};
 
 use crate::{
     block::{LiveBlock, Usage},
+    category::Category,
     iterations::{Boundaries, IterationSource},
     layer::Layer,
-    profile::Phase,
+    profile::{Phase, StackProfile},
     survivors::{Survivors, Window},
-    trend::{Rise, Trend, rise},
+    trend::{Rise, Trend, rise, theil_sen},
 };
 
 /// Fewer boundaries show no trend.
 const MIN_BOUNDARIES: usize = 5;
 /// Fewer blocks of one line show no trend.
 const MIN_BLOCKS: u64 = 8;
+/// The same where nothing else speaks for a loop: a model's layers, its caches, a solver's fields are fewer.
+const MIN_COLLECTED: u64 = 32;
+/// What of such blocks must have been asked for: else it is their rounding that takes the memory.
+const MOSTLY_ASKED_FOR: f64 = 0.5;
 /// Growth below this share of the peak is noise.
 const MIN_SHARE_OF_PEAK: f64 = 0.02;
 /// Stacks that hold less of the growth than this say nothing of what keeps it.
@@ -22,8 +27,14 @@ const WORTH_A_LOOK: f64 = 0.02;
 /// Blocks an iteration up to which it is a single one, and from which on it is several.
 const ONE_BLOCK: f64 = 1.1;
 const SEVERAL_BLOCKS: f64 = 1.5;
+/// What an allocator rounds every request up to.
+const UNIT: u64 = 512;
 /// Blocks of which it is told where they lie.
 const MANY_BLOCKS: usize = 8192;
+/// What a block that is replaced must have of all that is in use.
+const MOST: f64 = 0.5;
+/// What of a line's rise must be one of all that is in use.
+const ADDS: f64 = 0.25;
 /// How far from a line's last allocation the end may lie, as a share of the growth's own stretch.
 const NEAR_THE_END: f64 = 0.25;
 
@@ -89,6 +100,8 @@ pub(crate) struct Course {
     pub(crate) whole: bool,
     /// Whether the process ended in order.
     pub(crate) exited: bool,
+    /// Who was refused memory at its end, if that is where it ended.
+    pub(crate) refused: Option<StackId>,
 }
 
 impl Course {
@@ -101,8 +114,22 @@ impl Course {
             ended: self.ended + other.ended,
             whole: self.whole || other.whole,
             exited: self.exited || other.exited,
+            refused: self.refused.or(other.refused),
         }
     }
+}
+
+/// A line that holds more whenever it allocates.
+#[derive(Debug, Clone, Copy)]
+struct GrowingLine {
+    stack: StackId,
+    /// What is left of what it made.
+    left: Usage,
+    /// How many times it added to that.
+    times: u64,
+    rise: Rise,
+    /// When it allocated last, as an event.
+    latest: u64,
 }
 
 /// What growth is judged by.
@@ -132,8 +159,9 @@ impl<'a> Evidence<'a> {
     }
 
     /// Growth, if there is any.
-    pub(crate) fn growth(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
-        self.growth_of_iterations(&phase_of).or_else(|| self.growth_of_lines(phase_of))
+    pub(crate) fn growth(&self, profile_of: impl Fn(StackId) -> StackProfile) -> Option<Growth> {
+        let phase_of = |stack| profile_of(stack).phase;
+        self.growth_of_iterations(phase_of).or_else(|| self.growth_of_lines(&profile_of))
     }
 
     /// Growth between iterations, if these were found: what stands for them otherwise holds only of a run
@@ -221,48 +249,94 @@ impl<'a> Evidence<'a> {
     }
 
     /// Lines outside any module each of which holds more whenever it allocates, to the end of the run.
-    fn growth_of_lines(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
+    fn growth_of_lines(&self, profile_of: impl Fn(StackId) -> StackProfile) -> Option<Growth> {
+        let phase_of = |stack| profile_of(stack).phase;
         let survivors = self
             .survivors(|block| block.stack != StackId(0) && phase_of(block.stack) == Phase::Other);
-        let mut growing: Vec<(StackId, Usage, Rise)> = survivors
-            .stacks()
-            .filter_map(|stack| {
-                let usage = survivors.of_stack(stack);
-                let rise = self.rise_of_line(stack, usage)?;
-                Some((stack, usage, rise))
-            })
-            .collect();
-        growing.sort_by_key(|(_, usage, _)| std::cmp::Reverse(usage.bytes));
-        let (_, worst, rise) = *growing.first()?;
-        if !self.works(worst.blocks) {
+        let mut growing: Vec<GrowingLine> =
+            survivors.stacks().filter_map(|stack| self.growing_line(stack, &survivors)).collect();
+        growing.sort_by_key(|line| std::cmp::Reverse(line.left.bytes));
+        let worst = *growing.first()?;
+        if !self.works(&worst) && !self.collects(&worst, &profile_of) {
             return None;
         }
-        let stacks = growing.into_iter().map(|(stack, usage, _)| (stack, usage)).collect();
+        let stacks = growing.into_iter().map(|line| (line.stack, line.left)).collect();
         let growth = self.growth_of_stacks(stacks, &survivors);
-        let per_iteration = growth.total.0 / worst.blocks;
+        let per_iteration = growth.total.0 / worst.times;
         let growth = Growth {
-            iterations: worst.blocks,
+            iterations: worst.times,
             per_iteration: Bytes(per_iteration),
-            interval: interval(rise.trend, per_iteration as f64 / rise.trend.slope),
+            interval: interval(worst.rise.trend, per_iteration as f64 / worst.rise.trend.slope),
             ..growth
         };
-        self.is_worth_naming(growth.total).then(|| self.with_hold(growth, worst.blocks, phase_of))
+        self.is_worth_naming(growth.total).then(|| self.with_hold(growth, worst.times, phase_of))
     }
 
-    /// Whether a line that left so many blocks is part of a loop that works. While a model is loaded everything
-    /// stays, and nothing is wrong: a loop also ends most of what it makes, or, in a program that came to its
-    /// end, at least something each time.
-    fn works(&self, left: u64) -> bool {
-        let Course { made, ended, exited, .. } = self.course;
-        ended * 2 >= made || exited && ended >= left
+    /// A line that holds more each time that it allocates, if it does.
+    fn growing_line(&self, stack: StackId, survivors: &Survivors) -> Option<GrowingLine> {
+        let left = survivors.of_stack(stack);
+        let levels = self.layer.lines().levels(stack)?;
+        let times = match left.blocks >= MIN_BLOCKS {
+            true => left.blocks,
+            false if self.is_replaced(levels, left) => levels.seen(),
+            false => return None,
+        };
+        let rise = self.rise_of_line(levels, left)?;
+        Some(GrowingLine { stack, left, times, rise, latest: levels.latest() })
+    }
+
+    /// Whether a line made most of what is in use, and that a larger one replaced each time. Steps whose input
+    /// grows look alike in a run that had memory enough, and are no leak.
+    fn is_replaced(&self, levels: &Boundaries, left: Usage) -> bool {
+        let in_use = || self.blocks.iter().map(|(_, block)| block.size).sum();
+        self.course.refused.is_some()
+            && levels.seen() >= MIN_BLOCKS
+            && left.bytes.share_of(in_use()) >= MOST
+    }
+
+    /// Whether a line is part of a loop that works. While a model is loaded everything stays, and nothing is
+    /// wrong: a loop also ends most of what it makes, or, in a program that came to its end, at least something
+    /// each time. What was made since the line's last block is of an iteration that is under way.
+    fn works(&self, line: &GrowingLine) -> bool {
+        let Course { made, ended, exited, refused, .. } = self.course;
+        let under_way = self.blocks.iter().filter(|(_, block)| block.born >= line.latest).count();
+        let made = if refused.is_some() { made.saturating_sub(under_way as u64) } else { made };
+        ended * 2 >= made || exited && ended >= line.left.blocks
+    }
+
+    /// Whether a line that ends nothing collects what it makes: it itself was refused more. What is set up, or
+    /// comes from the host, ends nothing either, and all of it is needed.
+    fn collects(&self, line: &GrowingLine, profile_of: impl Fn(StackId) -> StackProfile) -> bool {
+        let of_line = profile_of(line.stack);
+        let same_line = |refused| profile_of(refused).python == of_line.python;
+        of_line.category == Category::Inputs
+            && !of_line.sets_up
+            && line.times >= MIN_COLLECTED
+            && self.is_asked_for(line)
+            && self.course.refused.is_some_and(same_line)
+    }
+
+    /// Whether most of what a line left is what it asked for. Not every source tells that to the byte; then it
+    /// is all but a part of the allocator's unit.
+    fn is_asked_for(&self, line: &GrowingLine) -> bool {
+        let of_line = self.blocks.iter().filter(|(_, block)| block.stack == line.stack);
+        let at_least = |block: &LiveBlock| match block.requested < block.size {
+            true => block.requested,
+            false => block.size.minus(Bytes(UNIT - 1)),
+        };
+        let asked: Bytes = of_line.map(|(_, block)| at_least(block)).sum();
+        asked.share_of(line.left.bytes) >= MOSTLY_ASKED_FOR
     }
 
     /// The rise of what a line holds, if that goes on to the end and is what is left of it.
-    fn rise_of_line(&self, stack: StackId, left: Usage) -> Option<Rise> {
-        let levels = self.layer.lines().levels(stack).filter(|_| left.blocks >= MIN_BLOCKS)?;
+    fn rise_of_line(&self, levels: &Boundaries, left: Usage) -> Option<Rise> {
         let rise = rise(&levels.levels()).filter(|rise| rise.bytes <= left.bytes.0 as f64 * 2.0)?;
-        let (start, end) = (levels.kept()[rise.start].event, levels.latest());
-        let (span, steps) = (end - start, levels.kept().len() - rise.start);
+        let kept = &levels.kept()[rise.start..];
+        // What takes the place of something else adds nothing.
+        let in_all: Vec<u64> = kept.iter().map(|boundary| boundary.in_all.0).collect();
+        theil_sen(&in_all).filter(|all| all.slope >= rise.trend.slope * ADDS)?;
+        let (start, end) = (kept[0].event, levels.latest());
+        let (span, steps) = (end - start, kept.len());
         let near = (span as f64 * NEAR_THE_END).max(2.0 * span as f64 / steps as f64);
         (self.course.last.saturating_sub(end) as f64 <= near).then_some(rise)
     }

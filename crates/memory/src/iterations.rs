@@ -52,6 +52,8 @@ pub(crate) struct Boundary {
     pub(crate) event: u64,
     /// Bytes in use.
     pub(crate) allocated: Bytes,
+    /// The same with all that others use, where only some count.
+    pub(crate) in_all: Bytes,
 }
 
 const MAX_BOUNDARIES: usize = 512;
@@ -76,7 +78,7 @@ impl Default for Boundaries {
 
 impl Boundaries {
     pub(crate) fn of_at_most(most: usize) -> Self {
-        let latest = Boundary { event: 0, allocated: Bytes::ZERO };
+        let latest = Boundary { event: 0, allocated: Bytes::ZERO, in_all: Bytes::ZERO };
         Self { kept: Vec::new(), most, seen: 0, stride: 1, latest }
     }
 

@@ -140,7 +140,7 @@ impl Layer {
         self.iterations.allocation(profile, block.stack, self.boundary(block.born));
         if profile.phase == Phase::Other && block.stack != StackId(0) {
             let holds = self.sums.of_stack(block.stack);
-            self.lines.allocation(block.stack, block.born, holds);
+            self.lines.allocation(block.stack, self.boundary(block.born), holds);
         }
         self.live.insert(address, block);
         self.made += 1;
@@ -200,7 +200,8 @@ impl Layer {
     }
 
     fn boundary(&self, event: u64) -> Boundary {
-        Boundary { event, allocated: self.totals.allocated }
+        let allocated = self.totals.allocated;
+        Boundary { event, allocated, in_all: allocated }
     }
 
     /// What was restored so far was there before: it is nobody's growth and no peak of this history.

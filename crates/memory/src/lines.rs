@@ -21,8 +21,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Takes an allocation of a stack that holds so much already.
-    pub(crate) fn allocation(&mut self, stack: StackId, event: u64, holds: Bytes) {
+    /// Takes an allocation of a stack that holds so much of what was in use at that boundary.
+    pub(crate) fn allocation(&mut self, stack: StackId, boundary: Boundary, holds: Bytes) {
         let index = stack.0 as usize;
         if index >= self.places.len() {
             self.places.resize(index + 1, 0);
@@ -35,7 +35,7 @@ impl Lines {
             self.levels.push(Boundaries::of_at_most(LEVELS));
             *place = self.levels.len() as u32;
         }
-        self.levels[*place as usize - 1].note(Boundary { event, allocated: holds });
+        self.levels[*place as usize - 1].note(Boundary { allocated: holds, ..boundary });
     }
 
     /// The levels of a stack, if it was followed.

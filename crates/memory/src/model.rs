@@ -230,7 +230,8 @@ impl Model {
         incident.live = space.live_sums();
         incident.recorded_others = self.others_on(process, device);
         incident.idle_caches = self.idle_caches(&incident.recorded_others, device);
-        incident.growth = space.growth(self.course(process), &self.profiles);
+        let course = Course { refused: Some(event.stack), ..self.course(process) };
+        incident.growth = space.growth(course, &self.profiles);
     }
 
     fn driver_state(

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use whyoom_trace::{
-    Action, Address, Bytes, ContextId, DeviceId, Event, Limit, ResultCode, StackId, StringId,
-    SyncScope, Tables, Time,
+    Action, Address, Bytes, ContextId, DeviceId, Event, Limit, MemoryKind, ResultCode, StackId,
+    StringId, SyncScope, Tables, Time,
 };
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
 /// Failures beyond these are counted, not kept.
 const MAX_FAILURES: usize = 64;
 
+/// The driver's code for an argument that is wrong.
+const INVALID_VALUE: ResultCode = ResultCode(1);
+
 /// What is known of one process beside its memory.
 #[derive(Debug, Default)]
 pub struct Process {
@@ -22,6 +25,8 @@ pub struct Process {
     limits: BTreeMap<(DeviceId, Limit), u64>,
     failures: Vec<Failure>,
     failures_seen: u64,
+    refused_frees: Vec<Failure>,
+    refused_frees_seen: u64,
     successes: u64,
     code_loads: u64,
     refused: Option<Interface>,
@@ -38,7 +43,7 @@ pub struct Contexts {
     pub stack: StackId,
 }
 
-/// A launch or synchronize that failed.
+/// A call that failed: a launch, a copy, a free or a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failure {
     /// What failed.
@@ -70,6 +75,11 @@ pub enum FailedCall {
         /// The driver's name for it.
         call: StringId,
     },
+    /// A free: nothing lies at that address, and what it was meant for stays.
+    Free {
+        /// The interface that it was made through.
+        kind: MemoryKind,
+    },
     /// A wait for the device: a kernel that had been launched failed.
     Synchronize(SyncScope),
 }
@@ -93,7 +103,7 @@ impl Process {
         self.limits.get(&(device, limit)).copied()
     }
 
-    /// Launches and synchronizes that failed, the first of very many.
+    /// Launches, copies and waits that failed, the first of very many.
     #[must_use]
     pub fn failures(&self) -> &[Failure] {
         &self.failures
@@ -103,6 +113,19 @@ impl Process {
     #[must_use]
     pub fn failures_seen(&self) -> u64 {
         self.failures_seen
+    }
+
+    /// Frees that were refused, the first of very many. What was freed before, a program may free once more
+    /// without harm.
+    #[must_use]
+    pub fn refused_frees(&self) -> &[Failure] {
+        &self.refused_frees
+    }
+
+    /// How many were.
+    #[must_use]
+    pub fn refused_frees_seen(&self) -> u64 {
+        self.refused_frees_seen
     }
 
     /// How many allocations and waits succeeded after a failure, as if nothing had happened.
@@ -169,6 +192,11 @@ impl Process {
             Action::Synchronize { scope } if !succeeded => {
                 self.failure(event, FailedCall::Synchronize(scope));
             }
+            Action::Free { kind, .. } if event.result == INVALID_VALUE => {
+                self.refused_frees_seen += 1;
+                let failure = self.failed(event, FailedCall::Free { kind });
+                keep(&mut self.refused_frees, failure);
+            }
             Action::Alloc { kind, .. } if !succeeded => self.refused = Some(kind.into()),
             Action::Create { .. } if !succeeded => self.refused = Some(Interface::Virtual),
             Action::Exit => self.exited = Some(event.time),
@@ -183,16 +211,25 @@ impl Process {
 
     fn failure(&mut self, event: &Event, call: FailedCall) {
         self.failures_seen += 1;
-        if self.failures.len() < MAX_FAILURES {
-            self.failures.push(Failure {
-                call,
-                device: event.origin.device,
-                result: event.result,
-                stack: event.stack,
-                time: event.time,
-                before: self.successes,
-            });
+        let failure = self.failed(event, call);
+        keep(&mut self.failures, failure);
+    }
+
+    fn failed(&self, event: &Event, call: FailedCall) -> Failure {
+        Failure {
+            call,
+            device: event.origin.device,
+            result: event.result,
+            stack: event.stack,
+            time: event.time,
+            before: self.successes,
         }
+    }
+}
+
+fn keep(failures: &mut Vec<Failure>, failure: Failure) {
+    if failures.len() < MAX_FAILURES {
+        failures.push(failure);
     }
 }
 

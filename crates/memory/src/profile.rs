@@ -1,5 +1,7 @@
 //! What a stack tells, worked out once for each stack.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use whyoom_trace::{FrameText, StackId, Tables};
 
 use crate::{category::Category, place::autograd_node};
@@ -24,6 +26,10 @@ pub(crate) struct StackProfile {
     pub(crate) phase: Phase,
     /// In the outermost module's `forward`: a number for the function, and the line it is at.
     pub(crate) root: Option<(u64, u32)>,
+    /// A number for the lines of Python that lead to it.
+    pub(crate) python: u64,
+    /// Whether it is part of what is made once: by the author's names, or because it comes from the host.
+    pub(crate) sets_up: bool,
 }
 
 /// The profiles of all stacks seen so far.
@@ -41,8 +47,13 @@ impl Profiles {
 
     /// The profile of a stack that was seen before.
     pub(crate) fn known(&self, stack: StackId) -> StackProfile {
-        let unknown =
-            StackProfile { category: Category::Unattributed, phase: Phase::Other, root: None };
+        let unknown = StackProfile {
+            category: Category::Unattributed,
+            phase: Phase::Other,
+            root: None,
+            python: 0,
+            sets_up: false,
+        };
         self.0.get(stack.0 as usize).copied().unwrap_or(unknown)
     }
 }
@@ -57,19 +68,25 @@ struct Signs {
     module_setup: bool,
     workspace: bool,
     python: bool,
+    sets_up: bool,
 }
 
 impl StackProfile {
     fn read(stack: StackId, tables: &Tables) -> Self {
         let mut signs = Signs::default();
         let mut root = None;
+        let mut python = DefaultHasher::new();
         for frame in tables.frames(stack) {
             signs.note(&frame);
+            if frame.is_python() {
+                (function_number(&frame), frame.line).hash(&mut python);
+            }
             if is_forward(&frame) {
                 root = Some((function_number(&frame), frame.line));
             }
         }
-        Self { category: signs.category(), phase: signs.phase(), root }
+        let (category, phase) = (signs.category(), signs.phase());
+        Self { category, phase, root, python: python.finish(), sets_up: signs.sets_up }
     }
 }
 
@@ -82,9 +99,16 @@ fn plain_name(function: &str) -> &str {
     function.rsplit('.').next().unwrap_or(function)
 }
 
+/// Whether a function is called what people call those that make what is needed all the time.
+fn names_set_up(function: &str) -> bool {
+    const NAMES: [&str; 9] =
+        ["load", "init", "setup", "set_up", "alloc", "build", "create", "prepare", "reserve"];
+    let name = function.trim_start_matches('_');
+    NAMES.iter().any(|beginning| name.starts_with(beginning))
+}
+
 /// A number that tells one function from another.
 fn function_number(frame: &FrameText<'_>) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     (frame.file, frame.function).hash(&mut hasher);
     hasher.finish()
@@ -101,6 +125,7 @@ impl Signs {
 
     fn note_python(&mut self, frame: &FrameText<'_>) {
         self.python = true;
+        self.sets_up |= names_set_up(plain_name(frame.function));
         let file = frame.file.rsplit('/').next().unwrap_or(frame.file);
         let in_optimizer = frame.file.contains("/torch/optim/") || file.contains("optim");
         let in_module = frame.file.contains("torch/nn/modules/module.py");
@@ -134,6 +159,8 @@ impl Signs {
         self.backward |= in_torch
             && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
             || autograd_node(function).is_some();
+        // A copy to another device or kind.
+        self.sets_up |= function.contains("_to_copy");
         let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
         self.workspace |= names_workspace.iter().any(|name| function.contains(name))
             && !function.contains("cudnn_batch_norm")

@@ -223,6 +223,7 @@ impl Space {
             ended,
             whole,
             exited: false,
+            refused: None,
         }
     }
 
@@ -235,14 +236,14 @@ impl Space {
     /// that works is told by all that the process did: `process`.
     pub(crate) fn growth(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
         let (made, ended) = self.blocks.history();
-        let Course { whole, exited, .. } = process;
-        let own = Course { made, ended, whole, exited, ..self.course() };
+        let Course { whole, exited, refused, .. } = process;
+        let own = Course { made, ended, whole, exited, refused, ..self.course() };
         let of_blocks = Evidence::of(&self.blocks, own, self.blocks.blocks().collect());
-        let phase_of = |stack| profiles.known(stack).phase;
-        of_blocks.growth(phase_of).or_else(|| {
+        let profile_of = |stack| profiles.known(stack);
+        of_blocks.growth(profile_of).or_else(|| {
             let driver = self.driver.as_ref()?;
             let outside = driver.outside(&self.segments).map(|block| (Address(0), block)).collect();
-            Evidence::of(driver.layer(), process, outside).growth(phase_of)
+            Evidence::of(driver.layer(), process, outside).growth(profile_of)
         })
     }
 

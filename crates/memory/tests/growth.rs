@@ -78,6 +78,13 @@ impl Run {
         self.push(StackId(0), Action::Free { kind: MemoryKind::Device, address });
     }
 
+    /// A request that is refused; what is said of it comes back.
+    fn refused(&mut self, stack: StackId, size: u64) -> Option<Growth> {
+        let action = Action::OutOfMemory { requested: Bytes(size) };
+        self.push(stack, action);
+        self.model.incidents().last().and_then(|incident| incident.growth.clone())
+    }
+
     fn growth(&self) -> Option<Growth> {
         self.model.growth(self.process, GPU)
     }
@@ -311,4 +318,112 @@ fn what_was_taken_once_at_the_start_is_no_growth() {
     }
     rounds(&mut run, 100, |_, _, _| ());
     assert_eq!(run.growth(), None);
+}
+
+#[test]
+fn the_iteration_that_was_refused_counts_for_no_loading() {
+    let mut run = Run::new();
+    let packed = run.stack(&[("cudaMalloc", "libcudart.so.13", 0), ("decode", "/src/work.cu", 9)]);
+    let picture =
+        run.stack(&[("cudaMalloc", "libcudart.so.13", 0), ("decode", "/src/work.cu", 10)]);
+    for _ in 0..60 {
+        run.take(packed, 12 * MIB);
+        let passing = run.take(picture, 24 * MIB);
+        run.give_back(passing);
+    }
+    run.take(packed, 12 * MIB);
+    let growth = run.refused(picture, 24 * MIB).expect("it grows");
+    assert_eq!((growth.total, growth.iterations), (Bytes(61 * 12 * MIB), 61));
+}
+
+#[test]
+fn a_tensor_that_a_larger_one_replaces_each_time_grows() {
+    let mut run = Run::new();
+    let joined = run.stack(&[("at::native::cat_cuda", "libtorch_cuda.so", 0), LOOP]);
+    let output = run.stack(&[TORCH, MODEL, LOOP]);
+    let input = run.stack(&[TORCH, ("batch", "/home/me/train.py", 4), LOOP]);
+    let mut all = run.block(joined, 16 * MIB);
+    for step in 2..=40 {
+        let batch = run.block(input, MIB);
+        let made = run.block(output, 16 * MIB);
+        let next = run.block(joined, step * 16 * MIB);
+        [all, made, batch].into_iter().for_each(|gone| run.end(gone));
+        all = next;
+    }
+    // In a run that has memory enough it cannot be told from work whose size grows.
+    assert_eq!(run.growth(), None);
+    let growth = run.refused(joined, 41 * 16 * MIB).expect("it grows");
+    assert_eq!((growth.total, growth.hold), (Bytes(40 * 16 * MIB), Hold::Value));
+    assert_eq!(growth.per_iteration, Bytes(16 * MIB));
+}
+
+#[test]
+fn an_input_that_grows_while_the_work_takes_most_is_no_growth() {
+    let mut run = Run::new();
+    let input = run.stack(&[TORCH, ("batch", "/home/me/train.py", 4), LOOP]);
+    let inner = run.stack(&[TORCH, MODEL, LOOP]);
+    let mut last = run.block(input, MIB);
+    for step in 2..=40 {
+        let next = run.block(input, step * MIB);
+        run.end(last);
+        last = next;
+        run.passing(inner, step * 8 * MIB);
+    }
+    run.block(inner, 300 * MIB);
+    assert_eq!(run.refused(inner, 300 * MIB), None);
+}
+
+/// Blocks that one line makes and keeps, until it is refused one more.
+fn collected(frames: &[Frame], count: u64) -> Option<Growth> {
+    let mut run = Run::new();
+    let line = run.stack(frames);
+    (0..count).for_each(|_| _ = run.block(line, 24 * MIB));
+    run.refused(line, 24 * MIB)
+}
+
+#[test]
+fn a_line_that_is_refused_more_of_what_it_keeps_collects() {
+    let growth = collected(&[TORCH, LOOP], 40).expect("it grows");
+    assert_eq!((growth.total, growth.hold), (Bytes(40 * 24 * MIB), Hold::Value));
+    assert_eq!(collected(&[TORCH, LOOP], 24), None, "the layers of a model");
+    for set_up in ["load_weights", "__init__", "_allocate_kv_cache", "build_tables"] {
+        let frames = [TORCH, (set_up, "/home/me/model.py", 7), LOOP];
+        assert_eq!(collected(&frames, 40), None, "{set_up}");
+    }
+    let copied = [TORCH, ("at::native::_to_copy", "libtorch_cpu.so", 0), LOOP];
+    assert_eq!(collected(&copied, 40), None, "from the host");
+    let compiled = [("cudaMalloc", "libcudart.so.13", 0), ("main", "/src/lattice.cu", 19)];
+    assert_eq!(collected(&compiled, 40), None, "fields of a solver");
+}
+
+#[test]
+fn what_takes_the_place_of_something_else_is_no_growth() {
+    let mut run = Run::new();
+    let [long, short, other] = [5, 8, 12].map(|line| run.stack(&[TORCH, ("main", "/m.py", line)]));
+    let rows: Vec<_> = (0..100).map(|_| run.block(long, 4 * MIB)).collect();
+    for row in rows {
+        run.end(row);
+        run.block(short, 4 * MIB);
+    }
+    assert_eq!(run.refused(other, 400 * MIB), None);
+}
+
+#[test]
+fn what_is_mostly_rounding_is_not_collected() {
+    let mut run = Run::new();
+    let line = run.stack(&[TORCH, LOOP]);
+    for number in 0..1000 {
+        let (address, requested) = (Address((1 << 40) + number * 512), Bytes(8));
+        run.push(line, Action::BlockAlloc { address, requested, size: Bytes(512) });
+    }
+    assert_eq!(run.refused(line, 8), None);
+}
+
+#[test]
+fn what_was_made_before_something_else_is_refused_is_no_growth() {
+    let mut run = Run::new();
+    let line = run.stack(&[TORCH, LOOP]);
+    (0..40).for_each(|_| _ = run.block(line, 24 * MIB));
+    let other = run.stack(&[TORCH, ("work", "/home/me/train.py", 40), LOOP]);
+    assert_eq!(run.refused(other, 24 * MIB), None);
 }

@@ -20,6 +20,7 @@ use whyoom_recording::LiveDevice;
 use whyoom_trace::{Action, Address, Bytes, Counter, DeviceId};
 
 use crate::{
+    family::captures,
     hook::{Family, Hook, Need},
     record::{self, Call, NO_STACK, Place, clock, moment, settings},
     road::real,
@@ -139,7 +140,9 @@ fn block_changed(call: &Call, time: u64, block: u64, size: i64, device: Device) 
         Some(size) => (call.stack(), Action::BlockAlloc { address, requested: size, size }),
         None => (NO_STACK, Action::BlockFree { address }),
     };
-    call.write(time, place_of(device), stack, 0, action);
+    // A block that goes is known by its address.
+    let capture = if size.is_some() { captures::under_way() } else { 0 };
+    call.write(time, place_of(device).in_pool(capture), stack, 0, action);
 }
 
 fn failed(call: &Call, size: i64, (allocated, reserved): (u64, u64), device: Device) {
@@ -153,7 +156,7 @@ fn failed(call: &Call, size: i64, (allocated, reserved): (u64, u64), device: Dev
         call.write(clock::now(), place, NO_STACK, 0, action);
     }
     let action = Action::OutOfMemory { requested: Bytes(size.unsigned_abs()) };
-    call.write(clock::now(), place, stack, 0, action);
+    call.write(clock::now(), place.in_pool(captures::under_way()), stack, 0, action);
     call.process.part.failed();
 }
 

@@ -13,9 +13,7 @@ import torch.multiprocessing as mp
 from torch import nn
 
 
-def communicators(rank, count):
-    torch.zeros(1, device="cuda")
-    before = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved()
+def communicators(rank, count, before):
     groups = [dist.new_group(backend="nccl") for _ in range(count)]
     for group in groups:
         dist.all_reduce(torch.zeros(256, device="cuda"), group=group)
@@ -29,8 +27,10 @@ def communicators(rank, count):
 def train(rank, count):
     os.environ.update(MASTER_ADDR="127.0.0.1", RANK=str(rank), WORLD_SIZE="2")
     torch.cuda.set_device(rank)
+    torch.zeros(1, device="cuda")
+    before = torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved()
     dist.init_process_group("nccl")
-    groups = communicators(rank, count)
+    groups = communicators(rank, count, before)
     model = nn.Sequential(*(nn.Linear(2560, 2560) for _ in range(12))).cuda()
     optimizer = torch.optim.Adam(model.parameters())
     for _ in range(2):

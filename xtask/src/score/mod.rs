@@ -38,7 +38,8 @@ use self::{
 /// So many run at a time.
 const WORKERS: usize = 2;
 
-/// What the issue of an explainer asks: primary cause right in so many cases.
+/// The primary cause, and the bytes where they are known, must be right in so many cases; no other may be missed
+/// without a reason in its table.
 const ACCURACY_BAR: f64 = 0.95;
 /// The whole corpus may take so long.
 const TIME_BAR: Duration = Duration::from_secs(15 * 60);
@@ -200,7 +201,8 @@ fn hold_bar(figures: &Figures) -> Result<()> {
     ensure!(figures.missing == 0, "{} cases lack advice", figures.missing);
     ensure!(figures.alarms == 0, "{} false alarms", figures.alarms);
     let (known, right) = figures.bytes;
-    ensure!(known == right, "{} of {known} cases have wrong bytes", known - right);
+    let enough = right as f64 >= known as f64 * ACCURACY_BAR;
+    ensure!(enough, "the bytes are right in {right} of {known}");
     Ok(())
 }
 

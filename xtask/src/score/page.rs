@@ -24,8 +24,14 @@ Written by `cargo xtask score --bless`, which runs every case of `tests/scenario
 text as people paste it, each with exactly one true cause, the bytes that it explains, the remedy that must
 be named and the advice that must not. The examination was written from public threads before its authors
 had read a rule; the practice set is what the rules were written with. The command fails where a figure
-falls below its bar: 95 % of the causes, no wrong or missing advice, no false alarm, bytes within 5 %, and no
-miss that is not explained below.
+falls below its bar: in each set 95 % of the causes, and of the bytes within 5 %; no wrong or missing advice, no
+false alarm, and no miss that is not explained below.
+
+At first sight, before any rule was mended by what it showed, the examination's causes were right in 93 of 134
+cases (69 %): 36 of 45 texts and states of machines, 20 of 35 programs, 37 of 54 later texts and programs, with no
+false alarm. What it has now is a score on cases that the rules have met; the next ones will show what it is worth.
+Two truths were corrected in that time: where a listed process cannot be resolved the cause is `unseen-holder`, and
+one program measured its libraries' bytes too late.
 
 ![Which cause was taken for which](score.svg)
 

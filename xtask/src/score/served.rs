@@ -84,7 +84,7 @@ const WISHES: &[Wish] = &[
 ];
 
 /// A program whose libraries' workspaces are what is missing.
-const WORKSPACE: &str = "library-workspace-cublas-streams";
+const WORKSPACE: &str = "library-workspace-cublas";
 
 /// Asks for everything, and writes the page where that is wanted.
 pub(super) fn check(stage: &Stage, scored: &[Scored], bless: bool) -> Result<()> {

@@ -86,7 +86,7 @@ impl Stage {
     fn compiled(&self, case: &Case, source: &Path) -> Result<PathBuf> {
         let out = self.fresh(case, "program")?.join(&case.name);
         let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&out);
+        compiler.args(["-O1", "-g", "-Wall", "-pthread", "-o"]).arg(&out);
         compiler.arg(source).arg("-I").arg(root().join("tests/scenarios/recorder"));
         // A changed copy lies elsewhere than what it includes.
         let Input::Program(original) = case.input()? else { return Ok(out) };

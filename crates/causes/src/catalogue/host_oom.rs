@@ -41,6 +41,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         }
         _ => return None,
     };
+    let shared = scene.message().contains("shared memory") || scene.message().contains("/dev/shm");
+    let headline =
+        if shared { "The shared memory of the data workers (/dev/shm) is full" } else { headline };
     let limit = counter(Counter::HostLimit);
     let because = match (resident, limit, scene.situation.requested) {
         (Some(resident), Some(limit), _) => format!(
@@ -65,6 +68,16 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         let what = "see whether the kernel killed it for memory";
         finding.remedies.push(Remedy::line("dmesg -T | grep -iE 'oom|killed process'", what));
     }
+    if shared {
+        let what =
+            "a larger /dev/shm for the container (Kubernetes: an emptyDir with medium: Memory)";
+        finding.remedies.push(Remedy::line("docker run --shm-size=8g ...", what));
+    }
+    if scene.setting("wsl").is_some() {
+        let what = "under [wsl2] in %UserProfile%\\.wslconfig, then wsl --shutdown: WSL has half of the \
+                    machine's memory unless told otherwise";
+        finding.remedies.push(Remedy::line("memory=24GB", what));
+    }
     finding.remedies.extend([
         Remedy::line(
             "DataLoader(..., num_workers=2, prefetch_factor=2)",
@@ -80,7 +93,11 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             "raise the limit of {limit} where it is set: docker run --memory, a pod's \
              resources.limits.memory, Slurm's --mem"
         ),
-        None => "raise the container's, pod's or job's memory limit".to_owned(),
+        None => {
+            "raise the memory limit of the container, pod or job (docker run --memory, a pod's \
+                 resources.limits.memory, Slurm's --mem)"
+                .to_owned()
+        }
     };
     let place = if limit.is_some() { 0 } else { finding.remedies.len() };
     finding.remedies.insert(place, Remedy::advice(raise));

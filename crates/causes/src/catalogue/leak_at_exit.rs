@@ -26,10 +26,11 @@ way there, and a longer run, or a server that calls the same library, runs out.
 The rule: the process ended in order; other places freed what they took; and one place in a library left two
 or more allocations behind. In the program itself, which may keep a few buffers to its end on purpose, one
 place must have left something again and again, with other memory freed in between, up to the end of the
-work. A place that left a single one, or that took all of it at the start, is mentioned, not blamed. Beside a
-caching allocator eight are needed, for libraries keep handles and workspaces. A program that frees nothing at
-all before it ends leaks nothing worth naming, and neither do libraries that keep buffers on purpose (PyTorch,
-NCCL, cuBLAS, cuDNN).
+work; or it is the only place that left anything, in a program that takes care: several others took memory,
+and every one of them gave all of it back. Else what took a single buffer, or all of it at the start, is
+mentioned, not blamed. Beside a caching allocator eight are needed, for libraries keep handles and
+workspaces. A program that frees nothing at all before it ends leaks nothing worth naming, and neither do
+libraries that keep buffers on purpose (PyTorch, NCCL, cuBLAS, cuDNN).
 
 Whose it is: the innermost file on the stack that is neither CUDA's nor the system's. A library that leaks
 inside is named as that library, whoever called it.
@@ -59,6 +60,10 @@ const KEEPERS: [&str; 12] = [
     "xla_cuda_plugin",
     "xla_extension",
 ];
+/// Places that gave back all that they took, and how many allocations that was, from which on a program takes
+/// care to free.
+const CAREFUL_PLACES: usize = 2;
+const CAREFUL_ALLOCATIONS: u64 = 4;
 /// How many places are listed.
 const LISTED: usize = 4;
 
@@ -114,8 +119,17 @@ fn leaks(scene: &Scene<'_>, left: Vec<Habit>) -> Option<Leaks> {
     if repeated.is_empty() && (beside_allocator || single.len() >= places_that_free) {
         return None;
     }
+    let alone = repeated.len() + single.len() == 1 && !beside_allocator;
     let places = if repeated.is_empty() { single } else { repeated };
-    Some(Leaks { places, blamed: false })
+    let blamed = alone && scene.growth.is_none() && frees_all_else(scene, &places);
+    Some(Leaks { places, blamed })
+}
+
+/// Whether the process took care to free whatever else it took, on any device and on the host.
+fn frees_all_else(scene: &Scene<'_>, leaks: &[Habit]) -> bool {
+    let rest = elsewhere(scene, leaks);
+    let cares = places_that_free(scene) >= CAREFUL_PLACES && rest.made >= CAREFUL_ALLOCATIONS;
+    rest.left() == 0 && cares
 }
 
 /// Whose code left something, and whether that is a library and not the program itself.

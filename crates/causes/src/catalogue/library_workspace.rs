@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use whyoom_trace::{Bytes, StackId};
 
-use super::library_knobs::{knobs, nccl};
+use super::{
+    library_knobs::{knobs, nccl},
+    preallocated::block_in_advance,
+};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Strength},
@@ -46,7 +49,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if !scene.device_ran_out() {
         return None;
     }
-    let outside = scene.driver()?.outside_bytes();
+    // A share that was taken in advance is told as that.
+    let in_advance = block_in_advance(scene).map_or(Bytes::ZERO, |(_, bytes)| bytes);
+    let outside = scene.driver()?.outside_bytes().minus(in_advance);
     let by_library = by_library(scene);
     let (name, most) = by_library.first()?;
     let (lacking, capacity) = (scene.situation.lacking()?, scene.situation.capacity);
@@ -101,13 +106,18 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// The library that a stack leads to, where it is one that takes memory for itself.
+pub(super) fn names_library<'a>(scene: &Scene<'a>, stack: StackId) -> Option<&'a str> {
+    let names_owner =
+        |file: &&str| file.contains(".so") && !GLUE.iter().any(|glue| file.starts_with(glue));
+    scene.library(stack).filter(names_owner)
+}
+
 /// What was taken beside the allocator, by the compiled file that took it, the most first.
 fn by_library(scene: &Scene<'_>) -> Vec<(String, Bytes)> {
     let mut sums = BTreeMap::<String, Bytes>::new();
     for (stack, usage) in scene.driver().iter().flat_map(|driver| &driver.outside) {
-        let names_owner =
-            |file: &&str| file.contains(".so") && !GLUE.iter().any(|glue| file.starts_with(glue));
-        let library = scene.library(*stack).filter(names_owner);
+        let library = names_library(scene, *stack);
         let name = library.map_or_else(|| scene.place(*stack), str::to_owned);
         let sum = sums.entry(name).or_default();
         *sum = sum.plus(usage.bytes);

@@ -7,6 +7,7 @@ use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     scene::Scene,
+    situation::Situation,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -78,7 +79,8 @@ fn own_refusal(scene: &Scene<'_>) -> Option<Finding> {
     let told = told_fraction(scene);
     // It has had as much before, and given some of it back since.
     let had = scene.space.map_or(held, |space| held.max(space.peak_reserved()));
-    let fraction = told.or_else(|| roundest_between(had, beyond.max(had), capacity))?;
+    let below = refused_before(scene, had).map_or(beyond, |least| least.min(beyond));
+    let fraction = told.or_else(|| roundest_between(had, below.max(had), capacity))?;
     let cap = Bytes((capacity.0 as f64 * fraction) as u64);
     let about = if told.is_some() { "" } else { "about " };
     let mut finding = scene.finding(
@@ -93,11 +95,28 @@ fn own_refusal(scene: &Scene<'_>) -> Option<Finding> {
     finding.gives_back = Some(capacity.minus(cap));
     finding.evidence.extend([
         Evidence::bytes("the cap is at least", had, Basis::Computed),
-        Evidence::bytes("the cap is below", beyond, Basis::Computed),
+        Evidence::bytes("the cap is below", below, Basis::Computed),
         Evidence::share("its share of the device, if it is a round one", fraction, Basis::Computed),
     ]);
     finding.remedies = vec![raise(scene, cap, beyond)];
     Some(finding)
+}
+
+/// The least that any request of the run was refused with by PyTorch itself, beside what it held then. Less than
+/// it had at any time was refused under another cap.
+fn refused_before(scene: &Scene<'_>, had: Bytes) -> Option<Bytes> {
+    let of_scene = |incident: &&Incident| {
+        (incident.process, incident.device) == (scene.process, scene.device)
+            && incident.symptom.is_none()
+            && !incident.of_driver
+    };
+    let refused = scene.model.incidents().iter().filter(of_scene);
+    let beyond = refused.filter_map(|incident| {
+        let situation = Situation::of(incident);
+        let own = situation.enough_was_free();
+        own.then_some(situation.reserved?.plus(situation.asked_of_driver?))
+    });
+    beyond.filter(|beyond| *beyond > had).min()
 }
 
 /// Whether PyTorch refused by itself, though the device had room.
@@ -135,6 +154,9 @@ fn mig_slice(scene: &Scene<'_>) -> Option<Finding> {
     }
     let in_pieces = scene.situation.cache_that_would_do().is_some();
     let strength = if in_pieces { Strength::Contributing } else { Strength::Decisive };
+    // As its name has it, in the units of those who sell it: for slices as large as they are named.
+    let whole = profile.and_then(|one| one.split_once(" of ")?.1.strip_suffix("GB")?.parse().ok());
+    let whole = whole.map(|gigabytes: u64| Bytes(gigabytes << 30));
     let profile = profile
         .filter(|one| one.contains("gb"))
         .map_or(String::new(), |profile| format!(" ({profile})"));
@@ -147,6 +169,7 @@ fn mig_slice(scene: &Scene<'_>) -> Option<Finding> {
              use it or not."
         ),
     );
+    finding.gives_back = whole.map(|whole| whole.minus(capacity));
     finding.evidence.push(Evidence::text("a slice", "MIG divides this GPU", Basis::Message));
     finding.remedies = vec![
         Remedy::line(

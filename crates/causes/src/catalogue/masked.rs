@@ -2,7 +2,7 @@
 
 use whyoom_trace::{Bytes, Software, Symptom};
 
-use super::library_knobs::nccl;
+use super::{library_knobs::nccl, unknown::program};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -129,5 +129,23 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if software == Software::Nccl {
         finding.remedies.splice(0..0, nccl(Bytes::ZERO));
     }
+    if let Some(profile) = scene.setting("mig") {
+        finding.remedies.insert(0, Remedy::advice(format!(
+            "the process has a MIG slice ({profile}): a larger slice, or a smaller batch or model for this one"
+        )));
+    }
+    finding.remedies.extend(find_out(scene));
     Some(finding)
+}
+
+/// Whose memory was wanting, the text does not tell: how to see it.
+fn find_out(scene: &Scene<'_>) -> [Remedy; 2] {
+    let run = format!("whyoom run -- {}", program(scene));
+    [
+        Remedy::line(
+            run,
+            "records what the program itself holds: if that is all, a smaller batch or model helps",
+        ),
+        Remedy::line("whyoom who", "shows whether other processes hold the GPU"),
+    ]
 }

@@ -37,7 +37,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let of_pools = waiting_in_pools(scene);
     let of_blocks =
         scene.incident?.totals.map_or(Bytes::ZERO, |totals| totals.active.minus(totals.allocated));
-    let pending = of_pools.plus(of_blocks);
+    let of_capture = waiting_in_capture(scene);
+    let pending = of_pools.plus(of_blocks).plus(of_capture);
     if pending < lacking {
         return None;
     }
@@ -52,16 +53,45 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         format!("{lacking} was missing for the request; a wait for the streams gives it back."),
     );
     finding.gives_back = Some(pending);
-    for (label, bytes) in
-        [("freed in pools, waiting", of_pools), ("freed blocks, waiting", of_blocks)]
-    {
+    for (label, bytes) in [
+        ("freed in pools, waiting", of_pools),
+        ("freed blocks, waiting", of_blocks),
+        ("freed in the capture, waiting", of_capture),
+    ] {
         if bytes > Bytes::ZERO {
             let basis = if certain { Basis::Recorded } else { Basis::Computed };
             finding.evidence.push(Evidence::bytes(label, bytes, basis));
         }
     }
-    finding.remedies = remedies(scene, pending);
+    finding.remedies = match of_blocks.plus(of_capture) {
+        Bytes::ZERO => remedies(scene, pending),
+        _ => in_a_capture(pending),
+    };
     Some(finding)
+}
+
+/// What a graph's own pool has free in pieces that this request would have been given, had they not waited:
+/// PyTorch says at once that a block is freed, and uses it again only when the other streams are done with it.
+fn waiting_in_capture(scene: &Scene<'_>) -> Bytes {
+    let space = scene.incident.and_then(|incident| incident.free_space.as_ref());
+    let enough = space.filter(|space| {
+        scene.situation.requested.is_some_and(|asked| space.own_private_largest >= asked)
+    });
+    let untold = enough.filter(|_| scene.driver().is_some() && !scene.has_pool());
+    untold.map_or(Bytes::ZERO, |space| space.in_own_private_pool)
+}
+
+/// PyTorch waits by itself for what it needs, unless a graph is captured.
+fn in_a_capture(pending: Bytes) -> Vec<Remedy> {
+    vec![
+        Remedy::line(
+            "torch.cuda.current_stream().wait_stream(other)",
+            "in place of tensor.record_stream(other), before the tensor is freed: a capture cannot wait for the \
+             other stream later",
+        )
+        .freeing(pending),
+        Remedy::advice("or make the buffers once, before the capture, and use them for every layer"),
+    ]
 }
 
 fn remedies(scene: &Scene<'_>, pending: Bytes) -> Vec<Remedy> {

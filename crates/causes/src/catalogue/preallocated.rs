@@ -1,7 +1,8 @@
 //! A framework or server takes a share of the device in advance.
 
-use whyoom_trace::{Bytes, Counter, Software, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, StackId, Symptom};
 
+use super::library_workspace::names_library;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -37,7 +38,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
             beside_tensorflow(scene).or_else(|| beside_server(scene))
         }
         Some(_) => None,
-        None => beside_arena(scene),
+        None => beside_arena(scene).or_else(|| beside_block(scene)),
     }
 }
 
@@ -178,6 +179,45 @@ fn beside_arena(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// A block of more than this share of the device is hardly one buffer: it is a pool, taken in advance.
+const MOST: f64 = 0.5;
+
+/// Most of the device, taken in one block by the program's own code: nobody's arena that is known, and whoever
+/// made it decides how large it is.
+pub(super) fn block_in_advance(scene: &Scene<'_>) -> Option<(StackId, Bytes)> {
+    let incident = scene.incident.filter(|incident| !incident.of_driver)?;
+    let (capacity, lacking) = (scene.situation.capacity?, scene.situation.lacking()?);
+    let blocks = incident.driver.as_ref()?.outside.iter();
+    let (stack, usage) = blocks.max_by_key(|(_, usage)| usage.bytes)?;
+    let is_one = usage.blocks == 1 && usage.bytes.share_of(capacity) > MOST;
+    let suffices = usage.bytes >= lacking && names_library(scene, *stack).is_none();
+    (is_one && suffices && scene.device_ran_out()).then_some((*stack, usage.bytes))
+}
+
+/// PyTorch lacks what another part of the program took in advance.
+fn beside_block(scene: &Scene<'_>) -> Option<Finding> {
+    let (stack, bytes) = block_in_advance(scene)?;
+    let (lacking, place) = (scene.situation.lacking()?, scene.place(stack));
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("{bytes} was taken in advance at {place}, and PyTorch beside it finds too little"),
+        format!("It is one block, taken directly from the driver. {}", sentence(scene)),
+    );
+    finding.gives_back = Some(lacking);
+    finding.evidence.push(Evidence::bytes("taken in advance", bytes, Basis::Recorded));
+    finding.remedies = vec![
+        Remedy::advice(format!(
+            "a smaller share for the pool that is made at {place}: {lacking} less of its {bytes} serves this \
+             request"
+        )),
+        Remedy::advice(
+            "or let both take their memory from one pool, or start it small and let it grow",
+        ),
+    ];
+    Some(finding)
+}
+
 fn smaller_share(share: f64) -> Remedy {
     Remedy::line(
         format!("export XLA_PYTHON_CLIENT_MEM_FRACTION={:.2}", (share * 100.0).floor() / 100.0),
@@ -237,7 +277,8 @@ fn library_beside_xla(scene: &Scene<'_>) -> Option<Finding> {
         incident.process == scene.process
             && incident.symptom.is_some_and(|(_, software, _)| software == Software::Xla)
     });
-    if preallocates_not(scene) || !(fraction.is_some() || xla_spoke) {
+    let took = scene.setting("xla_share").is_some();
+    if preallocates_not(scene) || !(fraction.is_some() || xla_spoke || took) {
         return None;
     }
     let library = scene.software().map_or("A library", Software::name);

@@ -41,19 +41,21 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         CAUSE.id,
         strength,
         format!(
-            "{private} is free inside private pools (CUDA graphs), where this request cannot use it"
+            "{private} is free inside private pools ({}), where this request cannot use it",
+            whose(scene)
         ),
         format!("{lacking} was missing for the {requested} that was asked for."),
     );
     finding.gives_back = Some(private);
     add_pools(scene, &mut finding);
-    finding.remedies = remedies();
+    finding.remedies = remedies_for(scene);
     Some(finding)
 }
 
-/// Without an out-of-memory it is worth a word where private pools hold most of the memory.
+/// Without an out-of-memory it is worth a word where private pools hold most of the memory. A run that was seen
+/// from its start, and lacked nothing, may have as many of them as it likes.
 fn state_only(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.incident.is_some() {
+    if scene.incident.is_some() || scene.facts().is_some() {
         return None;
     }
     let space = scene.space?;
@@ -74,6 +76,18 @@ fn state_only(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whose pools they are: a recording tells those of captures from others.
+fn whose(scene: &Scene<'_>) -> &'static str {
+    let space = scene.incident.and_then(|incident| incident.free_space.as_ref());
+    match space {
+        Some(space) if space.private_pools == Bytes::ZERO => "torch.cuda.MemPool",
+        Some(space) if space.in_kept_segments > Bytes::ZERO && scene.driver().is_some() => {
+            "CUDA graphs, torch.cuda.MemPool"
+        }
+        _ => "CUDA graphs",
+    }
+}
+
 fn add_pools(scene: &Scene<'_>, finding: &mut Finding) {
     let Some(space) = scene.space else { return };
     for (pool, bytes) in
@@ -85,12 +99,24 @@ fn add_pools(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
+/// A pool that a program made for itself is of no graph.
+fn remedies_for(scene: &Scene<'_>) -> Vec<Remedy> {
+    let mut remedies = remedies();
+    if whose(scene) == "torch.cuda.MemPool" {
+        remedies.remove(0);
+    }
+    remedies
+}
+
 fn remedies() -> Vec<Remedy> {
     vec![
         Remedy::line(
             "torch.cuda.graph(g, pool=first_graph.pool())",
             "let graphs that never run at the same time share one pool",
         ),
-        Remedy::advice("capture fewer batch sizes; delete graphs that are no longer replayed"),
+        Remedy::advice(
+            "capture fewer batch sizes; delete graphs that are no longer replayed, and a torch.cuda.MemPool when \
+             its work is done: its memory goes back with it",
+        ),
     ]
 }

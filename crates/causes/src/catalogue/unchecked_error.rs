@@ -1,7 +1,7 @@
 //! A call failed, and nobody looked.
 
 use whyoom_memory::{FailedCall, Failure};
-use whyoom_trace::{Bytes, DeviceId, ResultCode, StackId, StringId};
+use whyoom_trace::{Bytes, DeviceId, MemoryKind, ResultCode, StackId, StringId};
 
 use crate::{
     cause::Cause,
@@ -23,10 +23,11 @@ Why it happens: more dynamic shared memory than a block may have (48 KiB unless 
 then what the device allows), too many threads, registers that do not suffice, code for another architecture.
 
 A copy or a fill that is refused, because its bytes do not lie in one buffer, returns its error at once; who
-does not look at it works on with what was there before.
+does not look at it works on with what was there before. A free of an address that the driver does not know
+frees nothing, and what it was meant for stays.
 
 What helps: look after every launch: cudaGetLastError() at once, and the synchronize's result later; and look
-at what copies return.",
+at what copies and frees return.",
     check,
 };
 
@@ -40,23 +41,33 @@ const OUT_OF_RESOURCES: ResultCode = ResultCode(701);
 const NO_BINARY: ResultCode = ResultCode(209);
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let facts = scene.facts().filter(|_| scene.device != DeviceId::HOST)?;
+    let facts = scene.facts()?;
     let is_mistake = |failure: &&Failure| {
-        !matches!(failure.call, FailedCall::Synchronize(_))
+        let may_be_one = match failure.call {
+            FailedCall::Synchronize(_) => false,
+            FailedCall::Free { kind } => left_something(scene, kind),
+            _ => scene.device != DeviceId::HOST,
+        };
+        may_be_one
             && failure.device == scene.device
             // One that found too little memory is no mistake in its arguments.
             && failure.result != OUT_OF_MEMORY
     };
-    let failure = facts.failures().iter().find(is_mistake)?;
+    let failure = facts.failures().iter().chain(facts.refused_frees()).find(is_mistake)?;
     let later = facts.went_on_after(failure);
     let failed = match failure.call {
         FailedCall::Launch { kernel, shared_memory } => {
             launch(scene, failure, kernel, shared_memory)
         }
         FailedCall::Copy { call } => copy(scene, failure, call),
+        FailedCall::Free { kind } => free(scene, failure, kind),
         FailedCall::Synchronize(_) => return None,
     };
+    let is_free = matches!(failure.call, FailedCall::Free { .. });
+    let failed_calls = if is_free { facts.refused_frees_seen() } else { facts.failures_seen() };
     let strength = match (scene.incident, later) {
+        // What such a free leaves behind is the cause; this is why.
+        _ if is_free => Strength::Contributing,
         (Some(_), _) => Strength::Contributing,
         (None, 0) => Strength::Likely,
         (None, _) => Strength::Explains,
@@ -75,7 +86,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     finding.evidence.extend(failed.evidence);
     finding.evidence.extend([
         Evidence::count("calls that succeeded afterwards", later, Basis::Recorded),
-        Evidence::count("calls that failed", facts.failures_seen(), Basis::Recorded),
+        Evidence::count("calls that failed", failed_calls, Basis::Recorded),
     ]);
     finding.remedies = failed.remedies;
     Some(finding)
@@ -140,6 +151,45 @@ fn copy(scene: &Scene<'_>, failure: &Failure, call: StringId) -> Failed {
             Remedy::advice(format!(
                 "{call} is refused where the bytes do not lie in one buffer: compare the size of this {kind} \
                  with what was allocated for its target and its source"
+            )),
+        ],
+    }
+}
+
+/// Whether memory of that kind was never given back. A free too many of what is gone costs nothing.
+fn left_something(scene: &Scene<'_>, kind: MemoryKind) -> bool {
+    let driver = scene.space.and_then(|space| space.driver());
+    let left = driver.and_then(|driver| driver.by_kind().get(&kind).copied());
+    left.is_some_and(|left| left > Bytes::ZERO)
+}
+
+/// A free of what the driver does not know at that address.
+fn free(scene: &Scene<'_>, failure: &Failure, kind: MemoryKind) -> Failed {
+    let (call, runtime) = match kind {
+        MemoryKind::Pinned => ("cuMemFreeHost", "cudaFreeHost"),
+        MemoryKind::Registered => ("cuMemHostUnregister", "cudaHostUnregister"),
+        MemoryKind::StreamOrdered => ("cuMemFreeAsync", "cudaFreeAsync"),
+        MemoryKind::Array => ("cuArrayDestroy", "cudaFreeArray"),
+        _ => ("cuMemFree", "cudaFree"),
+    };
+    let place = scene.place(failure.stack);
+    Failed {
+        what: format!("{call} at {place}"),
+        because: "Nothing was freed by it: what it was meant for is held still. ".to_owned(),
+        evidence: vec![Evidence::text("called at", place.as_str(), Basis::Recorded)],
+        remedies: vec![
+            Remedy::line(
+                format!(
+                    "if (cudaError_t e = {runtime}(...)) {{ fprintf(stderr, \"%s\\n\", \
+                     cudaGetErrorString(e)); abort(); }}"
+                ),
+                format!(
+                    "look at what {call} returns at {place}: then the error is told where it belongs"
+                ),
+            ),
+            Remedy::advice(format!(
+                "give {call} the address that the allocation returned, not that of the variable which holds it, \
+                 nor one in the middle of the buffer, and by the function that belongs to how it was taken"
             )),
         ],
     }

@@ -159,7 +159,7 @@ fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
 }
 
 /// The program that failed, as far as its traceback names it.
-fn program(scene: &Scene<'_>) -> String {
+pub(super) fn program(scene: &Scene<'_>) -> String {
     let stack = scene.incident.map_or(StackId(0), |incident| incident.stack);
     let outermost = scene.tables.frames(stack).rfind(FrameText::is_python);
     let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));

@@ -1,7 +1,7 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::{Bytes, Software};
+use whyoom_trace::{Bytes, Counter, Software};
 
 use super::{
     library_knobs::llama_cpp,
@@ -39,6 +39,9 @@ const SMALL_CACHE: f64 = 0.05;
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if let Some((needed, left)) = cache_beyond_share(scene) {
         return Some(cache_too_large(scene, needed, left));
+    }
+    if let Some((needed, took)) = by_xla(scene) {
+        return Some(program_too_large(scene, needed, took));
     }
     if !scene.device_ran_out() {
         return None;
@@ -85,16 +88,14 @@ fn headline(situation: &Situation, allocated: Bytes, requested: Bytes) -> String
     }
 }
 
-/// Of a recorded driver call: one request that no device of the size holds, growth that took what is missing, or
-/// a pool that keeps it unused says all there is to say.
+/// Growth that took what is missing says all there is to say; of a recorded driver call so does one request
+/// that no device of the size holds, or a pool that keeps it unused.
 fn explained_better(scene: &Scene<'_>) -> bool {
     let situation = &scene.situation;
     let too_big = situation.requested.zip(situation.capacity).is_some_and(|(one, all)| one > all);
     let grown = scene.growth.as_ref().zip(situation.lacking());
-    situation.by_driver
-        && (too_big
-            || grown.is_some_and(|(growth, lacking)| growth.total >= lacking)
-            || mempool_held::would_do(scene))
+    grown.is_some_and(|(growth, lacking)| growth.total >= lacking)
+        || situation.by_driver && (too_big || mempool_held::would_do(scene))
 }
 
 /// Whether what the process merely keeps, in pools and caches, would have served a call of the driver.
@@ -168,6 +169,28 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
+/// What one step needs at once by XLA's own account, and what XLA took, where that is less.
+fn by_xla(scene: &Scene<'_>) -> Option<(Bytes, Bytes)> {
+    let incident = scene.incident.filter(|_| scene.software() == Some(Software::Xla))?;
+    let (needed, took) = (incident.counter(Counter::Needed)?, incident.counter(Counter::RoomLeft)?);
+    (needed > took).then_some((needed, took))
+}
+
+fn program_too_large(scene: &Scene<'_>, needed: Bytes, took: Bytes) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("One step needs {needed} at once, by XLA's own account, and XLA took {took} of the device"),
+        format!("{} is missing.", needed.minus(took)),
+    );
+    finding.gives_back = Some(needed.minus(took));
+    finding.remedies = vec![Remedy::advice(
+        "a smaller batch, crop or sequence, lower precision, or jax.checkpoint where gradients are taken; XLA \
+         takes three quarters of the device unless XLA_PYTHON_CLIENT_MEM_FRACTION says more",
+    )];
+    finding
+}
+
 /// The cache of a server for one sequence of the longest length does not fit beside its weights.
 fn cache_too_large(scene: &Scene<'_>, needed: Bytes, left: Bytes) -> Finding {
     let missing = needed.minus(left);
@@ -206,17 +229,30 @@ fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
         _ => (scene.search_size(), for_training(scene, lacking)),
     };
     let attention = scene.asked_by_attention().then(unbuilt_attention);
+    let tiles = scene.asked_for_pictures().then(in_tiles);
     let leave = leave_to_library(scene, lacking);
-    leave.into_iter().chain(search).chain(others).chain(attention).collect()
+    leave.into_iter().chain(search).chain(tiles).chain(others).chain(attention).collect()
 }
 
 /// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
 fn leave_to_library(scene: &Scene<'_>, lacking: Bytes) -> Option<Remedy> {
     let library = masked::asking_library(scene).filter(|_| scene.uses_allocator())?;
+    let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
+    let most = peak.first().map_or(String::new(), |(place, bytes)| {
+        format!(". Most, {bytes}, is held by what {place} makes: fewer or smaller ones are enough")
+    });
     Some(Remedy::advice(format!(
         "keep a little less in PyTorch's tensors: they must leave {lacking} more to {library}, which \
-         allocates by itself"
+         allocates by itself{most}"
     )))
+}
+
+/// Layers of pictures need memory in proportion to the pixels that they see at once.
+fn in_tiles() -> Remedy {
+    Remedy::advice(
+        "a smaller picture, or the same in tiles, one after the other: half the height and half the width need a \
+         quarter (a decoder of diffusers: pipe.enable_vae_tiling())",
+    )
 }
 
 /// What is largest in attention need not exist.
@@ -231,7 +267,9 @@ fn unbuilt_attention() -> Remedy {
 fn for_buffers(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
     let most = peak.first().map_or(String::new(), |(place, bytes)| {
-        format!("; most, {bytes}, is held by what {place} allocates")
+        format!(
+            "; most, {bytes}, is held by what {place} allocates: fewer or smaller ones are needed"
+        )
     });
     vec![Remedy::advice(format!(
         "free buffers before this request, or {}: {lacking} must go{most}",
@@ -244,7 +282,7 @@ fn for_inputs(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     let space = scene.incident.and_then(|incident| incident.free_space.as_ref());
     vec![
         Remedy::advice(format!(
-            "{}; or keep less on the device, with fewer or smaller things at once: {lacking} must go \
+            "{}; or keep less on the device, with a smaller batch or shorter sequences: {lacking} must go \
              for this request",
             in_pieces(scene, space.map(|space| space.usable_largest))
         )),

@@ -69,7 +69,8 @@ fn because(scene: &Scene<'_>, reason: Reason, absent: Option<&Absent>) -> String
         Reason::Gone => format!(
             "there is no /proc entry for it{}. The driver frees the \
              memory of a process that has really ended, so something still has its files open: a child \
-             that inherited them, or a process that they were passed to.{} No signal can be sent to a \
+             that inherited them, or a process that they were passed to (sudo fuser -v /dev/nvidia* lists \
+             them).{} No signal can be sent to a \
              number that nobody has; where nobody else is on the GPU, sudo nvidia-smi --gpu-reset -i {} \
              frees it.",
             asked,

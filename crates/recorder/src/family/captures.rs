@@ -1,11 +1,13 @@
 //! Captures: what a stream that captures is told becomes a node of a graph, and takes no memory yet.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::{declare::hooks, hook::Code, record::Call, road::real::Function};
 
 /// How many captures were begun and not ended. Streams are asked only while there are any.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
+/// How many were ever begun: the number of the latest.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
 
 static STATUS: Function<unsafe extern "C" fn(u64, *mut u32) -> Code> =
     Function::named(c"cuStreamIsCapturing");
@@ -36,8 +38,16 @@ hooks! { Graphs;
 
 fn began(result: Code) {
     if result == 0 {
+        BEGUN.fetch_add(1, Relaxed);
         OPEN.fetch_add(1, Relaxed);
     }
+}
+
+/// The number of the capture that is under way, 0 where none is. PyTorch gives a graph memory of its own: what
+/// its allocator takes meanwhile, on whatever thread, serves that graph and those that share with it. Such
+/// numbers are small, and never the address that a pool of the driver's has for a name.
+pub(crate) fn under_way() -> u64 {
+    if OPEN.load(Relaxed) == 0 { 0 } else { BEGUN.load(Relaxed) }
 }
 
 fn ended(result: Code) {
@@ -68,6 +78,19 @@ pub(super) fn captures(call: &Call, stream: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn captures_are_numbered_while_they_are_under_way() {
+        assert_eq!(under_way(), 0);
+        for number in [1, 2] {
+            began(0);
+            assert_eq!(under_way(), number);
+            ended(0);
+            assert_eq!(under_way(), 0);
+        }
+        began(401);
+        assert_eq!(under_way(), 0, "a refused one is none");
+    }
 
     #[test]
     fn a_refusal_ends_no_capture() {

@@ -2,7 +2,7 @@
 
 use whyoom_trace::MemoryKind;
 
-use super::written;
+use super::{captures, written};
 use crate::{
     declare::hooks,
     hook::Code,
@@ -53,7 +53,8 @@ fn allocated(call: &Call, kind: MemoryKind, address: *const u64, size: u64, resu
     }
     // SAFETY: a call that succeeded has written the address.
     let address = if result == 0 { unsafe { written(address) } } else { 0 };
-    call.allocated(time, call.here(), (kind, address, size), result);
+    let capture = if result == 0 { captures::under_way() } else { 0 };
+    call.allocated(time, call.here().in_pool(capture), (kind, address, size), result);
 }
 
 /// What a row would have taken: rows of common devices start at multiples of 512 bytes.

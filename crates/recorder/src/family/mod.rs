@@ -1,7 +1,7 @@
 //! The hooked functions of the driver, one file a family.
 
 mod arrays;
-mod captures;
+pub(crate) mod captures;
 mod code;
 mod contexts;
 mod copies;

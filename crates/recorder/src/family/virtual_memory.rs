@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use whyoom_trace::{Action, Address, Bytes, DeviceId, HandleId};
 
-use super::written;
+use super::{captures, written};
 use crate::{
     declare::hooks,
     hook::Code,
@@ -84,7 +84,7 @@ hooks! { VirtualMemory;
         let device = call.process.state.physical.mapped(address, handle, done);
         let (address, size, handle) = (Address(address), Bytes(bytes as u64), HandleId(handle));
         let action = Action::Map { address, size, handle };
-        note(call, time, Place::on(device), result, action);
+        note(call, time, Place::on(device).in_pool(captures::under_way()), result, action);
     } }
 
     Required (address: u64, bytes: usize)

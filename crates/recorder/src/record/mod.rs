@@ -219,7 +219,9 @@ impl Call {
             self.process.hold(address, held);
         }
         if address != 0 && matches!(cause_of(result), Cause::None | Cause::Memory) {
-            self.write(time, place, NO_STACK, result, ledger::free(kind, address));
+            // Of a free that was refused it is asked who made it; of others, who took the memory.
+            let stack = if result == 0 { NO_STACK } else { self.stack() };
+            self.write(time, place, stack, result, ledger::free(kind, address));
         }
     }
 }

@@ -60,7 +60,7 @@ impl Names {
         })
     }
 
-    /// The number of a pool of the driver's, which names it by its handle.
+    /// The number of a pool: of the driver's, which names it by its handle, or of a capture, by its number.
     pub(crate) fn pool(&self, part: &Part, handle: u64) -> PoolId {
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         *entry(&mut pools, handle, |number| {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    format::{BLOCK, HEADER, Kind},
+    format::{HEADER, Kind},
     header::{Identity, Progress, Wrong},
 };
 
@@ -87,6 +87,9 @@ pub(super) struct FileView {
     pub(super) progress: Progress,
 }
 
+/// A block of a file system: a file that is being made has any number of them.
+const STEP: u64 = 4096;
+
 /// What a file is that says nothing of itself: one that nobody has written to has the length that it was
 /// made with.
 fn unbegun(as_made: bool) -> Wrong {
@@ -107,8 +110,9 @@ impl FileView {
             Ok(identity) if progress.committed < HEADER as u64 => {
                 Err(unbegun(length == identity.bytes))
             }
-            // Files are made with room for whole blocks, and cut to what they hold when they end.
-            Err(Wrong::Blank) => Err(unbegun(length.is_multiple_of(BLOCK as u64))),
+            // Files are made with room for whole blocks, by file systems that lengthen them step by step, and cut
+            // to what they hold when they end.
+            Err(Wrong::Blank) => Err(unbegun(length.is_multiple_of(STEP))),
             identity => identity,
         };
         Ok(Self { number, length, identity, progress })

@@ -28,10 +28,19 @@ pub(super) const ANCHORS: &[&str] = &[
     "MIG 4g.",
     "MIG 7g.",
     "NCCL INFO ncclCommInit",
+    "XLA backend allocating ",
+    "microsoft-standard-WSL",
 ];
 
 /// A slice of a GPU, as `nvidia-smi` tells of it.
 static SLICE: LazyLock<Regex> = LazyLock::new(|| regex(r"^MIG (?:devices:|(\d+g\.\d+gb))"));
+
+/// The GPU that the slices below are of, where its name tells its memory.
+static WHOLE: LazyLock<Regex> = LazyLock::new(|| regex(r"GPU \d+: NVIDIA \S*-(\d+)GB\b"));
+
+/// What XLA says when it takes its share.
+static XLA: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^XLA backend allocating (?:\S+ \()?(\d+) bytes\)? on device"));
 
 /// What TensorFlow says when it takes its share, which it keeps to itself.
 static TENSORFLOW: LazyLock<Regex> = LazyLock::new(|| {
@@ -72,9 +81,17 @@ pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {
     if window.line().starts_with("NCCL INFO ncclCommInit") {
         return Some(("nccl".to_owned(), "communicators".to_owned()));
     }
+    if let Some(found) = XLA.captures(window.line()) {
+        return Some(("xla_share".to_owned(), found[1].to_owned()));
+    }
+    if window.line().starts_with("microsoft-standard-WSL") {
+        return Some(("wsl".to_owned(), "2".to_owned()));
+    }
     if let Some(found) = SLICE.captures(window.line()) {
         let profile = found.get(1).map_or("a slice", |profile| profile.as_str());
-        return Some(("mig".to_owned(), profile.to_owned()));
+        let whole = WHOLE.captures_iter(window.before()).last();
+        let whole = whole.map_or(String::new(), |whole| format!(" of {}GB", &whole[1]));
+        return Some(("mig".to_owned(), format!("{profile}{whole}")));
     }
     let prefix = window.prefix().trim_start();
     // Advice that is wrapped goes on in a line that starts with the variable.

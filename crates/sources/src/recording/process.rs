@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use whyoom_trace::{
-    Action, Address, Bytes, DeviceId, Event, HandleId, MemoryKind, ResultCode, SegmentGrowth,
-    SizeClass, StackId,
+    Action, Address, Bytes, DeviceId, Event, HandleId, MemoryKind, PoolId, ResultCode,
+    SegmentGrowth, SizeClass, StackId,
 };
 
 use super::{
@@ -20,6 +20,8 @@ const LARGEST_SMALL: Bytes = Bytes::MIB;
 pub(super) struct Process {
     ledger: Ledger,
     reserved: BTreeMap<DeviceId, Bytes>,
+    /// The pool that a later graph was given in place of one of its own.
+    shared_pools: BTreeMap<PoolId, PoolId>,
     /// Whether PyTorch's allocator was seen in it.
     pub(super) has_blocks: bool,
     /// The devices that it may see, as its variable names them.
@@ -30,6 +32,21 @@ impl Process {
     /// What the allocator holds on a device: PyTorch's segments, or the pool's physical memory.
     pub(super) fn reserved(&self, device: DeviceId) -> Bytes {
         self.reserved.get(&device).copied().unwrap_or_default()
+    }
+
+    /// The pool that serves what happens in a capture.
+    pub(super) fn pool_behind(&self, pool: PoolId) -> PoolId {
+        self.shared_pools.get(&pool).copied().unwrap_or(pool)
+    }
+
+    /// The pool of a block is that of the segment around it. A graph whose block lies in another's segment
+    /// shares its pool; one in memory of no graph was made by another stream meanwhile.
+    fn pool_of_block(&mut self, told: PoolId, of_segment: PoolId) -> PoolId {
+        let is_graphs = |pool: PoolId| pool != PoolId(0);
+        if told != of_segment && is_graphs(told) && is_graphs(of_segment) {
+            self.shared_pools.insert(told, of_segment);
+        }
+        of_segment
     }
 
     /// Notes memory that the driver gave. A ticket comes back where it waits to be known whose it is.
@@ -66,19 +83,21 @@ impl Process {
         }
     }
 
-    /// A block was given: what it lies in is a segment.
-    pub(super) fn claim(&mut self, event: &Event, queue: &mut Queue) {
+    /// A block was given: what it lies in is a segment, whose pool comes back.
+    pub(super) fn claim(&mut self, event: &Event, queue: &mut Queue) -> PoolId {
         self.has_blocks = true;
-        let Action::BlockAlloc { address, size, .. } = event.action else { return };
+        let told = event.origin.pool;
+        let Action::BlockAlloc { address, size, .. } = event.action else { return told };
         let class = if size <= LARGEST_SMALL { SizeClass::Small } else { SizeClass::Large };
         let Some((start, taken)) = self.ledger.taken_at(address.0) else {
             for (start, mapping) in self.ledger.claim(address.0, class) {
                 self.map_segment(start, &mapping, class, event, queue);
             }
-            return;
+            return told;
         };
+        let of_segment = taken.event.origin.pool;
         if taken.segment {
-            return;
+            return self.pool_of_block(told, of_segment);
         }
         taken.segment = true;
         let (start, size, growth) = (Address(start), Bytes(taken.size), SegmentGrowth::Fixed);
@@ -93,6 +112,7 @@ impl Process {
             queue.push(Event { action, time: event.time, ..taken.event });
         }
         self.add(device, size);
+        self.pool_of_block(told, of_segment)
     }
 
     /// The pool tells of a segment: what is mapped there is the pool's, and is told by it.

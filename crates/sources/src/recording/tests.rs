@@ -4,8 +4,8 @@ mod pool;
 
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
-    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StringId, Tables, ThreadId,
-    Time,
+    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StringId, Tables,
+    ThreadId, Time,
 };
 
 use super::{
@@ -90,6 +90,48 @@ fn what_blocks_lie_in_is_a_segment() {
         alloc(64 * MIB, 20 * MIB),
     ];
     assert_eq!(sent, expected);
+}
+
+/// The pools of what was sent, of events that happened in a capture or in none (0).
+fn pools_of(events: &[(u32, Action)]) -> Vec<u32> {
+    let (mut sent, machine, tables) = (Vec::<Event>::new(), Machine::default(), Tables::default());
+    let mut translator = Translator::new(&mut sent, &machine);
+    for (capture, action) in events {
+        let mut event = event(1, *action);
+        event.origin.pool = PoolId(*capture);
+        translator.event(&event, &tables);
+    }
+    translator.finish(&tables);
+    sent.iter().map(|event| event.origin.pool.0).collect()
+}
+
+#[test]
+fn what_a_capture_takes_is_its_graphs() {
+    let pools = pools_of(&[
+        (0, alloc(0, 64 * MIB)),
+        (0, block(0, 20 * MIB)),
+        (1, alloc(64 * MIB, 20 * MIB)),
+        (1, block(64 * MIB, 20 * MIB)),
+        // Of another stream meanwhile.
+        (1, block(20 * MIB, 20 * MIB)),
+        (0, block(40 * MIB, 20 * MIB)),
+        (2, alloc(128 * MIB, 20 * MIB)),
+        (2, block(128 * MIB, 20 * MIB)),
+    ]);
+    assert_eq!(pools, [0, 0, 1, 1, 0, 0, 2, 2]);
+}
+
+#[test]
+fn graphs_that_share_a_pool_have_one() {
+    let pools = pools_of(&[
+        (1, alloc(0, 40 * MIB)),
+        (1, block(0, 20 * MIB)),
+        (2, block(20 * MIB, 20 * MIB)),
+        (2, alloc(64 * MIB, 20 * MIB)),
+        (2, block(64 * MIB, 20 * MIB)),
+        (2, failure(20 * MIB)),
+    ]);
+    assert_eq!(pools, [1; 6]);
 }
 
 #[test]

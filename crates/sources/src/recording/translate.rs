@@ -134,9 +134,10 @@ impl<'a> Translator<'a> {
     fn block(&mut self, event: &Event) {
         self.recovered(event);
         let process = self.processes.entry(event.origin.process).or_default();
-        process.claim(event, &mut self.queue);
+        let mut block = *event;
+        block.origin.pool = process.claim(event, &mut self.queue);
         self.settle(event);
-        self.queue.push(*event);
+        self.queue.push(block);
     }
 
     /// whyoom's pool tells of a segment: the driver memory behind it is told by that.
@@ -279,6 +280,7 @@ impl EventSink for Translator<'_> {
         self.found.events += 1;
         let mut event = *event;
         event.origin.process = self.known(event.origin.process, tables);
+        event.origin.pool = self.process(&event).pool_behind(event.origin.pool);
         self.take(&event, tables);
         self.queue.flush(tables, self.sink);
     }

@@ -27,6 +27,8 @@ pub(super) const FORMAT: Format = Format {
         "exitcode: -9",
         "exitcode  : -9",
         "exits with return code = -9",
+        "insufficient shared memory (shm)",
+        "No space left on device: '/dev/shm",
     ],
     parse,
 };
@@ -46,32 +48,35 @@ static EVENTS_LIMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"memory\.max\s+(\
 
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text = window.text();
-    let (software, symptom) = if text.starts_with("Killed process") {
-        // Without the sizes it is some program's word, not the kernel's.
-        ANONYMOUS.find(text)?;
-        (Software::Kernel, Symptom::HostKilled)
-    } else if text.starts_with("Killed") || text.starts_with("zsh: killed") {
-        let alone = !window.prefix().ends_with(char::is_alphanumeric);
-        (alone && SHELLS_WORD.is_match(window.line())).then_some(())?;
-        (Software::Supervisor, Symptom::Killed)
-    } else if text.starts_with("OOMKilled") {
-        if NOT_KILLED.is_match(text) {
-            return None;
-        }
-        (Software::Supervisor, Symptom::HostKilled)
-    } else if text.starts_with("oom-kill event") || text.starts_with("oom_kill event") {
-        (Software::Supervisor, Symptom::HostKilled)
-    } else if let Some(count) = text.strip_prefix("oom_kill ") {
-        let count: u64 = count.split_whitespace().next()?.parse().ok()?;
-        (count > 0 && window.prefix().trim().is_empty()).then_some(())?;
-        (Software::Kernel, Symptom::HostKilled)
-    } else {
-        // Kubernetes says so where memory was the reason, and names the other ones.
-        if OTHER_REASON.is_match(window.before()) || window.text().contains("liveness probe") {
-            return None;
-        }
-        (Software::Supervisor, Symptom::Killed)
-    };
+    let (software, symptom) =
+        if text.starts_with("insufficient shared") || text.starts_with("No space") {
+            (Software::PyTorch, Symptom::HostOutOfMemory)
+        } else if text.starts_with("Killed process") {
+            // Without the sizes it is some program's word, not the kernel's.
+            ANONYMOUS.find(text)?;
+            (Software::Kernel, Symptom::HostKilled)
+        } else if text.starts_with("Killed") || text.starts_with("zsh: killed") {
+            let alone = !window.prefix().ends_with(char::is_alphanumeric);
+            (alone && SHELLS_WORD.is_match(window.line())).then_some(())?;
+            (Software::Supervisor, Symptom::Killed)
+        } else if text.starts_with("OOMKilled") {
+            if NOT_KILLED.is_match(text) {
+                return None;
+            }
+            (Software::Supervisor, Symptom::HostKilled)
+        } else if text.starts_with("oom-kill event") || text.starts_with("oom_kill event") {
+            (Software::Supervisor, Symptom::HostKilled)
+        } else if let Some(count) = text.strip_prefix("oom_kill ") {
+            let count: u64 = count.split_whitespace().next()?.parse().ok()?;
+            (count > 0 && window.prefix().trim().is_empty()).then_some(())?;
+            (Software::Kernel, Symptom::HostKilled)
+        } else {
+            // Kubernetes says so where memory was the reason, and names the other ones.
+            if OTHER_REASON.is_match(window.before()) || window.text().contains("liveness probe") {
+                return None;
+            }
+            (Software::Supervisor, Symptom::Killed)
+        };
     let limit = EVENTS_LIMIT.captures(window.before()).and_then(|found| whole(&found[1]));
     // Pages of files can be dropped, and do not count as held.
     let held = ANONYMOUS.find(text).map(|bytes| bytes.plus(SHARED.find(text).unwrap_or_default()));

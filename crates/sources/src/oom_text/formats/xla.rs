@@ -26,13 +26,26 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^Failed to allocate \S+ \((\d+) bytes\) of (pinned host|unified) memory")
 });
 
+/// What the program needs at once by XLA's own account, and what XLA took when it started.
+static TOTAL: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"total allocation:\s+{AMOUNT}")));
+static TOOK: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"XLA backend allocating (?:\S+ \()?(\d+) bytes\)? on device"));
+
+/// Adds both, where both are told.
+fn with_account(message: Message, window: &Window<'_>) -> Message {
+    let needed = TOTAL.captures(window.text()).and_then(|found| amount(&found[1], &found[2]));
+    let took = TOOK.captures_iter(window.before()).last().and_then(|found| whole(&found[1]));
+    let Some((needed, took)) = needed.zip(took) else { return message };
+    message.with(Counter::Needed, Some(needed)).with(Counter::RoomLeft, Some(took))
+}
+
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text = window.text();
     let message = Message::new("X", Software::Xla, Symptom::DeviceOutOfMemory);
     if let Some(found) = TRYING.captures(text) {
         let device = DEVICE.captures(&text[found[0].len()..]).map(|found| found[1].to_owned());
         let message = message.with(Counter::Requested, amount(&found[1], &found[2]));
-        return Some(message.on(device.as_deref()));
+        return Some(with_account(message, window).on(device.as_deref()));
     }
     if let Some(found) = REQUEST.captures(text) {
         return Some(message.with(Counter::Requested, whole(&found[1])).on(Some(&found[2])));
