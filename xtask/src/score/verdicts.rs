@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, process::Command};
 use anyhow::{Result, ensure};
 
 use super::{Scored, stage::Stage};
-use crate::tools::root;
+use crate::tools::{cache, root, scratch};
 
 const PAGE: &str = "docs/verdicts.md";
 
@@ -42,7 +42,8 @@ pub(super) fn said(stage: &Stage, one: &Scored) -> Result<String> {
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     // Folders of the machine that it was made on tell nobody anything.
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let scratch = crate::tools::scratch("score")?.display().to_string();
-    let text = text.replace(&scratch, "…").replace(&root().display().to_string(), "…");
+    let folders = [scratch("score")?, cache(), root()];
+    let text =
+        folders.iter().fold(text, |text, folder| text.replace(&folder.display().to_string(), "…"));
     Ok(text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
 }
