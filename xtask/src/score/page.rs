@@ -30,8 +30,8 @@ false alarm, and no miss that is not explained below.
 At first sight, before any rule was mended by what it showed, the examination's causes were right in 93 of 134
 cases (69 %): 36 of 45 texts and states of machines, 20 of 35 programs, 37 of 54 later texts and programs, with no
 false alarm. What it has now is a score on cases that the rules have met; the next ones will show what it is worth.
-Two truths were corrected in that time: where a listed process cannot be resolved the cause is `unseen-holder`, and
-one program measured its libraries' bytes too late.
+One truth of it was corrected: a program measured its libraries' bytes too late. The author of its last 54 cases
+had seen remarks on verdicts of the practice set, though no rule and no verdict on a case of the examination.
 
 ![Which cause was taken for which](score.svg)
 
