@@ -139,21 +139,24 @@ fn copy(scene: &Scene<'_>, failure: &Failure, call: StringId) -> Failed {
         ),
         evidence: vec![Evidence::text("called at", place.as_str(), Basis::Recorded)],
         remedies: vec![
-            Remedy::line(
-                format!(
-                    "if (cudaError_t e = {runtime}(...)) {{ fprintf(stderr, \"%s\\n\", \
-                     cudaGetErrorString(e)); abort(); }}"
-                ),
-                format!(
-                    "look at what {call} returns at {place}: then the error is told where it belongs"
-                ),
-            ),
+            look_at_result(call, runtime, &place),
             Remedy::advice(format!(
                 "{call} is refused where the bytes do not lie in one buffer: compare the size of this {kind} \
                  with what was allocated for its target and its source"
             )),
         ],
     }
+}
+
+/// The check that was left out, by the runtime's name for the call.
+fn look_at_result(call: &str, runtime: &str, place: &str) -> Remedy {
+    Remedy::line(
+        format!(
+            "if (cudaError_t e = {runtime}(...)) {{ fprintf(stderr, \"%s\\n\", \
+             cudaGetErrorString(e)); abort(); }}"
+        ),
+        format!("look at what {call} returns at {place}: then the error is told where it belongs"),
+    )
 }
 
 /// Whether memory of that kind was never given back. A free too many of what is gone costs nothing.
@@ -178,15 +181,7 @@ fn free(scene: &Scene<'_>, failure: &Failure, kind: MemoryKind) -> Failed {
         because: "Nothing was freed by it: what it was meant for is held still. ".to_owned(),
         evidence: vec![Evidence::text("called at", place.as_str(), Basis::Recorded)],
         remedies: vec![
-            Remedy::line(
-                format!(
-                    "if (cudaError_t e = {runtime}(...)) {{ fprintf(stderr, \"%s\\n\", \
-                     cudaGetErrorString(e)); abort(); }}"
-                ),
-                format!(
-                    "look at what {call} returns at {place}: then the error is told where it belongs"
-                ),
-            ),
+            look_at_result(call, runtime, &place),
             Remedy::advice(format!(
                 "give {call} the address that the allocation returned, not that of the variable which holds it, \
                  nor one in the middle of the buffer, and by the function that belongs to how it was taken"
