@@ -12,6 +12,7 @@ mod reading;
 mod recorded;
 mod replay;
 mod run;
+mod source;
 mod startup;
 mod terminal;
 mod top;

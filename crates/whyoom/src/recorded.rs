@@ -13,6 +13,7 @@ use whyoom_memory::{Model, sums_by_place};
 use whyoom_node::{NodeReport, Recorded, RecordedPlace};
 use whyoom_recording::LiveView;
 use whyoom_sources::recording;
+use whyoom_symbols::Symbols;
 use whyoom_trace::{Bytes, DeviceId, Event, EventSink, Tables};
 
 use crate::run::FOLDER_VARIABLE;
@@ -114,8 +115,7 @@ fn part_of(folder: &Path, pid: u32) -> Option<PathBuf> {
 fn read_places(pid: u32, folder: &Path) -> Vec<RecordedPlace> {
     let mut tables = Tables::default();
     let mut own = OwnEvents { name_ends: format!("PID {pid}"), model: Model::default() };
-    let names = &mut crate::reading::names();
-    if recording::import(folder, names, &mut tables, &mut own).is_err() {
+    if recording::import(folder, &mut Symbols::default(), &mut tables, &mut own).is_err() {
         return Vec::new();
     }
     let on_device = own.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);

@@ -1,12 +1,11 @@
 //! `whyoom replay`.
 
 use std::{
-    fs::File,
     io::{self, Write},
     path::Path,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
     Policy, SimulatedDevice,
@@ -17,13 +16,16 @@ use whyoom_allocators::{
     workload::{Run, Workloads},
 };
 use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
-use whyoom_sources::{recording, torch_snapshot};
 use whyoom_trace::{DeviceId, Tables};
 
-use crate::{arguments::ReplayArguments, input::has_recorded, progress::ProgressReader};
+use crate::{
+    arguments::ReplayArguments,
+    source::{self, Frames},
+};
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
+
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     let mut tables = Tables::default();
     let runs = read(&arguments.file, &mut tables)?;
@@ -50,17 +52,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
 fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     let name = path.display().to_string();
     let mut workloads = Workloads::default();
-    if has_recorded(path) {
-        recording::import(path, &mut recording::Unresolved, tables, &mut workloads)
-            .with_context(|| format!("cannot read {name}"))?;
-    } else {
-        let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-        let length = file.metadata().map(|metadata| metadata.len()).ok();
-        let process = tables.process(name.clone());
-        let reader = ProgressReader::new(file, length, &name);
-        torch_snapshot::import(reader, process, tables, &mut workloads)
-            .with_context(|| format!("cannot read {name}"))?;
-    }
+    source::read(path, Frames::Nameless, tables, &mut workloads)?;
     let on_device = |run: &Run| run.device != DeviceId::HOST && run.workload.allocations() > 0;
     let runs: Vec<Run> = workloads.into_runs().into_iter().filter(on_device).collect();
     ensure!(
