@@ -1,9 +1,9 @@
 """The pool's library, by its C interface (whyoom_pool.h)."""
 
 import ctypes
-import os
-import sysconfig
-from pathlib import Path
+
+from ._errors import WhyoomError
+from ._installation import library
 
 NAME = "libwhyoom_pool.so"
 PAIR = ctypes.c_uint64 * 2
@@ -94,22 +94,8 @@ def address(library, function):
 
 
 def load():
-    path = os.environ.get("WHYOOM_POOL_LIBRARY") or installed()
+    path = library(NAME, "WHYOOM_POOL_LIBRARY")
     try:
         return ctypes.CDLL(path)
     except OSError as error:
-        raise RuntimeError(f"whyoom's pool cannot be loaded: {error}") from error
-
-
-def installed():
-    """The library as the wheel installs it: in lib/whyoom of the environment that has this package."""
-    environment = Path(sysconfig.get_path("data"))
-    # Other schemes (--user, --prefix) put both below one folder, too.
-    for folder in (environment, *Path(__file__).resolve().parents[1:5]):
-        path = folder / "lib" / "whyoom" / NAME
-        if path.is_file():
-            return str(path)
-    raise RuntimeError(
-        f"{NAME} is not in {environment}/lib/whyoom: install the wheel again (pip install whyoom), "
-        "or set WHYOOM_POOL_LIBRARY to its path"
-    )
+        raise WhyoomError(f"whyoom's pool cannot be loaded: {error}") from error

@@ -8,6 +8,9 @@ from the pool then; what stays refused is listed in docs/pool.md.
 """
 
 import os
+from typing import Any
+
+from ._errors import WhyoomError
 
 # The setters of torch's pluggable allocator, and the functions of the library that they are given.
 HOOKS = {
@@ -22,14 +25,14 @@ HOOKS = {
 }
 
 # The allocator that torch uses, from `enable` on.
-_allocator = None
+_allocator: Any = None
 
 
-def enable():
+def enable() -> None:
     """Makes PyTorch take its GPU memory from whyoom's pool, in this process.
 
     To be called before the first tensor on a GPU; again, it does nothing. With WHYOOM_POOL=off in the
-    environment it does nothing either. Raises RuntimeError where it comes too late or cannot be.
+    environment it does nothing either. Raises WhyoomError, a RuntimeError, where it comes too late or cannot be.
     """
     global _allocator
     if _allocator is not None or os.environ.get("WHYOOM_POOL") == "off":
@@ -37,16 +40,16 @@ def enable():
     try:
         import torch
     except ImportError as error:
-        raise RuntimeError("whyoom.pool serves PyTorch, and there is no torch here") from error
+        raise WhyoomError("whyoom.pool serves PyTorch, and there is no torch here") from error
     if not is_supported(torch):
-        raise RuntimeError(
+        raise WhyoomError(
             "whyoom.pool needs a PyTorch that was built with CUDA and lets its allocator be replaced"
         )
     from . import _pool_answers, _pool_library
 
     library = _pool_library.load()
     if torch.cuda.is_initialized():
-        raise RuntimeError(TOO_LATE)
+        raise WhyoomError(TOO_LATE)
     allocator = torch.cuda.memory.CUDAPluggableAllocator(
         library._name, "whyoom_torch_alloc", "whyoom_torch_free"
     )
@@ -56,7 +59,7 @@ def enable():
     try:
         torch.cuda.memory.change_current_allocator(allocator)
     except RuntimeError as error:
-        raise RuntimeError(TOO_LATE) from error
+        raise WhyoomError(TOO_LATE) from error
     _allocator = allocator
     # What is not PyTorch's goes to the driver again, unless the whole process was to be served.
     if os.environ.get("WHYOOM_POOL") != "everything":
@@ -70,6 +73,6 @@ TOO_LATE = (
 )
 
 
-def is_supported(torch):
+def is_supported(torch: Any) -> bool:
     """Whether this PyTorch can have its allocator replaced."""
     return bool(torch.version.cuda) and hasattr(torch._C, "_cuda_customAllocator")

@@ -1,8 +1,9 @@
 // The contract between Rust and the page: what crates/report/src/html writes is what the page reads.
 //
 // A report is one JSON document, compressed with gzip and written in base64 into the page. Amounts are
-// bytes, times are nanoseconds since the first event of the report. A `Column` is a list of whole numbers,
-// stored as its first value and then differences, because that compresses well.
+// bytes, times are nanoseconds since the first event of the report, and an event is its number among all
+// events that were read, so that all spaces share one axis. A `Column` is a list of whole numbers, stored as
+// its first value and then differences, because that compresses well.
 
 /** First value, then differences. */
 export type Column = number[];
@@ -49,7 +50,7 @@ export interface Space {
   process: number;
   /** "GPU 0", "host". */
   device: string;
-  /** What the device has, where it is known. */
+  /** What the device has, where a failure told; else what the process could have of it then, or null. */
   capacity_bytes: number | null;
   /** How many events there were. */
   events: number;
@@ -74,7 +75,7 @@ export interface Space {
 }
 
 export interface Curve {
-  /** The last instant of each point, and its number among the events of the space. */
+  /** The last instant of each point, and its event. */
   time: Column;
   event: Column;
   /** In use: the least and the most within the point. */
@@ -133,6 +134,10 @@ export interface AddressMap {
   event: number;
   /** "peak", "out of memory", "end", or "" for one of the evenly chosen instants. */
   moment: string;
+  /** Gaps below this are not told: the blocks on both sides are one run. 0 where every gap is told. */
+  smallest_gap: number;
+  /** Segments that are not told of: the smallest of very many. */
+  left_out: number;
   segments: MappedSegment[];
 }
 

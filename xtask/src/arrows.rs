@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-memory", &["whyoom-trace"]),
     ("whyoom-allocators", &["whyoom-trace"]),
     ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
+    ("whyoom-exports", &["whyoom-memory", "whyoom-trace"]),
     // Events are for its tests.
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
@@ -31,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "whyoom-allocators",
             "whyoom-causes",
+            "whyoom-exports",
             "whyoom-fit",
             "whyoom-gpu",
             "whyoom-lab-calibrate",

@@ -2,9 +2,12 @@
 //! and last a line `NAME: …` with the figure. It exits with 0 only where the bar holds.
 
 mod arrows;
+mod book;
 mod exactness;
+mod exports;
 mod fit;
 mod hostile;
+mod imports;
 mod lab;
 mod log_speed;
 mod model_scale;
@@ -17,6 +20,7 @@ mod recorder;
 mod recording;
 mod recordings;
 mod replay_speed;
+mod report;
 mod rescue;
 mod score;
 mod snapshots;
@@ -64,6 +68,16 @@ const COMMANDS: &[Command] = &[
         run: exactness::run,
     },
     Command {
+        name: "exports",
+        about: "every export opened by the tool that it is for (--bless rewrites docs/exports.md's table)",
+        run: exports::run,
+    },
+    Command {
+        name: "imports",
+        about: "what RMM and Nsight Systems wrote, read to the byte ([PART…]: some of it)",
+        run: imports::run,
+    },
+    Command {
         name: "lab",
         about: "the simulated GPU under real programs ([PART…]: some of it)",
         run: lab::run,
@@ -90,8 +104,13 @@ const COMMANDS: &[Command] = &[
         run: picture::run,
     },
     Command {
+        name: "book",
+        about: "the book's generated pages, sessions, build and links ([PART…] [--bless])",
+        run: book::run,
+    },
+    Command {
         name: "wheel",
-        about: "the wheel with all libraries, in dist/, used in a fresh environment",
+        about: "the wheel with all libraries, in dist/, used in a fresh environment (all: also what others need)",
         run: wheel::run,
     },
     Command {
@@ -113,6 +132,11 @@ const COMMANDS: &[Command] = &[
         name: "replay-speed",
         about: "what an allocation costs in a replay, against ordered sets",
         run: replay_speed::run,
+    },
+    Command {
+        name: "report",
+        about: "the report of ten million events, in a browser ([--screenshots FOLDER])",
+        run: report::run,
     },
     Command {
         name: "recorder",

@@ -41,7 +41,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn rendered(command: &mut Command, title: &str) -> Result<String> {
+/// What a command prints, as a picture with that title.
+pub(crate) fn rendered(command: &mut Command, title: &str) -> Result<String> {
     let coloured = command
         .env("CLICOLOR_FORCE", "1")
         .env("COLUMNS", "100")
@@ -58,7 +59,12 @@ fn rendered(command: &mut Command, title: &str) -> Result<String> {
 
 /// Sees that a picture shows what is printed now, as far as `told` keeps it, or writes it where it
 /// does not.
-fn keep(picture: &str, now: &str, bless: bool, told: fn(&str) -> Vec<String>) -> Result<()> {
+pub(crate) fn keep(
+    picture: &str,
+    now: &str,
+    bless: bool,
+    told: fn(&str) -> Vec<String>,
+) -> Result<()> {
     let path = root().join(picture);
     if bless && !fs::read_to_string(&path).is_ok_and(|kept| told(&kept) == told(now)) {
         fs::write(&path, now)?;
@@ -76,7 +82,7 @@ fn keep(picture: &str, now: &str, bless: bool, told: fn(&str) -> Vec<String>) ->
 
 /// The words of a picture without what differs from run to run: numbers of processes, ages, and the
 /// notes at the end on what cannot be seen on this machine.
-fn told(picture: &str) -> Vec<String> {
+pub(crate) fn told(picture: &str) -> Vec<String> {
     let text = without_tags(picture);
     let end = ["Note: ", "note: "].iter().filter_map(|note| text.find(note)).min();
     let text = &text[..end.unwrap_or(text.len())];

@@ -62,7 +62,7 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf> {
 }
 
 /// Lets one environment use the packages of another, so that what is large is installed once.
-fn lend(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn lend(from: &Path, to: &Path) -> Result<()> {
     let packages = site_packages(from)?;
     let line = packages.to_str().context("a path that is not text")?;
     Ok(std::fs::write(site_packages(to)?.join("beside.pth"), line)?)
@@ -84,6 +84,11 @@ pub(crate) fn must_succeed(command: &mut Command) -> Result<()> {
 
 /// A folder with a build to use as it is, in place of a new one: for work on these commands.
 const BINARIES: &str = "WHYOOM_XTASK_BINARIES";
+
+/// Whether there is one.
+pub(crate) fn binaries_given() -> bool {
+    std::env::var_os(BINARIES).is_some()
+}
 
 /// Builds everything that runs, as it is given to people; the folder that it is in.
 pub(crate) fn release_build() -> Result<PathBuf> {

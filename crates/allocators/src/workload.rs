@@ -267,6 +267,16 @@ pub struct Run {
 }
 
 impl Run {
+    /// The allocator that served it, where a log of its own tells of it: what that held is not known, only what
+    /// it gave to the program.
+    #[must_use]
+    pub fn logged_by(&self) -> Option<&str> {
+        let mut settings = self.settings.iter();
+        settings
+            .find(|(name, _)| name == "whyoom_allocator")
+            .map(|(_, allocator)| allocator.as_str())
+    }
+
     /// Whether whyoom's pool served it, and not PyTorch's own allocator.
     #[must_use]
     pub fn was_pooled(&self) -> bool {

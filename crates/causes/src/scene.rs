@@ -30,6 +30,10 @@ const STATUS: &str = "whyoom_status";
 /// The one, with a device's number behind it, by which a recording tells the least that a process was seen to
 /// use of it.
 const USED: &str = "whyoom_used_";
+/// The one by which the log of another allocator than PyTorch's tells whose it is.
+const ALLOCATOR: &str = "whyoom_allocator";
+/// The one by which a profiler's report tells whose it is.
+const PROFILER: &str = "whyoom_profiler";
 /// The one by which a text tells that nvidia-smi, pasted with a message, listed nobody.
 const LISTED: &str = "whyoom_listed";
 
@@ -357,12 +361,24 @@ impl<'a> Scene<'a> {
         self.software() == Some(Software::Rmm) && self.message().contains("cuda_async")
     }
 
+    /// Whether all that is known is an allocator's own log: what it gave to the program, without stacks, and
+    /// without what it held.
+    pub(crate) fn is_log_of_allocator(&self) -> bool {
+        self.model.own_setting(self.process, ALLOCATOR).is_some()
+    }
+
+    /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
+    pub(crate) fn is_report_of_profiler(&self) -> bool {
+        self.model.own_setting(self.process, PROFILER).is_some()
+    }
+
     /// Whose cache it is.
     pub(crate) fn allocator_name(&self) -> &'static str {
         match self.software() {
             _ if self.has_pool() => "whyoom's pool",
             Some(Software::Rmm) => "RMM",
             Some(Software::TensorFlow) => "TensorFlow",
+            _ if self.is_log_of_allocator() => "RMM",
             _ => "PyTorch",
         }
     }

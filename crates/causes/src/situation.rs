@@ -126,6 +126,11 @@ impl Situation {
         self.basis = Some(Basis::Recorded);
         self.asked_of_driver = self.requested.map(segment_for);
         self.allocated = incident.totals.map(|totals| totals.active);
+        // A log may tell an allocator's blocks alone: then nothing is known of what it holds beside them.
+        if incident.totals.is_some_and(|totals| totals.reserved == Bytes::ZERO) {
+            self.asked_of_driver = None;
+            return;
+        }
         self.reserved = incident.totals.map(|totals| totals.reserved);
         // Not every incident's address map was measured; without it nothing is known of the cache.
         self.cached = incident.free_space.as_ref().map(|space| space.usable);

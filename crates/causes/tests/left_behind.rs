@@ -1,60 +1,31 @@
 //! What programs leave behind, on the device and on the host; and what only looks so.
 
-use whyoom_causes::{Verdict, judge};
-use whyoom_memory::Model;
+mod told;
+
+use whyoom_causes::Verdict;
 use whyoom_trace::{
-    Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, MemoryKind, Origin,
-    ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Tables, Time,
+    Action, Address, Bytes, Counter, DeviceId, MemoryKind, SegmentGrowth, SizeClass, StackId,
 };
 
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const GPU: DeviceId = DeviceId(0);
+use told::{GIB, GPU, MIB, Run};
+
 /// A frame: function, file, line.
 type Frame = (&'static str, &'static str, u32);
 const TORCH: Frame = ("at::native::pin_memory", "libtorch_cuda.so", 0);
 
-/// A run that is told event by event.
-struct Run {
-    tables: Tables,
-    model: Model,
-    process: ProcessId,
-    clock: u64,
-}
-
 impl Run {
-    fn new() -> Self {
-        let mut tables = Tables::default();
-        let process = tables.process("./program, process 41");
-        Self { tables, model: Model::default(), process, clock: 0 }
-    }
-
-    fn stack(&mut self, frames: &[Frame]) -> StackId {
-        let ids: Vec<_> =
-            frames.iter().map(|(f, file, line)| self.tables.frame_text(f, file, *line)).collect();
-        self.tables.stack(&ids)
-    }
-
-    fn push(&mut self, device: DeviceId, stack: StackId, result: i32, action: Action) {
-        self.clock += 1000;
-        let (time, result) = (Time(self.clock), ResultCode(result));
-        let origin =
-            Origin { process: self.process, device, context: ContextId(1), ..Origin::default() };
-        self.model.event(&Event { time, origin, stack, result, action }, &self.tables);
-    }
-
     fn take(&mut self, kind: MemoryKind, stack: StackId, address: u64, size: u64) {
         let device = match kind {
             MemoryKind::Pinned | MemoryKind::Registered => DeviceId::HOST,
             _ => GPU,
         };
         let action = Action::Alloc { kind, address: Address(address), size: Bytes(size) };
-        self.push(device, stack, 0, action);
+        self.on(self.origin(device), stack, 0, action);
     }
 
     fn free(&mut self, address: u64) {
         let action = Action::Free { kind: MemoryKind::Device, address: Address(address) };
-        self.push(GPU, StackId(0), 0, action);
+        self.push(StackId(0), action);
     }
 
     /// Something else that is taken and given back.
@@ -66,26 +37,7 @@ impl Run {
 
     fn setting(&mut self, name: &str, value: &str) {
         let (name, value) = (self.tables.string(name), self.tables.string(value));
-        self.push(GPU, StackId(0), 0, Action::Setting { name, value });
-    }
-
-    fn sample(&mut self, counter: Counter, bytes: u64) {
-        self.push(GPU, StackId(0), 0, Action::Sample { counter, bytes: Bytes(bytes) });
-    }
-
-    /// A request that the driver refuses, on a device of 8 GiB.
-    fn refused(&mut self, stack: StackId, requested: u64, free: u64) {
-        self.sample(Counter::DeviceTotal, 8 * GIB);
-        self.sample(Counter::DeviceFree, free);
-        self.push(GPU, stack, 2, Action::OutOfMemory { requested: Bytes(requested) });
-    }
-
-    fn exit(&mut self) {
-        self.push(GPU, StackId(0), 0, Action::Exit);
-    }
-
-    fn judge(&self) -> Verdict {
-        judge(&self.model, &self.tables)
+        self.push(StackId(0), Action::Setting { name, value });
     }
 }
 
@@ -333,7 +285,7 @@ fn what_a_library_says_in_its_own_words_is_named_beside_the_cause() {
     let cublas = run.stack(&[("cublasCreate_v2", "libcublas.so.13", 0), ("main", "main.cu", 9)]);
     run.take(MemoryKind::Device, table, GIB, 7 * GIB);
     run.sample(Counter::ProcessUsed, 7 * GIB + 500 * MIB);
-    run.refused(cublas, GIB, 500 * MIB);
+    run.refused(cublas, GIB, 500 * MIB, 2);
     let verdict = run.judge();
     assert_cause(&verdict, "working-set", &[]);
     let masked = verdict.contributing.iter().find(|finding| finding.cause == "masked");
@@ -347,7 +299,7 @@ fn a_copy_that_was_refused_and_not_looked_at_is_named() {
     let stack = run.stack(&[("upload", "main.c", 18)]);
     run.work();
     let kernel = run.tables.string("cuMemcpyHtoD_v2");
-    run.push(GPU, stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
+    run.on(run.origin(GPU), stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
     run.work();
     run.exit();
     let words = ["cuMemcpyHtoD at main.c:18 upload", "INVALID_VALUE", "cudaMemcpy(", "calls after"];
@@ -359,7 +311,7 @@ fn a_launch_of_too_many_threads_is_told_the_most() {
     let mut run = Run::new();
     let stack = run.stack(&[("count", "main.cu", 18)]);
     let kernel = run.tables.string("count_bins");
-    run.push(GPU, stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
+    run.on(run.origin(GPU), stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
     run.work();
     run.exit();
     let verdict = run.judge();
@@ -373,10 +325,10 @@ fn kept_by_pool(run: &mut Run) -> Verdict {
     let beside = run.stack(&[("engine", "engine.cu", 9)]);
     run.take(MemoryKind::StreamOrdered, stack, GIB, 5 * GIB);
     let action = Action::Free { kind: MemoryKind::StreamOrdered, address: Address(GIB) };
-    run.push(GPU, stack, 0, action);
+    run.push(stack, action);
     run.sample(Counter::PoolUsed, 0);
     run.sample(Counter::PoolReserved, 5 * GIB);
-    run.refused(beside, 4 * GIB, 2 * GIB);
+    run.refused(beside, 4 * GIB, 2 * GIB, 2);
     run.judge()
 }
 
@@ -403,7 +355,7 @@ fn a_share_taken_in_advance_is_named_by_its_variable() {
     let arena = run.stack(&[("take_share", "client.cc", 7)]);
     let library = run.stack(&[("connect", "nccl.cc", 9)]);
     run.take(MemoryKind::Device, arena, GIB, 7 * GIB);
-    run.refused(library, GIB, 600 * MIB);
+    run.refused(library, GIB, 600 * MIB, 2);
     let words = ["7.00 GiB was taken in advance", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.72"];
     assert_cause(&run.judge(), "preallocated", &words);
 }
@@ -415,15 +367,25 @@ fn a_library_beside_pytorch_that_leaks_in_every_step_is_blamed() {
     let library = run.stack(&[("draw", "libdraw.so.1", 0), ("main", "/home/me/train.py", 13)]);
     let (address, size) = (Address(GIB), Bytes(GIB));
     let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
-    run.push(GPU, torch, 0, Action::SegmentAlloc { address, size, class, growth });
+    run.push(torch, Action::SegmentAlloc { address, size, class, growth });
     for index in 0..20 {
         let (address, size) = (Address(GIB), Bytes(MIB));
-        run.push(GPU, torch, 0, Action::BlockAlloc { address, requested: size, size });
+        run.push(torch, Action::BlockAlloc { address, requested: size, size });
         run.take(MemoryKind::Device, library, (4 + index) * GIB, 16 * MIB);
-        run.push(GPU, torch, 0, Action::BlockFree { address });
+        run.push(torch, Action::BlockFree { address });
         run.work();
     }
     run.exit();
     let verdict = run.judge();
     assert_cause(&verdict, "leak-at-exit", &["libdraw.so.1 left 20 allocations", "320.00 MiB"]);
+}
+
+#[test]
+fn a_run_that_may_go_on_is_not_said_to_be_killed() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("main", "main.cu", 7)]);
+    run.take(MemoryKind::Device, stack, GIB, MIB);
+    assert_cause(&run.judge(), "unknown", &["Cannot tell yet", "Does it still run?"]);
+    run.setting("whyoom_command", "./program");
+    assert_cause(&run.judge(), "unknown", &["stops before the program ended", "Was it killed?"]);
 }

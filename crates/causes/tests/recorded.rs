@@ -1,52 +1,15 @@
 //! Causes that only a recorded run shows, on event streams that are built here.
-use whyoom_causes::{Verdict, judge};
-use whyoom_memory::Model;
+mod told;
+
+use whyoom_causes::Verdict;
 use whyoom_trace::{
-    Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, MemoryKind, Origin,
-    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StreamId, StringId,
-    SyncScope, Tables, Time,
+    Action, Address, Bytes, Counter, DeviceId, MemoryKind, Origin, PoolId, SegmentGrowth,
+    SizeClass, StackId, Standing, StreamId, StringId, SyncScope,
 };
 
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const GPU: DeviceId = DeviceId(0);
-
-/// A run that is told event by event.
-struct Run {
-    tables: Tables,
-    model: Model,
-    process: ProcessId,
-    clock: u64,
-}
+use told::{GIB, GPU, MIB, Run};
 
 impl Run {
-    fn new() -> Self {
-        let mut tables = Tables::default();
-        let process = tables.process("python train.py, process 41");
-        Self { tables, model: Model::default(), process, clock: 0 }
-    }
-
-    /// A stack, innermost frame first: function, file, line.
-    fn stack(&mut self, frames: &[(&str, &str, u32)]) -> StackId {
-        let ids: Vec<_> =
-            frames.iter().map(|(f, file, line)| self.tables.frame_text(f, file, *line)).collect();
-        self.tables.stack(&ids)
-    }
-
-    fn on(&mut self, origin: Origin, stack: StackId, result: i32, action: Action) {
-        self.clock += 1000;
-        let (time, result) = (Time(self.clock), ResultCode(result));
-        self.model.event(&Event { time, origin, stack, result, action }, &self.tables);
-    }
-
-    fn origin(&self, device: DeviceId) -> Origin {
-        Origin { process: self.process, device, context: ContextId(1), ..Origin::default() }
-    }
-
-    fn push(&mut self, stack: StackId, action: Action) {
-        self.on(self.origin(GPU), stack, 0, action);
-    }
-
     fn alloc(&mut self, stack: StackId, address: u64, size: u64) {
         let (kind, address, size) = (MemoryKind::Device, Address(address), Bytes(size));
         self.push(stack, Action::Alloc { kind, address, size });
@@ -67,10 +30,6 @@ impl Run {
         self.push(StackId(0), Action::BlockFree { address: Address(address) });
     }
 
-    fn sample(&mut self, counter: Counter, bytes: u64) {
-        self.push(StackId(0), Action::Sample { counter, bytes: Bytes(bytes) });
-    }
-
     fn holder(&mut self, pid: u32, bytes: u64, command: &str, standing: Standing) {
         let command = self.tables.string(command);
         self.push(StackId(0), Action::Holder { pid, bytes: Bytes(bytes), command, standing });
@@ -81,22 +40,6 @@ impl Run {
         let name = format!("python worker (PID {pid})");
         self.tables.process(&name);
         self.holder(pid, bytes, &name, Standing::Recorded);
-    }
-
-    /// A request that the driver (2) or the allocator (0) refuses, on a device of 8 GiB.
-    fn refused(&mut self, stack: StackId, requested: u64, free: u64, result: i32) {
-        self.sample(Counter::DeviceTotal, 8 * GIB);
-        self.sample(Counter::DeviceFree, free);
-        let requested = Bytes(requested);
-        self.on(self.origin(GPU), stack, result, Action::OutOfMemory { requested });
-    }
-
-    fn exit(&mut self) {
-        self.push(StackId(0), Action::Exit);
-    }
-
-    fn judge(&self) -> Verdict {
-        judge(&self.model, &self.tables)
     }
 }
 

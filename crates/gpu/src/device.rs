@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One device at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Its number, as NVML counts.
     pub index: u32,
@@ -39,7 +39,7 @@ pub struct Device {
 }
 
 /// A device's memory in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// All of it.
     pub total: u64,

@@ -1,6 +1,6 @@
 //! Where everything lies at one instant: segments, the blocks in them, the gaps between.
 
-use whyoom_trace::{Address, Bytes};
+use whyoom_trace::{Address, Bytes, SegmentGrowth, SizeClass};
 
 use crate::{
     block::{ByAddress, LiveBlock},
@@ -30,6 +30,38 @@ impl MappedSegment {
             (gap.1 > Bytes::ZERO).then_some(gap)
         })
     }
+}
+
+/// Pieces that lie closer together than this are shown as one stretch.
+const STRETCH: Bytes = Bytes(2 << 20);
+
+/// Stretches of memory that was taken from the driver itself, as if they were segments of an allocator.
+pub(crate) fn stretches(blocks: impl Iterator<Item = (Address, LiveBlock)>) -> Vec<MappedSegment> {
+    let mut sorted: Vec<(Address, LiveBlock)> = blocks.collect();
+    sorted.sort_unstable_by_key(|(address, _)| *address);
+    let mut stretches: Vec<MappedSegment> = Vec::new();
+    for (address, block) in sorted {
+        let end = address.offset(block.size);
+        match stretches.last_mut() {
+            Some(last) if address.since(last.address.offset(last.segment.size)) < STRETCH => {
+                last.segment.size = last.segment.size.max(end.since(last.address));
+                last.blocks.push((address, block));
+            }
+            _ => stretches.push(MappedSegment {
+                address,
+                segment: Segment {
+                    size: block.size,
+                    stream: block.stream,
+                    pool: block.pool,
+                    class: SizeClass::Large,
+                    growth: SegmentGrowth::Fixed,
+                    stack: block.stack,
+                },
+                blocks: vec![(address, block)],
+            }),
+        }
+    }
+    stretches
 }
 
 /// Every segment with its blocks, in order of address.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{Address, Bytes, ContextId, PoolId, StackId, StreamId};
+use whyoom_trace::{Address, Bytes, ContextId, PoolId, StackId, StreamId, Time};
 
 use crate::{category::Category, interface::Interface};
 
@@ -21,6 +21,8 @@ pub struct LiveBlock {
     pub stream: StreamId,
     /// When it was made, as the number of the event; 0 for what history started with.
     pub born: u64,
+    /// The time of that.
+    pub time: Time,
     /// Who asked for it.
     pub stack: StackId,
     /// The pool it came from.

@@ -8,13 +8,14 @@ use whyoom_trace::{
 
 use crate::{
     block::{LiveBlock, Usage, usage_by},
+    instant::Instant,
     interface::Interface,
     layer::Layer,
     pools::{PoolFigures, PoolState, Pools},
     profile::Profiles,
     segments::Segments,
     sites::{Site, Sites},
-    virtual_memory::{VirtualMemory, key},
+    virtual_memory::{VirtualMemory, handle_key},
 };
 
 /// What one process took from the driver on one device, or pinned on the host.
@@ -34,7 +35,18 @@ pub(crate) struct DriverEvent<'a> {
     pub(crate) tables: &'a Tables,
 }
 
+impl DriverEvent<'_> {
+    fn at(&self) -> Instant {
+        Instant { time: self.event.time, event: self.number }
+    }
+}
+
 impl DriverMemory {
+    /// One that keeps what a picture needs.
+    pub(crate) fn filmed() -> Self {
+        Self { layer: Layer::filmed(), ..Self::default() }
+    }
+
     /// Its live set, peak and course.
     #[must_use]
     pub fn layer(&self) -> &Layer {
@@ -87,8 +99,10 @@ impl DriverMemory {
             }
             Action::Free { address, .. } => self.free(address, event.event),
             Action::Create { handle, size } => {
+                // A handle that comes again was released unseen, as with addresses.
+                self.end(handle_key(handle));
                 self.virtual_memory.create(handle);
-                self.add(event, key(handle), size, Interface::Virtual, profiles);
+                self.add(event, handle_key(handle), size, Interface::Virtual, profiles);
                 true
             }
             Action::Release { handle } => self.release(handle),
@@ -114,7 +128,7 @@ impl DriverMemory {
         if known {
             let held = self.layer.totals().active.plus(self.pools.idle());
             self.layer.set_reserved(held, 0);
-            self.layer.note_time(event.event.time);
+            self.layer.note(event.at(), profiles, event.tables);
         }
         known
     }
@@ -153,6 +167,7 @@ impl DriverMemory {
             requested: cost,
             stream: event.origin.stream,
             born: *number,
+            time: event.time,
             stack: event.stack,
             pool: event.origin.pool,
             context: event.origin.context,
@@ -161,7 +176,7 @@ impl DriverMemory {
             pending: false,
         };
         self.sites.made(event.stack);
-        self.layer.alloc(address, block, profile, event.time);
+        self.layer.alloc(address, block, profile);
     }
 
     fn free(&mut self, address: Address, event: &Event) -> bool {
@@ -179,7 +194,7 @@ impl DriverMemory {
     fn release(&mut self, handle: HandleId) -> bool {
         let known = self.virtual_memory.knows(handle);
         if let Some(gone) = self.virtual_memory.release(handle) {
-            self.end(key(gone));
+            self.end(handle_key(gone));
         }
         known
     }
@@ -187,7 +202,7 @@ impl DriverMemory {
     fn unmap(&mut self, address: Address, size: Bytes) -> bool {
         let known = self.virtual_memory.is_mapped(address);
         for gone in self.virtual_memory.unmap(address, size) {
-            self.end(key(gone));
+            self.end(handle_key(gone));
         }
         known
     }
@@ -199,7 +214,12 @@ impl DriverMemory {
     }
 
     /// A context ends and takes with it what was made in it; physical memory and pools outlive it.
-    pub(crate) fn end_context(&mut self, context: ContextId, event: &Event) {
+    pub(crate) fn end_context(
+        &mut self,
+        context: ContextId,
+        event: &DriverEvent<'_>,
+        profiles: &mut Profiles,
+    ) {
         let ends = |block: &LiveBlock| {
             block.context == context
                 && !matches!(block.interface, Interface::Virtual | Interface::StreamOrdered)
@@ -207,10 +227,22 @@ impl DriverMemory {
         let blocks = self.layer.live().iter().filter(|(_, block)| ends(block));
         let gone: Vec<Address> = blocks.map(|(&address, _)| address).collect();
         for address in gone {
-            self.free(address, event);
+            self.free(address, event.event);
         }
         let held = self.layer.totals().active.plus(self.pools.idle());
         self.layer.set_reserved(held, 0);
+        self.layer.note(event.at(), profiles, event.tables);
+    }
+
+    /// Blocks with where they really lie: virtual memory has a handle for a key.
+    pub(crate) fn placed<'a>(
+        &'a self,
+        blocks: impl Iterator<Item = (Address, &'a LiveBlock)>,
+    ) -> impl Iterator<Item = (Address, LiveBlock)> {
+        blocks.filter_map(|(key, block)| match block.interface {
+            Interface::Virtual => Some((self.virtual_memory.address_of(key)?, *block)),
+            _ => Some((key, *block)),
+        })
     }
 
     pub(crate) fn layer_mut(&mut self) -> &mut Layer {

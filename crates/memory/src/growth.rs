@@ -184,7 +184,7 @@ impl<'a> Evidence<'a> {
         if !self.is_worth_naming(Bytes(rise.bytes as u64)) {
             return None;
         }
-        let events: Vec<u64> = boundaries.kept().iter().map(|boundary| boundary.event).collect();
+        let events: Vec<u64> = boundaries.kept().iter().map(|boundary| boundary.at.event).collect();
         let (stride, latest) = (boundaries.stride(), self.latest(boundaries));
         let steps = (events.len() - rise.start) as u64 - 1;
         let window = Window { events: &events[rise.start..], iterations: steps * stride };
@@ -220,7 +220,7 @@ impl<'a> Evidence<'a> {
 
     /// When the last iteration began that is looked at.
     fn latest(&self, boundaries: &Boundaries) -> u64 {
-        let mut events = boundaries.kept().iter().rev().map(|boundary| boundary.event);
+        let mut events = boundaries.kept().iter().rev().map(|boundary| boundary.at.event);
         match boundaries.latest() {
             latest if latest <= self.course.last => latest,
             latest => events.find(|event| *event <= self.course.last).unwrap_or(latest),
@@ -244,7 +244,8 @@ impl<'a> Evidence<'a> {
 
     /// Iterations that began after the end of what is looked at.
     fn begun_after(&self, boundaries: &Boundaries) -> u64 {
-        let after = boundaries.kept().iter().filter(|boundary| boundary.event > self.course.last);
+        let after =
+            boundaries.kept().iter().filter(|boundary| boundary.at.event > self.course.last);
         after.count() as u64 * boundaries.stride()
     }
 
@@ -335,7 +336,7 @@ impl<'a> Evidence<'a> {
         // What takes the place of something else adds nothing.
         let in_all: Vec<u64> = kept.iter().map(|boundary| boundary.in_all.0).collect();
         theil_sen(&in_all).filter(|all| all.slope >= rise.trend.slope * ADDS)?;
-        let (start, end) = (kept[0].event, levels.latest());
+        let (start, end) = (kept[0].at.event, levels.latest());
         let (span, steps) = (end - start, kept.len());
         let near = (span as f64 * NEAR_THE_END).max(2.0 * span as f64 / steps as f64);
         (self.course.last.saturating_sub(end) as f64 <= near).then_some(rise)

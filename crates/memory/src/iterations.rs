@@ -13,6 +13,7 @@ use whyoom_trace::{Bytes, StackId};
 
 use crate::{
     category::Category,
+    instant::Instant,
     profile::{Phase, StackProfile},
 };
 
@@ -46,10 +47,10 @@ impl IterationSource {
 }
 
 /// The start of an iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Boundary {
-    /// The number of the event.
-    pub(crate) event: u64,
+    /// When it was.
+    pub(crate) at: Instant,
     /// Bytes in use.
     pub(crate) allocated: Bytes,
     /// The same with all that others use, where only some count.
@@ -78,7 +79,7 @@ impl Default for Boundaries {
 
 impl Boundaries {
     pub(crate) fn of_at_most(most: usize) -> Self {
-        let latest = Boundary { event: 0, allocated: Bytes::ZERO, in_all: Bytes::ZERO };
+        let latest = Boundary::default();
         Self { kept: Vec::new(), most, seen: 0, stride: 1, latest }
     }
 
@@ -119,7 +120,7 @@ impl Boundaries {
 
     /// The event of the last, kept or not.
     pub(crate) fn latest(&self) -> u64 {
-        self.latest.event
+        self.latest.at.event
     }
 }
 

@@ -1,15 +1,17 @@
 //! One layer of a process's memory on one device: what a caching allocator gave to the program, or
 //! what was taken from the driver itself. Both are looked at in the same way.
 
-use whyoom_trace::{Address, Bytes, MarkKind, StackId, Time};
+use whyoom_trace::{Address, Bytes, MarkKind, StackId, Tables, Time};
 
 use crate::{
     block::{ByAddress, LiveBlock, Usage, usage_by},
     category::Category,
+    film::Film,
+    instant::Instant,
     iterations::{Boundary, Iterations},
     lines::Lines,
     peak::Peak,
-    profile::{Phase, StackProfile},
+    profile::{Phase, Profiles, StackProfile},
     sums::LiveSums,
     timeline::{Moment, Timeline},
 };
@@ -46,9 +48,20 @@ pub struct Layer {
     ended: u64,
     /// How many of either there were at the peak.
     history_at_peak: (u64, u64),
+    /// What a picture needs, where one was asked for.
+    film: Option<Box<Film>>,
 }
 
 impl Layer {
+    /// One that keeps what a picture needs.
+    pub(crate) fn filmed() -> Self {
+        Self { film: Some(Box::default()), ..Self::default() }
+    }
+
+    pub(crate) fn film(&self) -> Option<&Film> {
+        self.film.as_deref()
+    }
+
     /// The sums at the end of what was seen.
     #[must_use]
     pub fn totals(&self) -> Totals {
@@ -70,6 +83,11 @@ impl Layer {
     /// The blocks in use at the end, in no order.
     pub fn blocks(&self) -> impl Iterator<Item = (Address, &LiveBlock)> {
         self.live.iter().map(|(&address, block)| (address, block))
+    }
+
+    /// The blocks that were in use at the peak, in no order.
+    pub fn peak_blocks(&self) -> impl Iterator<Item = (Address, &LiveBlock)> {
+        self.peak.blocks().iter().map(|(&address, block)| (address, block))
     }
 
     /// What was live at the peak by category, the most first.
@@ -130,17 +148,18 @@ impl Layer {
         &self.lines
     }
 
+    /// Adds a block; whether most is in use now.
     pub(crate) fn alloc(
         &mut self,
         address: Address,
         block: LiveBlock,
         profile: StackProfile,
-        time: Time,
-    ) {
-        self.iterations.allocation(profile, block.stack, self.boundary(block.born));
+    ) -> bool {
+        let at = Instant { time: block.time, event: block.born };
+        self.iterations.allocation(profile, block.stack, self.boundary(at));
         if profile.phase == Phase::Other && block.stack != StackId(0) {
             let holds = self.sums.of_stack(block.stack);
-            self.lines.allocation(block.stack, self.boundary(block.born), holds);
+            self.lines.allocation(block.stack, self.boundary(at), holds);
         }
         self.live.insert(address, block);
         self.made += 1;
@@ -150,9 +169,11 @@ impl Layer {
         self.totals.requested = self.totals.requested.plus(block.requested);
         self.sums.add(&block);
         self.peak.note(address, Some(block));
-        if self.peak.rise(self.totals, time, &self.live) {
+        let rises = self.peak.rise(self.totals, block.time, &self.live);
+        if rises {
             self.history_at_peak = (self.made, self.ended);
         }
+        rises
     }
 
     pub(crate) fn free_requested(&mut self, address: Address) {
@@ -175,6 +196,9 @@ impl Layer {
             self.unallocate(&block);
         }
         self.peak.note(address, None);
+        if let Some(film) = &mut self.film {
+            film.ended(address, block);
+        }
         Some(block)
     }
 
@@ -190,8 +214,8 @@ impl Layer {
         self.peak_reserved = self.peak_reserved.max(reserved);
     }
 
-    pub(crate) fn mark(&mut self, kind: MarkKind, name: &str, number: u64) {
-        let boundary = self.boundary(number);
+    pub(crate) fn mark(&mut self, kind: MarkKind, name: &str, at: Instant) {
+        let boundary = self.boundary(at);
         if kind == MarkKind::Iteration {
             self.iterations.mark(boundary);
         } else if name.starts_with("Optimizer.step") {
@@ -199,9 +223,9 @@ impl Layer {
         }
     }
 
-    fn boundary(&self, event: u64) -> Boundary {
+    fn boundary(&self, at: Instant) -> Boundary {
         let allocated = self.totals.allocated;
-        Boundary { event, allocated, in_all: allocated }
+        Boundary { at, allocated, in_all: allocated }
     }
 
     /// What was restored so far was there before: it is nobody's growth and no peak of this history.
@@ -211,6 +235,7 @@ impl Layer {
         self.iterations = Iterations::default();
         self.lines = Lines::default();
         self.timeline = Timeline::default();
+        self.film = self.film.is_some().then(Box::default);
         for block in self.live.values_mut() {
             block.born = 0;
         }
@@ -219,8 +244,12 @@ impl Layer {
         self.peak_reserved = self.totals.reserved;
     }
 
-    pub(crate) fn note_time(&mut self, time: Time) {
+    /// Takes the present, at the end of an event.
+    pub(crate) fn note(&mut self, now: Instant, profiles: &mut Profiles, tables: &Tables) {
         let (allocated, reserved) = (self.totals.allocated, self.totals.reserved);
-        self.timeline.note(Moment { time, allocated, reserved }, &self.sums);
+        self.timeline.note(Moment { time: now.time, allocated, reserved }, &self.sums);
+        if let Some(film) = &mut self.film {
+            film.note(now, self.totals, &self.sums, (&mut profiles.places, tables));
+        }
     }
 }

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, Tables,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
 };
 
 use crate::{
+    category::Category,
+    driver::DriverEvent,
+    film::{Picture, PictureLimits},
     free_space::Request,
     growth::{Course, Growth},
     holder::Holder,
     incident::{DriverState, Incident},
+    instant::Instant,
     layer::Totals,
     occasion::Occasion,
     pools::PoolFigures,
@@ -40,9 +44,28 @@ pub struct Model {
     occasions: BTreeMap<ProcessId, Occasion>,
     profiles: Profiles,
     events: u64,
+    filmed: bool,
 }
 
 impl Model {
+    /// A model that also keeps what a picture of each space needs, in bounded memory.
+    #[must_use]
+    pub fn filmed() -> Self {
+        Self { filmed: true, ..Self::default() }
+    }
+
+    /// What a picture of one process's memory on one device needs, of a model that was filmed.
+    #[must_use]
+    pub fn picture(
+        &self,
+        process: ProcessId,
+        device: DeviceId,
+        limits: PictureLimits,
+    ) -> Option<Picture<'_>> {
+        let space = self.space(process, device)?;
+        space.picture(&self.profiles.places, self.course(process).whole, limits)
+    }
+
     /// Every process's memory on every device that it has any on.
     pub fn spaces(&self) -> impl Iterator<Item = (ProcessId, DeviceId, &Space)> {
         self.spaces.iter().map(|(&(process, device), space)| (process, device, space))
@@ -89,6 +112,19 @@ impl Model {
     #[must_use]
     pub fn own_setting(&self, process: ProcessId, name: &str) -> Option<&str> {
         self.settings.get(name)?.get(&process).map(String::as_str)
+    }
+
+    /// What the memory that a stack took probably is.
+    #[must_use]
+    pub fn category(&self, stack: StackId) -> Category {
+        self.profiles.known(stack).category
+    }
+
+    /// The settings that the process itself told, by name.
+    pub fn own_settings(&self, process: ProcessId) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.settings.iter();
+        settings
+            .filter_map(move |(name, values)| Some((name.as_str(), values.get(&process)?.as_str())))
     }
 
     /// The moments at which memory ran out, in order; of very many, the first.
@@ -212,6 +248,9 @@ impl Model {
             return;
         };
         let seen = space.count_refusal();
+        if seen <= MEASURED_INCIDENTS {
+            space.film_failure(Instant { time: event.time, event: self.events });
+        }
         if space.has_allocator() {
             incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
         }
@@ -260,8 +299,9 @@ impl Model {
         match event.action {
             Action::ContextDestroy if event.result.0 == 0 => {
                 for device in [event.origin.device, DeviceId::HOST] {
+                    let driver_event = DriverEvent { event, number: self.events, tables };
                     if let Some(space) = self.spaces.get_mut(&(process, device)) {
-                        space.end_context(event);
+                        space.end_context(&driver_event, &mut self.profiles);
                     }
                 }
             }
@@ -270,9 +310,30 @@ impl Model {
         }
     }
 
+    /// A mark of one device is that space's; one of the program itself, on no device, is every space's.
+    fn mark(&mut self, event: &Event, tables: &Tables) {
+        let (process, device) = (event.origin.process, event.origin.device);
+        let devices = match device {
+            DeviceId::HOST => DeviceId(0)..=DeviceId(u16::MAX),
+            device => {
+                let filmed = self.filmed;
+                self.spaces.entry((process, device)).or_insert_with(|| Space::new(filmed));
+                device..=device
+            }
+        };
+        let spaces = (process, *devices.start())..=(process, *devices.end());
+        for (_, space) in self.spaces.range_mut(spaces) {
+            space.event(event, self.events, tables, &mut self.profiles);
+        }
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.event(event, tables);
+        }
+    }
+
     fn space_event(&mut self, event: &Event, tables: &Tables) {
         let (process, device) = (event.origin.process, event.origin.device);
-        let space = self.spaces.entry((process, device)).or_default();
+        let filmed = self.filmed;
+        let space = self.spaces.entry((process, device)).or_insert_with(|| Space::new(filmed));
         if space.event(event, self.events, tables, &mut self.profiles) {
             return;
         }
@@ -299,15 +360,16 @@ impl EventSink for Model {
             | Action::SegmentFree { .. }
             | Action::SegmentMap { .. }
             | Action::SegmentUnmap { .. }
-            | Action::Mark { .. }
             | Action::HistoryStart => {
-                let space = self.spaces.entry((process, event.origin.device)).or_default();
+                let (key, filmed) = ((process, event.origin.device), self.filmed);
+                let space = self.spaces.entry(key).or_insert_with(|| Space::new(filmed));
                 space.event(event, self.events, tables, &mut self.profiles);
                 // Without driver calls nothing is known of the process as such.
                 if let Some(process) = self.processes.get_mut(&process) {
                     process.event(event, tables);
                 }
             }
+            Action::Mark { .. } => self.mark(event, tables),
             Action::Setting { name, value } => {
                 let values = self.settings.entry(tables.text(name).to_owned()).or_default();
                 values.insert(process, tables.text(value).to_owned());

@@ -80,6 +80,7 @@ mod tests {
             requested: Bytes(size),
             stream: StreamId(0),
             born: 0,
+            time: Time(0),
             stack: StackId(0),
             pool: PoolId(0),
             context: ContextId(0),

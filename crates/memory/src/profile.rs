@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use whyoom_trace::{FrameText, StackId, Tables};
 
-use crate::{category::Category, place::autograd_node};
+use crate::{category::Category, film::Places, place::autograd_node};
 
 /// What the program was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,15 +32,18 @@ pub(crate) struct StackProfile {
     pub(crate) sets_up: bool,
 }
 
-/// The profiles of all stacks seen so far.
+/// The profiles of all stacks seen so far, and the places of those that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Profiles(Vec<StackProfile>);
+pub(crate) struct Profiles {
+    stacks: Vec<StackProfile>,
+    pub(crate) places: Places,
+}
 
 impl Profiles {
     pub(crate) fn of(&mut self, stack: StackId, tables: &Tables) -> StackProfile {
-        while self.0.len() <= stack.0 as usize && self.0.len() < tables.stack_count() {
-            let next = StackId(self.0.len() as u32);
-            self.0.push(StackProfile::read(next, tables));
+        while self.stacks.len() <= stack.0 as usize && self.stacks.len() < tables.stack_count() {
+            let next = StackId(self.stacks.len() as u32);
+            self.stacks.push(StackProfile::read(next, tables));
         }
         self.known(stack)
     }
@@ -54,7 +57,7 @@ impl Profiles {
             python: 0,
             sets_up: false,
         };
-        self.0.get(stack.0 as usize).copied().unwrap_or(unknown)
+        self.stacks.get(stack.0 as usize).copied().unwrap_or(unknown)
     }
 }
 

@@ -1,5 +1,7 @@
 //! One process's memory on one device.
 
+mod film;
+
 use std::collections::BTreeMap;
 
 use whyoom_trace::{
@@ -12,8 +14,10 @@ use crate::{
     block::{LiveBlock, Usage, usage_by},
     category::Category,
     driver::{DriverEvent, DriverMemory},
+    film::{Maps, SegmentChange},
     free_space::{FreeSpace, Request},
     growth::{Course, Evidence, Growth},
+    instant::Instant,
     interface::Interface,
     layer::{Layer, Totals},
     live::{LiveSum, live_sums},
@@ -36,9 +40,19 @@ pub struct Space {
     last_event: u64,
     refusals: u64,
     expandable: bool,
+    /// Address maps for a picture, where one was asked for.
+    maps: Option<Box<Maps>>,
 }
 
 impl Space {
+    /// A space without anything; where it is filmed, it keeps what a picture needs.
+    pub(crate) fn new(filmed: bool) -> Self {
+        if !filmed {
+            return Self::default();
+        }
+        Self { blocks: Layer::filmed(), maps: Some(Box::default()), ..Self::default() }
+    }
+
     /// The layer that tells most: the allocator's where it gave out blocks, else the driver's.
     #[must_use]
     pub fn layer(&self) -> &Layer {
@@ -275,6 +289,7 @@ impl Space {
             self.history_started_at = number.saturating_sub(1);
         }
         self.last_event = number;
+        let at = Instant { time: event.time, event: number };
         match event.action {
             Action::BlockAlloc { address, requested, size } => {
                 self.block_alloc(event, number, (address, requested, size), tables, profiles);
@@ -289,30 +304,35 @@ impl Space {
             Action::SegmentMap { address, size, class } => {
                 self.segment_add(event, address, size, (class, SegmentGrowth::Expandable));
             }
-            Action::SegmentFree { address } => {
-                self.segments.remove(address);
-                self.count_segments();
-            }
+            Action::SegmentFree { address } => self.segments_change(SegmentChange::Remove(address)),
             Action::SegmentUnmap { address, size } => {
-                self.segments.remove_range(address, size);
-                self.count_segments();
+                self.segments_change(SegmentChange::RemoveRange(address, size));
             }
-            Action::Mark { kind, name } => self.mark(kind, tables.text(name), number),
+            Action::Mark { kind, name } => self.mark(kind, tables.text(name), at),
             Action::HistoryStart => self.history_start(event.time, number),
             _ if event.result.0 == 0 => {
                 let event = DriverEvent { event, number, tables };
-                return self.driver.get_or_insert_default().event(&event, profiles);
+                let known = self.driver_event(&event, profiles);
+                self.film_map(at);
+                return known;
             }
             _ => return true,
         }
-        self.blocks.note_time(event.time);
+        self.blocks.note(at, profiles, tables);
+        self.film_map(at);
         true
     }
 
+    fn driver_event(&mut self, event: &DriverEvent<'_>, profiles: &mut Profiles) -> bool {
+        let filmed = self.maps.is_some();
+        let new = || if filmed { DriverMemory::filmed() } else { DriverMemory::default() };
+        self.driver.get_or_insert_with(|| Box::new(new())).event(event, profiles)
+    }
+
     /// Ends a context, if driver memory was made in it.
-    pub(crate) fn end_context(&mut self, event: &Event) {
+    pub(crate) fn end_context(&mut self, event: &DriverEvent<'_>, profiles: &mut Profiles) {
         if let Some(driver) = &mut self.driver {
-            driver.end_context(event.origin.context, event);
+            driver.end_context(event.event.origin.context, event, profiles);
         }
     }
 
@@ -332,6 +352,7 @@ impl Space {
             requested,
             stream: event.origin.stream,
             born: number,
+            time: event.time,
             stack: event.stack,
             pool: event.origin.pool,
             context: event.origin.context,
@@ -339,7 +360,12 @@ impl Space {
             interface: Interface::Allocator,
             pending: false,
         };
-        self.blocks.alloc(address, block, profile, event.time);
+        self.allocator_appears();
+        if self.blocks.alloc(address, block, profile)
+            && let Some(maps) = &mut self.maps
+        {
+            maps.peak_rises(&self.segments);
+        }
     }
 
     fn segment_add(
@@ -352,18 +378,23 @@ impl Space {
         let pool = event.origin.pool;
         self.expandable |= growth == SegmentGrowth::Expandable;
         let (stream, stack) = (event.origin.stream, event.stack);
-        self.segments.add(address, Segment { size, stream, pool, class, growth, stack });
-        self.count_segments();
+        let segment = Segment { size, stream, pool, class, growth, stack };
+        self.allocator_appears();
+        self.segments_change(SegmentChange::Add(address, segment));
     }
 
-    fn count_segments(&mut self) {
+    fn segments_change(&mut self, change: SegmentChange) {
+        change.apply(&mut self.segments);
+        if let Some(maps) = &mut self.maps {
+            maps.segments_change(change);
+        }
         self.blocks.set_reserved(self.segments.total(), self.segments.len() as u64);
     }
 
-    fn mark(&mut self, kind: MarkKind, name: &str, number: u64) {
-        self.blocks.mark(kind, name, number);
+    fn mark(&mut self, kind: MarkKind, name: &str, at: Instant) {
+        self.blocks.mark(kind, name, at);
         if let Some(driver) = &mut self.driver {
-            driver.layer_mut().mark(kind, name, number);
+            driver.layer_mut().mark(kind, name, at);
         }
     }
 
@@ -372,6 +403,10 @@ impl Space {
         self.blocks.history_start(time);
         if let Some(driver) = &mut self.driver {
             driver.layer_mut().history_start(time);
+        }
+        if let Some(maps) = &mut self.maps {
+            maps.restart();
+            maps.peak_rises(&self.segments);
         }
     }
 }

@@ -56,11 +56,21 @@ impl LiveSums {
         self.by_stack.get(stack.0 as usize).copied().unwrap_or_default()
     }
 
-    /// The stacks that hold most.
-    pub(crate) fn top_stacks(&self, count: usize) -> Vec<(StackId, Bytes)> {
+    /// Stacks up to the largest id that ever held something.
+    pub(crate) fn known_stacks(&self) -> usize {
+        self.by_stack.len()
+    }
+
+    /// The stacks that hold something.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = (StackId, Bytes)> {
         let stacks = self.by_stack.iter().enumerate();
         let holding = stacks.filter(|(_, bytes)| **bytes > Bytes::ZERO);
-        top(holding.map(|(index, &bytes)| (StackId(index as u32), bytes)).collect(), count)
+        holding.map(|(index, &bytes)| (StackId(index as u32), bytes))
+    }
+
+    /// The stacks that hold most.
+    pub(crate) fn top_stacks(&self, count: usize) -> Vec<(StackId, Bytes)> {
+        top(self.stacks().collect(), count)
     }
 
     /// The streams that hold most.

@@ -2,7 +2,7 @@
 
 use whyoom_trace::{Bytes, StackId, StreamId, Time};
 
-use crate::{category::Category, sums::LiveSums};
+use crate::{category::Category, series::Series, sums::LiveSums};
 
 /// More than a terminal is wide and a screen can tell apart.
 const MAX_POINTS: usize = 1024;
@@ -38,20 +38,14 @@ pub struct Point {
 /// Memory over time: points of equally many events each.
 #[derive(Debug)]
 pub struct Timeline {
-    points: Vec<Point>,
-    highest: Moment,
-    events_per_point: u64,
-    events_in_point: u64,
+    series: Series<Point>,
+    /// The highest moment of the point that has begun.
+    highest: Option<Moment>,
 }
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self {
-            points: Vec::new(),
-            highest: Moment::default(),
-            events_per_point: 1,
-            events_in_point: 0,
-        }
+        Self { series: Series::of_less_than(MAX_POINTS), highest: None }
     }
 }
 
@@ -59,47 +53,30 @@ impl Timeline {
     /// The points, in order of time. The last events may not have made one yet.
     #[must_use]
     pub fn points(&self) -> &[Point] {
-        &self.points
+        self.series.points()
     }
 
     /// Takes the present moment.
     pub(crate) fn note(&mut self, now: Moment, sums: &LiveSums) {
-        if self.events_in_point == 0 || now.allocated > self.highest.allocated {
-            self.highest = now;
+        let highest = self.highest.get_or_insert(now);
+        if now.allocated > highest.allocated {
+            *highest = now;
         }
-        self.events_in_point += 1;
-        if self.events_in_point < self.events_per_point {
+        if !self.series.count() {
             return;
         }
-        self.events_in_point = 0;
-        self.points.push(Point {
-            highest: self.highest,
+        let point = Point {
+            highest: self.highest.take().unwrap_or(now),
             end: now,
             by_category: sums.by_category,
             by_stack: sums.top_stacks(TOLD_APART),
             by_stream: sums.top_streams(TOLD_APART),
-        });
-        if self.points.len() >= MAX_POINTS {
-            self.halve();
-        }
-    }
-
-    /// Makes one point of two: the higher of the highest moments, the end of the later.
-    fn halve(&mut self) {
-        let mut odd = Moment::default();
-        let mut index = 0;
-        self.points.retain_mut(|point| {
-            index += 1;
-            if index % 2 == 1 {
-                odd = point.highest;
-                return false;
+        };
+        self.series.end_point(point, |later, earlier| {
+            if earlier.highest.allocated > later.highest.allocated {
+                later.highest = earlier.highest;
             }
-            if odd.allocated > point.highest.allocated {
-                point.highest = odd;
-            }
-            true
         });
-        self.events_per_point *= 2;
     }
 }
 

@@ -12,12 +12,14 @@ use whyoom_trace::{Address, Bytes, HandleId};
 const HANDLE_BIT: u64 = 1 << 63;
 
 /// The key of a handle's memory among addresses.
-pub(crate) fn key(handle: HandleId) -> Address {
+#[must_use]
+pub fn handle_key(handle: HandleId) -> Address {
     Address(handle.0 | HANDLE_BIT)
 }
 
+/// Physical memory behind handles, and where it is mapped.
 #[derive(Debug, Default)]
-pub(crate) struct VirtualMemory {
+pub struct VirtualMemory {
     handles: HashMap<HandleId, Handle, RandomState>,
     mapped: BTreeMap<Address, (Bytes, HandleId)>,
 }
@@ -30,16 +32,20 @@ struct Handle {
 }
 
 impl VirtualMemory {
-    pub(crate) fn create(&mut self, handle: HandleId) {
+    /// Physical memory was made.
+    pub fn create(&mut self, handle: HandleId) {
         self.handles.insert(handle, Handle::default());
     }
 
-    pub(crate) fn knows(&self, handle: HandleId) -> bool {
+    /// Whether a handle's memory is still there.
+    #[must_use]
+    pub fn knows(&self, handle: HandleId) -> bool {
         self.handles.contains_key(&handle)
     }
 
     /// Whether anything is mapped from that address on.
-    pub(crate) fn is_mapped(&self, address: Address) -> bool {
+    #[must_use]
+    pub fn is_mapped(&self, address: Address) -> bool {
         self.mapped.contains_key(&address)
     }
 
@@ -48,7 +54,8 @@ impl VirtualMemory {
         self.handles.get(&HandleId(key.0 & !HANDLE_BIT))?.first_mapped
     }
 
-    pub(crate) fn map(&mut self, address: Address, size: Bytes, handle: HandleId) {
+    /// A handle's memory was mapped.
+    pub fn map(&mut self, address: Address, size: Bytes, handle: HandleId) {
         if let Some(state) = self.handles.get_mut(&handle) {
             state.mappings += 1;
             state.first_mapped.get_or_insert(address);
@@ -57,13 +64,13 @@ impl VirtualMemory {
     }
 
     /// Releases a handle; it comes back if its memory is gone with it.
-    pub(crate) fn release(&mut self, handle: HandleId) -> Option<HandleId> {
+    pub fn release(&mut self, handle: HandleId) -> Option<HandleId> {
         self.handles.get_mut(&handle)?.released = true;
         self.gone(handle)
     }
 
     /// Unmaps a range; the handles whose memory is gone with it come back.
-    pub(crate) fn unmap(&mut self, address: Address, size: Bytes) -> Vec<HandleId> {
+    pub fn unmap(&mut self, address: Address, size: Bytes) -> Vec<HandleId> {
         let range = address..address.offset(size);
         let starts: Vec<Address> = match range.is_empty() {
             true => Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use whyoom_trace::{Action, Address, Event, ResultCode};
 
-use crate::virtual_memory::key;
+use crate::virtual_memory::handle_key;
 
 /// How far a process has come: what it made and ended in all, through an allocator or of the driver, on any
 /// device and on the host.
@@ -45,9 +45,9 @@ impl Course {
             Action::BlockAlloc { .. } => self.so_far.made += 1,
             Action::BlockFree { .. } => self.so_far.ended += 1,
             Action::Alloc { address, .. } => self.made(address),
-            Action::Create { handle, .. } => self.made(key(handle)),
+            Action::Create { handle, .. } => self.made(handle_key(handle)),
             Action::Free { address, .. } => self.ended(address),
-            Action::Release { handle } => self.ended(key(handle)),
+            Action::Release { handle } => self.ended(handle_key(handle)),
             _ => {}
         }
     }

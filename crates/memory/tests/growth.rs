@@ -2,8 +2,8 @@
 
 use whyoom_memory::{Growth, Hold, IterationSource, Model};
 use whyoom_trace::{
-    Action, Address, Bytes, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, StackId,
-    Tables, Time,
+    Action, Address, Bytes, DeviceId, Event, EventSink, MarkKind, MemoryKind, Origin, ProcessId,
+    StackId, Tables, Time,
 };
 
 const MIB: u64 = 1 << 20;
@@ -41,8 +41,12 @@ impl Run {
     }
 
     fn push(&mut self, stack: StackId, action: Action) {
+        self.push_on(GPU, stack, action);
+    }
+
+    fn push_on(&mut self, device: DeviceId, stack: StackId, action: Action) {
         self.clock += 1000;
-        let origin = Origin { process: self.process, device: GPU, ..Origin::default() };
+        let origin = Origin { process: self.process, device, ..Origin::default() };
         let event = Event { time: Time(self.clock), origin, stack, action, ..Event::default() };
         self.model.event(&event, &self.tables);
     }
@@ -57,6 +61,13 @@ impl Run {
 
     fn end(&mut self, address: Address) {
         self.push(StackId(0), Action::BlockFree { address });
+    }
+
+    /// The program says that an iteration begins.
+    fn mark(&mut self) {
+        let name = self.tables.string("step");
+        let action = Action::Mark { kind: MarkKind::Iteration, name };
+        self.push_on(DeviceId::HOST, StackId(0), action);
     }
 
     /// A block that is not kept.
@@ -150,6 +161,24 @@ fn what_the_warm_up_left_counts_and_the_optimizers_state_does_not() {
     assert_eq!(growth.per_iteration, Bytes(10 * MIB + 512));
     assert!(matches!(growth.hold, Hold::Graph { inside } if inside >= Bytes(59 * 8 * MIB)));
     assert!(growth.backward);
+}
+
+#[test]
+fn what_the_program_says_of_its_iterations_comes_before_all_that_is_found() {
+    let mut run = Run::new();
+    let training = Training::of(&mut run);
+    for step in 0..80 {
+        // Gradients of two steps are accumulated: an iteration of the program's is two of what is seen.
+        if step % 2 == 0 {
+            run.mark();
+        }
+        training.step(&mut run, step == 0);
+    }
+    let growth = run.assert_grew(80 * (10 * MIB + 512));
+    assert_eq!(growth.source, IterationSource::Marks);
+    assert!(growth.iterations.abs_diff(40) <= 1, "{growth:?}");
+    assert_eq!(growth.per_iteration, Bytes(2 * (10 * MIB + 512)));
+    assert!(run.model.growth(run.process, DeviceId::HOST).is_none());
 }
 
 #[test]

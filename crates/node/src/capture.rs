@@ -48,6 +48,8 @@ pub struct Observer {
     pub uid: Option<u32>,
     /// The namespace of process numbers that it is in, by the kernel's number.
     pub pid_namespace: Option<u64>,
+    /// Whether /proc tells of another namespace than its own: the numbers in it are not the driver's.
+    pub foreign_proc: bool,
     /// Whether /proc hides other users' processes.
     pub processes_hidden: bool,
     /// Whether this is a Linux under Windows, whose own programs cannot be seen from here.

@@ -38,6 +38,21 @@ fn notes(capture: &Capture) -> Vec<String> {
                 .to_owned(),
         );
     }
+    // Whoever looks finds itself, where there is anything to look at.
+    if observer.pid == 0 {
+        notes.push(
+            "There is no /proc here: no process can be looked at, and memory that none accounts for may \
+             be anybody's. mount -t proc proc /proc"
+                .to_owned(),
+        );
+    }
+    if observer.foreign_proc {
+        notes.push(
+            "/proc is that of another namespace of process numbers: names, users and states above may \
+             be those of others. In the container: mount -t proc proc /proc"
+                .to_owned(),
+        );
+    }
     if observer.processes_hidden {
         notes.push(
             "/proc is mounted with hidepid: other users' processes are invisible to this user. \

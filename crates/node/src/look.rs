@@ -171,6 +171,7 @@ impl Looker {
             pid: self.root.own_pid().unwrap_or_default(),
             uid: status.uid,
             pid_namespace: self.root.namespace("self/ns/pid"),
+            foreign_proc: status.namespaces > 1,
             // The option does not bind root.
             processes_hidden: hidden && status.uid != Some(0),
             under_windows: self.root.text("version").is_some_and(|text| text.contains("microsoft")),

@@ -57,10 +57,7 @@ fn device(listed: &[u32]) -> Device {
     let processes = listed.iter().map(|&pid| ProcessUse { pid, bytes: Some(GIB), kind }).collect();
     let used = listed.len() as u64 * GIB;
     Device {
-        index: 0,
         name: "NVIDIA GeForce RTX 4090".to_owned(),
-        uuid: String::new(),
-        bus_id: String::new(),
         memory: Memory {
             total: 24_564 << 20,
             free: (24_564 << 20) - used,
@@ -68,15 +65,7 @@ fn device(listed: &[u32]) -> Device {
             reserved: Some(0),
         },
         processes: Some(processes),
-        utilization: None,
-        temperature: None,
-        power_milliwatts: None,
-        power_limit_milliwatts: None,
-        ecc: None,
-        retired_pages: None,
-        remapped_rows: None,
-        persistence: None,
-        mig: None,
+        ..Device::default()
     }
 }
 

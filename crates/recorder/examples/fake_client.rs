@@ -110,6 +110,29 @@ fn pooled(driver: *mut c_void) {
     pitched(driver);
 }
 
+/// Two iterations and a phase, where a recorder is there to be told. It says nothing of that: the output
+/// is the same without.
+fn marked(alloc: *mut c_void) {
+    type Mark = unsafe extern "C" fn(u32, *const c_char) -> u32;
+    let mark = symbol(libc::RTLD_DEFAULT, c"whyoom_recorder_mark");
+    let tell = |kind: u32, name: *const c_char| {
+        if !mark.is_null() {
+            let mark: Mark = unsafe { transmute(mark) };
+            assert_eq!(unsafe { mark(kind, name) }, 1);
+        }
+    };
+    tell(1, c"load".as_ptr());
+    allocate(alloc, 512);
+    tell(0, c"step".as_ptr());
+    tell(0, ptr::null());
+    let long = std::ffi::CString::new("x".repeat(5000)).unwrap_or_default();
+    tell(1, long.as_ptr());
+    for number in 0..5000 {
+        let name = std::ffi::CString::new(format!("step {number}")).unwrap_or_default();
+        tell(0, name.as_ptr());
+    }
+}
+
 fn main() {
     let way = std::env::args().nth(1).unwrap_or_default();
     let driver = unsafe { libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW) };
@@ -152,6 +175,7 @@ fn main() {
             }
         }),
         "one by one" => one_by_one(alloc),
+        "marked" => marked(alloc),
         "pooled" => pooled(driver),
         "fork" => {
             allocate(alloc, 1);

@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-use crate::{family, port, road::real, torch};
+use crate::{family, mark, port, road::real, torch};
 
 /// What driver functions answer with; 0 is success.
 pub(crate) type Code = u32;
@@ -76,6 +76,8 @@ pub enum Family {
     Torch,
     /// What whyoom's pool tells of itself.
     Port,
+    /// Where the program says that it is.
+    Mark,
 }
 
 /// A hooked driver function, in one of its versions.
@@ -164,9 +166,9 @@ pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
     table().find(|hook| hook.symbol == name)
 }
 
-/// The hook of that name, PyTorch's and the pool's included. What one exports may be what another is called.
+/// The hook of that name, PyTorch's, the pool's and that of marks included. What one exports may be what another is called.
 pub(crate) fn named(name: &str) -> Option<&'static Hook> {
-    let others = || torch::HOOKS.iter().chain(port::HOOKS).copied();
+    let others = || torch::HOOKS.iter().chain(port::HOOKS).chain(mark::HOOKS).copied();
     let all = || table().chain(others());
     let exported = all().find(|hook| hook.symbol.to_str() == Ok(name));
     exported.or_else(|| all().find(|hook| hook.base == name))

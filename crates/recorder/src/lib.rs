@@ -5,7 +5,7 @@
 //! - `hook` is the one table of hooks; `family` declares them (`declare`), one file a family.
 //! - `record` is what a hook does around the real call; it fails open.
 //! - `torch` is PyTorch's own report of its blocks; `port` is that of whyoom's memory pool, and `serve`
-//!   has the pool answer in the driver's place where it is asked to.
+//!   has the pool answer in the driver's place where it is asked to. `mark` is the program's own word.
 //!
 //! `WHYOOM_RECORDING` names the folder of the recording; without it every hook only passes on.
 
@@ -13,6 +13,7 @@ mod allocator;
 mod declare;
 mod family;
 pub mod hook;
+mod mark;
 mod port;
 mod record;
 mod road;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use whyoom_recording::{Recording, Unresolved};
-use whyoom_trace::{Action, Counter, DeviceId, Event, Tables};
+use whyoom_trace::{Action, Counter, DeviceId, Event, MarkKind, Tables};
 
 fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a file");
@@ -61,9 +61,13 @@ impl Bench {
     }
 
     fn read(&self) -> Vec<Event> {
+        self.read_into(&mut Tables::default())
+    }
+
+    fn read_into(&self, tables: &mut Tables) -> Vec<Event> {
         let recording = Recording::open(&self.recording()).expect("a recording");
         let mut events = Vec::new();
-        recording.read(&mut Unresolved, &mut Tables::default(), &mut events).expect("readable");
+        recording.read(&mut Unresolved, tables, &mut events).expect("readable");
         events.retain(|event| !matches!(event.action, Action::Setting { .. }));
         events
     }
@@ -102,6 +106,36 @@ fn every_road_leads_to_the_hook() {
         assert_eq!(events[0].origin.device, DeviceId(3), "{way}");
         assert_ne!(events[0].stack.0, 0, "{way}");
     }
+}
+
+#[test]
+fn marks_are_recorded_with_names_in_bounded_number() {
+    let bench = Bench::new();
+    bench.events("marked");
+    let mut tables = Tables::default();
+    let events = bench.read_into(&mut tables);
+    let marks = events.iter().filter_map(|event| match event.action {
+        Action::Mark { kind, name } => Some((event.origin.device, kind, tables.text(name))),
+        _ => None,
+    });
+    let marks: Vec<_> = marks.collect();
+    let long = "x".repeat(256);
+    let first = [
+        (DeviceId::HOST, MarkKind::Phase, "load"),
+        (DeviceId::HOST, MarkKind::Iteration, "step"),
+        (DeviceId::HOST, MarkKind::Iteration, ""),
+        (DeviceId::HOST, MarkKind::Phase, long.as_str()),
+        (DeviceId::HOST, MarkKind::Iteration, "step 0"),
+    ];
+    assert_eq!(marks[..5], first);
+    assert_eq!(marks.len(), 5004);
+    // "load", "step", none, the long one, and 4,092 of the 5,000.
+    assert_eq!(marks[4095].2, "step 4091");
+    assert!(
+        marks[4096..]
+            .iter()
+            .all(|(_, kind, name)| { *kind == MarkKind::Iteration && name.is_empty() })
+    );
 }
 
 #[test]

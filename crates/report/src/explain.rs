@@ -26,7 +26,7 @@ pub fn write_catalogue(out: &mut dyn Write) -> io::Result<()> {
         styled(style::HEADING, "Causes (whyoom causes ID tells more; also whyoom causes COUNTER)")
     )?;
     for cause in CATALOGUE {
-        writeln!(out, "  {:<18}{}", cause.id, cause.title)?;
+        writeln!(out, "  {:<19}{}", cause.id, cause.title)?;
     }
     writeln!(out, "\n{}", styled(style::HEADING, "The counters that people meet"))?;
     for term in GLOSSARY {

@@ -241,6 +241,7 @@ fn headline(answer: &FitAnswer) -> String {
             None => format!("It does not fit on {}", only.name),
         },
         (all, 0) => format!("It fits on none of the {} GPUs", all.len()),
+        (all, 2) if all.len() == 2 => "It fits on both GPUs".to_owned(),
         (all, count) if count == all.len() => format!("It fits on all {count} GPUs"),
         (all, count) => format!("It fits on {count} of {} GPUs", all.len()),
     }

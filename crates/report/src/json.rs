@@ -11,6 +11,7 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 use crate::{
     Answer,
     live::{LiveJson, live_json},
+    timeline::{TimelineJson, timelines},
 };
 
 const VERSION: u32 = 1;
@@ -31,6 +32,9 @@ struct VerdictJson<'a> {
     /// Only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<LiveJson<'a>>,
+    /// Likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Vec<TimelineJson<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -176,13 +180,22 @@ impl From<DeviceId> for DeviceJson {
     }
 }
 
-/// Writes a verdict as JSON, with everything that was live where that is asked for.
+/// What a verdict's document holds only where it is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VerdictParts {
+    /// What was live when memory ran out.
+    pub live: bool,
+    /// Memory over time.
+    pub timeline: bool,
+}
+
+/// Writes a verdict as JSON.
 ///
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write_verdict_json(
     answer: &Answer<'_>,
-    with_live: bool,
+    parts: VerdictParts,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let tables = answer.tables;
@@ -223,7 +236,8 @@ pub fn write_verdict_json(
                 notes: &input.notes,
             })
             .collect(),
-        live: with_live.then(|| live_json(answer)).flatten(),
+        live: parts.live.then(|| live_json(answer)).flatten(),
+        timeline: parts.timeline.then(|| timelines(answer)),
     };
     write_json(&document, out)
 }

@@ -3,11 +3,13 @@
 mod chart;
 mod explain;
 mod fit;
+mod html;
 mod json;
 mod live;
 mod replay;
 mod style;
 mod text;
+mod timeline;
 mod who;
 
 pub use explain::{write_catalogue, write_cause, write_terms};
@@ -15,7 +17,8 @@ pub use fit::{
     FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
     FitPoint, FitProcess, FitSetting, FitVary, write_fit, write_fit_json,
 };
-pub use json::{write_catalogue_json, write_terms_json, write_verdict_json};
+pub use html::{Report, write_report_html, write_report_json};
+pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use text::write_verdict;
@@ -60,6 +63,10 @@ pub enum InputKind {
     Text,
     /// A recording of `whyoom run`.
     Recording,
+    /// A log of RAPIDS Memory Manager.
+    RmmLog,
+    /// An SQLite export of Nsight Systems.
+    NsightSystems,
 }
 
 impl InputKind {
@@ -70,6 +77,8 @@ impl InputKind {
             Self::TorchSnapshot => "pytorch-snapshot",
             Self::Text => "text",
             Self::Recording => "recording",
+            Self::RmmLog => "rmm-log",
+            Self::NsightSystems => "nsight-systems",
         }
     }
 }

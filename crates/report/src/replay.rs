@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use whyoom_trace::Bytes;
 
-use crate::style::{self, styled};
+use crate::{
+    style::{self, styled},
+    text::grouped,
+};
 
 /// What a replay showed.
 #[derive(Debug, Serialize)]
@@ -102,10 +105,10 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
         let peak = if row.fits == Some(false) { format!("over {peak}") } else { peak };
         writeln!(
             out,
-            "{:<34} {peak:>13} {:>6.1}% {:>13} {:>10}  {fits}",
+            "{:<34} {peak:>13} {:>5.1} % {:>13} {:>10}  {fits}",
             shown(row),
             row.utilization * 100.0,
-            row.driver_calls,
+            grouped(row.driver_calls),
             seconds(row.driver_nanoseconds),
         )?;
     }
@@ -142,6 +145,10 @@ fn shown(row: &ReplayRow<'_>) -> String {
 fn headline(answer: &ReplayAnswer<'_>) -> String {
     let recorded = Bytes(answer.recorded_peak_reserved_bytes);
     match proposed(answer) {
+        // A log tells nothing of what its allocator held.
+        Some(row) if recorded == Bytes::ZERO => {
+            format!("{} would reserve {} at most", shown(row), Bytes(row.peak_reserved_bytes))
+        }
         Some(row) if row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes => format!(
             "{} would reserve {} at most, where the run reserved {recorded}",
             shown(row),
@@ -162,17 +169,29 @@ fn circumstances(answer: &ReplayAnswer<'_>) -> String {
     };
     format!(
         "{}, {}: {} allocations, {live} live at the peak; {capacity}",
-        answer.process, answer.device, answer.allocations
+        answer.process,
+        answer.device,
+        grouped(answer.allocations)
     )
 }
 
 fn faithfulness(model: &ModelCheck) -> String {
     let ModelCheck { model, whole, steps, equal, .. } = *model;
+    if steps == 0 {
+        return format!(
+            "The log tells what {model} gave to the program, not what it held: nothing shows how near these \
+             figures come."
+        );
+    }
     let what =
         if whole { "reserves what the recorded one did after" } else { "places as recorded" };
     let unit = if whole { "steps" } else { "allocations" };
-    let many =
-        if equal == steps { format!("each of {steps}") } else { format!("{equal} of {steps}") };
+    let of = grouped(steps as u64);
+    let many = if equal == steps {
+        format!("each of {of}")
+    } else {
+        format!("{} of {of}", grouped(equal as u64))
+    };
     let care = match (whole, equal == steps) {
         (true, true) => "",
         (false, true) => {

@@ -13,7 +13,9 @@ use crate::{
 /// Remedies and ranks beyond these are left to `--json`.
 const LISTED: usize = 8;
 /// Labels longer than this do not widen the table.
-const LONGEST_LABEL: usize = 60;
+const LONGEST_LABEL: usize = 74;
+/// What a row of evidence needs beside its label.
+const FIGURE_AND_BASIS: usize = 26;
 /// How much of a message is shown.
 const SHOWN_TEXT: usize = 300;
 
@@ -107,7 +109,8 @@ fn write_evidence(evidence: &[Evidence], width: usize, out: &mut dyn Write) -> i
     writeln!(out, "\n{}", styled(style::HEADING, "Evidence"))?;
     let figures = evidence.iter().filter(|item| !matches!(item.figure, Figure::Text(_)));
     let labels = figures.map(|item| item.label.chars().count());
-    let label_width = labels.max().unwrap_or(0).min(LONGEST_LABEL);
+    let longest = width.saturating_sub(FIGURE_AND_BASIS).min(LONGEST_LABEL);
+    let label_width = labels.max().unwrap_or(0).min(longest);
     for item in evidence {
         let basis = styled(style::FAINT, item.basis.name());
         let label = printable(&item.label);
@@ -132,7 +135,7 @@ fn shown(figure: &Figure) -> String {
 }
 
 /// A count with its thousands apart: 1,234,567.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -5,9 +5,11 @@
 //! All input is hostile until parsed: nothing is executed, and time and memory stay in proportion to
 //! the input.
 
+pub mod nsys;
 pub mod oom_text;
 mod pickle;
 pub mod recording;
+pub mod rmm_log;
 pub mod torch_snapshot;
 
 pub use pickle::PickleError;

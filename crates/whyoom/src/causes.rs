@@ -6,7 +6,7 @@ use whyoom_report::{
     write_catalogue, write_catalogue_json, write_cause, write_terms, write_terms_json,
 };
 
-use crate::arguments::CausesArguments;
+use crate::{arguments::CausesArguments, misuse::Misuse, nearest::did_you_mean};
 
 pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
     let mut out = anstream::stdout().lock();
@@ -22,13 +22,10 @@ pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
         (Some(_), _) if arguments.json => write_catalogue_json(Some(word), &mut out)?,
         (Some(cause), _) => write_cause(cause, &mut out)?,
         (None, terms) if terms.is_empty() => {
-            let causes: Vec<_> = CATALOGUE.iter().map(|cause| cause.id).collect();
-            let counters: Vec<_> = GLOSSARY.iter().map(|term| term.word).collect();
-            bail!(
-                "no cause and no counter is called '{word}'. The causes are: {}. The counters are: {}",
-                causes.join(", "),
-                counters.join(", ")
-            );
+            let causes = CATALOGUE.iter().map(|cause| cause.id);
+            let known = causes.chain(GLOSSARY.iter().map(|term| term.word));
+            let near = did_you_mean(word, known, "whyoom causes");
+            bail!(Misuse(format!("no cause and no counter is called '{word}'{near}")));
         }
         (None, terms) if arguments.json => write_terms_json(&terms, &mut out)?,
         (None, terms) => write_terms(&terms, &mut out)?,

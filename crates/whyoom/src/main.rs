@@ -3,26 +3,37 @@
 mod arguments;
 mod causes;
 mod comparison;
+mod executable;
+mod export;
 mod fit;
 mod input;
 mod lab;
 mod manual;
+mod misuse;
+mod nearest;
+mod obstacle;
 mod progress;
 mod reading;
 mod recorded;
 mod replay;
+mod report;
 mod run;
 mod source;
 mod startup;
 mod terminal;
 mod top;
+mod unreadable;
+mod unstartable;
+mod visible;
 mod who;
+mod whole_file;
 mod why;
 
-use std::{io, path::Path, process::ExitCode};
+use std::{io, process::ExitCode};
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use misuse::Misuse;
 
 /// An answer was given.
 const ANSWERED: u8 = 0;
@@ -32,15 +43,11 @@ const FAILED: u8 = 1;
 const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
-    let readable = |word: &String| {
-        let path = Path::new(word);
-        path.is_file() || input::is_recording(path)
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return misuse::tell(&error),
     };
-    if let Some(file) = std::env::args().nth(1).filter(readable) {
-        anstream::eprintln!("whyoom: did you mean:  whyoom why {file}");
-        return ExitCode::from(MISUSED);
-    }
-    let outcome = match Arguments::parse().command {
+    let outcome = match arguments.command {
         // What runs in the lab, or under the recorder, decides how the command ends.
         Command::Lab { command } => lab::run(command),
         Command::Run(arguments) => run::run(&arguments),
@@ -48,6 +55,8 @@ fn main() -> ExitCode {
         Command::Who(arguments) => who::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Why(arguments) => why::run(&arguments).map(|()| ANSWERED),
+        Command::Report(arguments) => report::run(&arguments).map(|()| ANSWERED),
+        Command::Export(arguments) => export::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
         Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),
         Command::Completions { shell } => manual::completions(shell).map(|()| ANSWERED),
@@ -59,7 +68,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("whyoom: {error:#}");
-            ExitCode::from(FAILED)
+            ExitCode::from(if error.is::<Misuse>() { MISUSED } else { FAILED })
         }
     }
 }

@@ -7,12 +7,15 @@ use whyoom_allocators::workload::{Run, Workloads};
 use whyoom_causes::{Keeper, Verdict, judge, name_keepers, prove};
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input, InputKind};
-use whyoom_trace::Tables;
+use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
     run::{keepers, snapshots},
     source::{Frames, read},
 };
+
+/// Runs grow with their events, some hundred bytes each: longer ones are not gathered on the way.
+const MOST_GATHERED: u64 = 32_000_000;
 
 /// What was read, and where it can be read again.
 #[derive(Default)]
@@ -22,14 +25,32 @@ pub(crate) struct Reading {
     inputs: Vec<Input>,
     paths: Vec<PathBuf>,
     keepers: Vec<Keeper>,
+    /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
+    gathered: Option<Workloads>,
+    gathered_events: u64,
+    runs: Option<Vec<Run>>,
     /// How many events recordings held.
     pub(crate) recorded_events: u64,
 }
 
 impl Reading {
+    /// One that keeps what a report shows, where one is wanted.
+    pub(crate) fn new(for_report: bool) -> Self {
+        if !for_report {
+            return Self::default();
+        }
+        let gathered = Some(Workloads::default());
+        Self { model: Model::filmed(), gathered, ..Self::default() }
+    }
+
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
-        let contents = read(path, Frames::Named, &mut self.tables, &mut self.model)?;
+        let mut sink = Gathering {
+            model: &mut self.model,
+            workloads: &mut self.gathered,
+            events: &mut self.gathered_events,
+        };
+        let contents = read(path, Frames::Named, &mut self.tables, &mut sink)?;
         self.recorded_events += contents.recorded_events;
         let is_recording = contents.input.kind == InputKind::Recording;
         self.paths.push(path.to_owned());
@@ -46,7 +67,7 @@ impl Reading {
         let mut verdict = judge(&self.model, &self.tables);
         name_keepers(&mut verdict, &self.model, &self.tables, &self.keepers);
         if verdict.has_provable_remedies() {
-            prove(&mut verdict, &self.runs()?);
+            prove(&mut verdict, self.runs()?);
         }
         Ok(verdict)
     }
@@ -61,8 +82,36 @@ impl Reading {
         self.inputs.iter().flat_map(|input| &input.notes).map(String::as_str)
     }
 
-    /// The runs that were recorded, read once more: few verdicts need them, and they are large.
-    fn runs(&mut self) -> Result<Vec<Run>> {
+    /// The names of what was read.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.inputs.iter().map(|input| input.name.as_str())
+    }
+
+    /// Where it was read from.
+    pub(crate) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// The runs that were gathered, which nobody asks for again; nothing where they are too long.
+    pub(crate) fn take_runs(&mut self) -> Option<Vec<Run>> {
+        let gathered = || self.gathered.take().map(Workloads::into_runs);
+        self.runs.take().or_else(gathered)
+    }
+
+    /// The runs that were recorded.
+    fn runs(&mut self) -> Result<&[Run]> {
+        if self.runs.is_none() {
+            let runs = match self.gathered.take() {
+                Some(gathered) => gathered.into_runs(),
+                None => self.read_runs()?,
+            };
+            self.runs = Some(runs);
+        }
+        Ok(self.runs.as_deref().unwrap_or_default())
+    }
+
+    /// Reads the runs once more: few verdicts need them, and they are large.
+    fn read_runs(&mut self) -> Result<Vec<Run>> {
         let mut workloads = Workloads::default();
         let with_history = |input: &Input| input.kind != InputKind::Text;
         for (path, input) in self.paths.iter().zip(&self.inputs) {
@@ -71,5 +120,25 @@ impl Reading {
             }
         }
         Ok(workloads.into_runs())
+    }
+}
+
+/// Takes events for the model and, where they are gathered, for the runs to replay.
+struct Gathering<'a> {
+    model: &'a mut Model,
+    workloads: &'a mut Option<Workloads>,
+    events: &'a mut u64,
+}
+
+impl EventSink for Gathering<'_> {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.model.event(event, tables);
+        if let Some(workloads) = self.workloads {
+            workloads.event(event, tables);
+            *self.events += 1;
+            if *self.events >= MOST_GATHERED {
+                *self.workloads = None;
+            }
+        }
     }
 }

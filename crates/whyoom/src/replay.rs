@@ -3,28 +3,36 @@
 use std::{
     io::{self, Write},
     path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
 };
 
 use anyhow::{Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
     Policy, SimulatedDevice,
-    catalogue::{CATALOGUE, Conditions, SETTINGS, find},
+    catalogue::{CATALOGUE, Conditions, Entry, SETTINGS, find},
     exactness::{compare_pool, compare_reserved, follow},
     policies::pytorch::{PyTorch, PyTorchSettings},
-    replay::replay,
-    workload::{Run, Workloads},
+    replay::{Outcome, replay},
+    workload::{Run, Workload, Workloads},
 };
-use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+use whyoom_report::{
+    InputKind, ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json,
+};
 use whyoom_trace::{DeviceId, Tables};
 
 use crate::{
     arguments::ReplayArguments,
+    misuse::Misuse,
     source::{self, Frames},
 };
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
+/// A report of a run with so many allocations replays it with few allocators only.
+const LONG: usize = 1_000_000;
+const FOR_LONG_RUNS: [&str; 3] = ["as-recorded", "expandable", "stitch"];
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     let mut tables = Tables::default();
@@ -32,8 +40,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     let candidates = candidates(arguments)?;
     let progress = ProgressBar::new((runs.len() * candidates.len()) as u64);
     progress.set_draw_target(ProgressDrawTarget::stderr());
-    let answers: Vec<ReplayAnswer<'_>> =
-        runs.iter().map(|run| answer(run, arguments, &candidates, &tables, &progress)).collect();
+    let answers: Vec<ReplayAnswer<'_>> = runs
+        .iter()
+        .map(|run| answer(run, arguments.capacity, &candidates, &tables, &progress))
+        .collect();
     progress.finish_and_clear();
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     if arguments.json {
@@ -52,9 +62,13 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
 fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     let name = path.display().to_string();
     let mut workloads = Workloads::default();
-    source::read(path, Frames::Nameless, tables, &mut workloads)?;
-    let on_device = |run: &Run| run.device != DeviceId::HOST && run.workload.allocations() > 0;
-    let runs: Vec<Run> = workloads.into_runs().into_iter().filter(on_device).collect();
+    let input = source::read(path, Frames::Nameless, tables, &mut workloads)?.input;
+    let runs: Vec<Run> = workloads.into_runs().into_iter().filter(can_be_replayed).collect();
+    ensure!(
+        !runs.is_empty() || input.kind != InputKind::NsightSystems,
+        "{name} tells what was taken from the driver, not what an allocator gave out of it: there is nothing to \
+         replay. Record that with whyoom run -- PROGRAM"
+    );
     ensure!(
         !runs.is_empty(),
         "{name} holds no history of PyTorch's allocations: record it with whyoom run -- PROGRAM, or \
@@ -63,8 +77,59 @@ fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
+/// Whether a run has allocations of a device to replay.
+fn can_be_replayed(run: &Run) -> bool {
+    run.device != DeviceId::HOST && run.workload.allocations() > 0
+}
+
+/// What other allocators would have done with runs that were read for something else.
+pub(crate) struct WhatIf {
+    candidates: Vec<Candidate>,
+    /// What was left out, for people.
+    pub(crate) note: Option<String>,
+}
+
+impl WhatIf {
+    /// Every allocator; of long runs those that matter most, so that nobody waits for it. Nothing of runs
+    /// that were too long to keep.
+    pub(crate) fn of(runs: Option<&[Run]>) -> Self {
+        let Some(runs) = runs else {
+            let note =
+                "the run is very long: what other allocators would do is left to whyoom replay";
+            return Self { candidates: Vec::new(), note: Some(note.to_owned()) };
+        };
+        let runs = runs.iter().filter(|run| can_be_replayed(run));
+        let allocations: usize = runs.map(|run| run.workload.allocations()).sum();
+        let all = CATALOGUE.iter();
+        match allocations {
+            0 => Self {
+                candidates: Vec::new(),
+                note: Some("there is no history of PyTorch's allocations to replay".to_owned()),
+            },
+            LONG.. => Self {
+                candidates: all.filter(|it| FOR_LONG_RUNS.contains(&it.id)).map(known).collect(),
+                note: Some(format!(
+                    "the run is long ({allocations} allocations): other allocators than these are \
+                     left to whyoom replay"
+                )),
+            },
+            _ => Self { candidates: all.map(known).collect(), note: None },
+        }
+    }
+
+    pub(crate) fn answers<'a>(
+        &'a self,
+        runs: &'a [Run],
+        tables: &'a Tables,
+    ) -> Vec<ReplayAnswer<'a>> {
+        let runs = runs.iter().filter(|run| can_be_replayed(run) && !self.candidates.is_empty());
+        let progress = ProgressBar::hidden();
+        runs.map(|run| answer(run, None, &self.candidates, tables, &progress)).collect()
+    }
+}
+
 /// Makes an allocator for a run that was recorded with some settings.
-type Make = Box<dyn Fn(&PyTorchSettings) -> Box<dyn Policy>>;
+type Make = Box<dyn Fn(&PyTorchSettings) -> Box<dyn Policy> + Sync>;
 
 /// An allocator to try.
 struct Candidate {
@@ -79,25 +144,29 @@ fn candidates(arguments: &ReplayArguments) -> Result<Vec<Candidate>> {
     for id in &arguments.allocator {
         if find(id).is_none() {
             let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.id).collect();
-            bail!("no allocator is called '{id}'; there are {}", known.join(", "));
+            bail!(Misuse(format!("no allocator is called '{id}'; there are {}", known.join(", "))));
         }
     }
     for entry in CATALOGUE {
         if arguments.allocator.is_empty() || arguments.allocator.iter().any(|id| id == entry.id) {
-            candidates.push(Candidate {
-                name: entry.id.to_owned(),
-                about: entry.about,
-                switch: (!entry.switch.is_empty()).then(|| entry.switch.to_owned()),
-                make: Box::new(|recorded| entry.make(&Conditions { recorded: recorded.clone() })),
-            });
+            candidates.push(known(entry));
         }
     }
     let sweep = SETTINGS.iter().filter(|_| arguments.sweep).copied();
     for setting in arguments.set.iter().map(String::as_str).chain(sweep) {
-        PyTorchSettings::default().apply(setting)?;
+        PyTorchSettings::default().apply(setting).map_err(|error| Misuse(error.to_string()))?;
         candidates.push(with_setting(setting.to_owned()));
     }
     Ok(candidates)
+}
+
+fn known(entry: &'static Entry) -> Candidate {
+    Candidate {
+        name: entry.id.to_owned(),
+        about: entry.about,
+        switch: (!entry.switch.is_empty()).then(|| entry.switch.to_owned()),
+        make: Box::new(|recorded| entry.make(&Conditions { recorded: recorded.clone() })),
+    }
 }
 
 fn with_setting(setting: String) -> Candidate {
@@ -116,13 +185,13 @@ fn with_setting(setting: String) -> Candidate {
 
 fn answer<'a>(
     run: &'a Run,
-    arguments: &ReplayArguments,
+    asked: Option<u64>,
     candidates: &'a [Candidate],
     tables: &'a Tables,
     progress: &ProgressBar,
 ) -> ReplayAnswer<'a> {
     let known = run.workload.known_capacity();
-    let (capacity, capacity_from) = match (arguments.capacity, known) {
+    let (capacity, capacity_from) = match (asked, known) {
         (Some(bytes), _) => (Some(bytes), "as asked for"),
         (None, Some(bytes)) => (Some(bytes), "from the failure in the recording"),
         (None, None) => (None, "unknown"),
@@ -130,27 +199,27 @@ fn answer<'a>(
     let room = capacity.unwrap_or(UNLIMITED);
     let mut recorded = PyTorchSettings::from_recorded(&run.settings);
     recorded.device_total = room.min(UNLIMITED / 64);
-    let model = model_check(run, &recorded, known.unwrap_or(UNLIMITED));
-    let mut peak_live = 0;
-    let mut rows: Vec<ReplayRow<'a>> = candidates
-        .iter()
-        .map(|candidate| {
-            let mut device = SimulatedDevice::new(room);
-            let outcome = replay(&run.workload, (candidate.make)(&recorded).as_mut(), &mut device);
-            peak_live = peak_live.max(outcome.peak_live);
-            progress.inc(1);
-            ReplayRow {
-                allocator: &candidate.name,
-                about: candidate.about,
-                switch: candidate.switch.as_deref(),
-                fits: capacity.map(|_| outcome.fits()),
-                peak_reserved_bytes: outcome.peak_reserved,
-                utilization: outcome.utilization(),
-                driver_calls: outcome.driver_calls,
-                driver_nanoseconds: outcome.driver_nanoseconds,
-            }
-        })
-        .collect();
+    let (model, outcomes) = thread::scope(|scope| {
+        let model = scope.spawn(|| model_check(run, &recorded, known.unwrap_or(UNLIMITED)));
+        let outcomes = replay_all(&run.workload, candidates, &recorded, room, progress);
+        (model.join(), outcomes)
+    });
+    let model = model.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let peak_live = outcomes.iter().map(|outcome| outcome.peak_live).max().unwrap_or_default();
+    let rows = candidates.iter().zip(&outcomes).map(|(candidate, outcome)| ReplayRow {
+        allocator: &candidate.name,
+        about: candidate.about,
+        switch: switch_of(candidate, run),
+        fits: capacity.map(|_| outcome.fits()),
+        peak_reserved_bytes: outcome.peak_reserved,
+        utilization: outcome.utilization(),
+        driver_calls: outcome.driver_calls,
+        driver_nanoseconds: outcome.driver_nanoseconds,
+    });
+    // What another allocator served has no settings of PyTorch's that it was recorded with.
+    let by_pytorch = run.logged_by().is_none() && !run.was_pooled();
+    let rows = rows.filter(|row| by_pytorch || row.allocator != "as-recorded");
+    let mut rows: Vec<ReplayRow<'a>> = rows.collect();
     rows.sort_by_key(|row| (row.fits == Some(false), row.peak_reserved_bytes));
     ReplayAnswer {
         process: tables.process_name(run.process),
@@ -165,9 +234,61 @@ fn answer<'a>(
     }
 }
 
+/// Replays a run with every candidate, as many at a time as there are processors.
+fn replay_all(
+    workload: &Workload,
+    candidates: &[Candidate],
+    recorded: &PyTorchSettings,
+    room: u64,
+    progress: &ProgressBar,
+) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Relaxed);
+            let Some(candidate) = candidates.get(index) else { return done };
+            let mut device = SimulatedDevice::new(room);
+            let outcome = replay(workload, (candidate.make)(recorded).as_mut(), &mut device);
+            progress.inc(1);
+            done.push((index, outcome));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(candidates.len());
+    let mut outcomes: Vec<(usize, Outcome)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut outcomes = work();
+        for other in others {
+            outcomes.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        outcomes
+    });
+    outcomes.sort_by_key(|(index, _)| *index);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// How a program that RMM serves switches to other allocators: PyTorch's settings do nothing for it.
+const SWITCHES_OF_RMM: [(&str, &str); 3] = [
+    ("rmm", "rmm.reinitialize(pool_allocator=True)"),
+    ("cuda-async", "rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())"),
+    ("stitch", "whyoom run --pool -- python train.py"),
+];
+
+/// The line that switches a candidate on in the program of a run.
+fn switch_of<'a>(candidate: &'a Candidate, run: &Run) -> Option<&'a str> {
+    if run.logged_by().is_none() {
+        return candidate.switch.as_deref();
+    }
+    let own = SWITCHES_OF_RMM.iter().find(|(name, _)| *name == candidate.name);
+    own.map(|(_, switch)| *switch)
+}
+
 /// How far the model of the recorded allocator does what that did.
 fn model_check(run: &Run, settings: &PyTorchSettings, room: u64) -> ModelCheck {
     let pooled = run.was_pooled();
+    if run.logged_by().is_some() {
+        return ModelCheck { model: "RMM", pooled, whole: true, steps: 0, equal: 0 };
+    }
     let model = if pooled { "whyoom's pool" } else { "PyTorch's allocator" };
     if run.workload.starts_empty() {
         let (steps, differences) = match pooled {

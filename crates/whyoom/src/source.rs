@@ -6,15 +6,16 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use whyoom_report::{Input, InputKind};
-use whyoom_sources::{oom_text, recording, torch_snapshot};
+use whyoom_sources::recording;
 use whyoom_symbols::Symbols;
-use whyoom_trace::{EventSink, ProcessId, Tables};
+use whyoom_trace::{EventSink, Tables};
 
 use crate::{
-    input::{FIRST_BYTES, is_recording, kind_of},
+    input::{FIRST_BYTES, Named, Reader, importer_of, is_recording},
     progress::{ProgressReader, ProgressSink},
+    unreadable::unopened,
 };
 
 /// Whether the native frames of a recording get their names, which takes time.
@@ -43,19 +44,19 @@ pub(crate) fn read(
         if io::stdin().is_terminal() {
             anstream::eprintln!("Paste the traceback, then press Ctrl-D.");
         }
-        return read_stream(io::stdin().lock(), None, "standard input", tables, sink);
+        return read_stream(io::stdin().lock(), None, ("standard input", None), tables, sink);
     }
     let name = path.display().to_string();
     if is_recording(path) {
         return read_recording(path, &name, frames, tables, sink);
     }
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let file = open(path)?;
     let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
     anyhow::ensure!(
         !metadata.is_dir(),
         "{name} is a folder and no recording of whyoom run; name the files in it"
     );
-    read_stream(file, Some(metadata.len()), &name, tables, sink)
+    read_stream(file, Some(metadata.len()), (&name, Some(path)), tables, sink)
 }
 
 fn read_recording(
@@ -70,7 +71,8 @@ fn read_recording(
         Frames::Named => recording::import(path, &mut Symbols::default(), tables, &mut sink),
         Frames::Nameless => recording::import(path, &mut recording::Unresolved, tables, &mut sink),
     };
-    let summary = summary.with_context(|| format!("cannot read {name}"))?;
+    // Its errors name the folder.
+    let summary = summary?;
     let input = Input { name: name.to_owned(), kind: InputKind::Recording, notes: summary.notes };
     Ok(Contents { input, recorded_events: summary.events })
 }
@@ -78,7 +80,7 @@ fn read_recording(
 fn read_stream(
     reader: impl Read,
     length: Option<u64>,
-    name: &str,
+    (name, path): (&str, Option<&Path>),
     tables: &mut Tables,
     sink: &mut dyn EventSink,
 ) -> Result<Contents> {
@@ -86,47 +88,31 @@ fn read_stream(
     let context = || format!("cannot read {name}");
     let mut first_bytes = Vec::new();
     reader.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes).with_context(context)?;
-    let kind = kind_of(&first_bytes).with_context(context)?;
-    let whole = first_bytes.chain(reader);
-    let notes = match kind {
-        InputKind::TorchSnapshot => read_snapshot(whole, name, tables, sink),
-        InputKind::Text | InputKind::Recording => read_text(whole, name, tables, sink),
+    let named = Named { name, first_bytes: &first_bytes };
+    let importer = importer_of(&named).with_context(context)?;
+    let notes = match (&importer.read, path) {
+        (Reader::Stream(import), _) => {
+            import(&mut first_bytes.chain(reader), &named, tables, sink).with_context(context)?
+        }
+        (Reader::File(import), Some(path)) => {
+            drop(reader);
+            let mut sink = ProgressSink::new(sink, name);
+            import(path, &named, tables, &mut sink).with_context(context)?
+        }
+        (Reader::File(_), None) => {
+            bail!(
+                "{name} is a database, which is not read from its beginning to its end: write it to a file \
+                   and name that"
+            )
+        }
     };
-    let input = Input { name: name.to_owned(), kind, notes: notes.with_context(context)? };
+    let input = Input { name: name.to_owned(), kind: importer.kind, notes };
     Ok(Contents { input, recorded_events: 0 })
 }
 
-fn read_snapshot(
-    reader: impl Read,
-    name: &str,
-    tables: &mut Tables,
-    sink: &mut dyn EventSink,
-) -> Result<Vec<String>> {
-    let process = process_of(name, tables);
-    let summary = torch_snapshot::import(reader, process, tables, sink)?;
-    let contradiction = (summary.contradictions > 0).then(|| {
-        format!(
-            "its history and its state disagree about {} blocks; figures over time may be off",
-            summary.contradictions
-        )
-    });
-    Ok(contradiction.into_iter().collect())
-}
-
-fn read_text(
-    reader: impl Read,
-    name: &str,
-    tables: &mut Tables,
-    sink: &mut dyn EventSink,
-) -> Result<Vec<String>> {
-    let summary = oom_text::scan(reader, name, tables, sink)?;
-    let passed_over = (summary.passed_over > 0).then(|| {
-        format!("{} more lines looked like messages and were passed over", summary.passed_over)
-    });
-    Ok(passed_over.into_iter().collect())
-}
-
-/// The process that a file stands for: the same one when it is read again.
-fn process_of(name: &str, tables: &mut Tables) -> ProcessId {
-    tables.process_named(name).unwrap_or_else(|| tables.process(name))
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|error| {
+        let advice = unopened(path, &error).map_or(String::new(), |told| format!("; {told}"));
+        anyhow!("cannot open {}: {error}{advice}", path.display())
+    })
 }

@@ -9,6 +9,8 @@ use std::{
 
 use anyhow::{Context, Result};
 
+/// The folder of our own.
+pub(crate) const FOLDER: &str = "startup";
 /// What every such file begins with.
 const SHARED: &str = include_str!("startup.py");
 /// The file's name decides that Python runs it.
@@ -17,7 +19,7 @@ const NAME: &str = "sitecustomize.py";
 /// Makes a command's Python processes run `watch` first, from a file in a folder of our own; it comes
 /// back, and modules in it are found before others.
 pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result<PathBuf> {
-    let folder = folder.join("startup");
+    let folder = folder.join(FOLDER);
     let context = || format!("cannot write into {}", folder.display());
     fs::create_dir_all(&folder).with_context(context)?;
     fs::write(folder.join(NAME), [SHARED, watch].join("\n\n")).with_context(context)?;

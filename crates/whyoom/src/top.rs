@@ -11,7 +11,7 @@ use whyoom_gpu::Gpus;
 use whyoom_node::{Looker, judge};
 use whyoom_tui::{Ended, Look, Options};
 
-use crate::{arguments::TopArguments, recorded::Recorders, who::with_advice};
+use crate::{arguments::TopArguments, misuse::Misuse, recorded::Recorders, who::with_advice};
 
 /// Where neither COLUMNS nor a terminal says how wide a page is.
 const WIDTH: usize = 100;
@@ -22,7 +22,7 @@ const MAX_WIDTH: usize = 1000;
 const BY_SIGNAL: i32 = 128;
 
 pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
-    let gpus = Gpus::open().map_err(with_advice)?;
+    let gpus = Gpus::open().map_err(|error| with_advice(error, "whyoom top"))?;
     let mut looker = Looker::new();
     let mut recorders = Recorders::with_places();
     let mut source = move || {
@@ -39,7 +39,10 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
         if let Some(device) = arguments.device
             && report.devices.iter().all(|one| one.device.index != device)
         {
-            bail!("there is no device {device}: this machine has {}", report.devices.len());
+            let count = report.devices.len();
+            bail!(Misuse(format!(
+                "there is no GPU {device}: this machine has {count}, counted from 0"
+            )));
         }
         let page = whyoom_tui::once(report, page_width(), options);
         let mut out = io::stdout().lock();

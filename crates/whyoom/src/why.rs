@@ -6,24 +6,25 @@ use std::{
 };
 
 use anyhow::Result;
-use whyoom_report::{write_live, write_verdict, write_verdict_json};
+use whyoom_report::{VerdictParts, write_live, write_verdict, write_verdict_json};
 
-use crate::{arguments::WhyArguments, reading::Reading, terminal::width};
+use crate::{arguments::WhyArguments, reading::Reading, report, terminal::width};
 
 /// Places that are listed where nobody says how many.
 const PLACES: usize = 20;
 
 pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     let (files, live) = asked_for(arguments);
-    let mut reading = Reading::default();
+    let mut reading = Reading::new(arguments.report.is_some());
     for file in &files {
         reading.add(file)?;
     }
     let verdict = reading.judge()?;
     let answer = reading.answer(&verdict);
+    let parts = VerdictParts { live: live.is_some(), timeline: arguments.timeline };
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     match live {
-        _ if arguments.json => write_verdict_json(&answer, live.is_some(), &mut out)?,
+        _ if arguments.json => write_verdict_json(&answer, parts, &mut out)?,
         Some(places) => {
             write_verdict(&answer, width(), &mut out)?;
             write_live(&answer, places, &mut out)?;
@@ -31,6 +32,10 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
         None => write_verdict(&answer, width(), &mut out)?,
     }
     out.flush()?;
+    drop(out);
+    if let Some(path) = &arguments.report {
+        anstream::eprintln!("whyoom: {}", report::write(&mut reading, &verdict, path)?);
+    }
     Ok(())
 }
 

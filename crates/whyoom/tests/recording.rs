@@ -2,10 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{path::Path, process::Command};
 
 use serde_json::Value;
 use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, now};
@@ -17,24 +14,6 @@ use whyoom_trace::{
 
 const MIB: u64 = 1 << 20;
 const IN_PYTORCH: StackId = StackId(1);
-
-/// A folder of its own, removed with this.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let name = format!("whyoom-recording-{name}-{}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 struct Writer {
     part: Part,
@@ -105,8 +84,8 @@ fn ran_out(folder: &Path) -> u64 {
 
 #[test]
 fn why_judges_a_recording() {
-    let folder = Folder::new("why");
-    let failed = ran_out(&folder.0);
+    let folder = tempfile::tempdir().unwrap();
+    let failed = ran_out(folder.path());
     let holder = |pid, bytes| SeenHolder {
         pid,
         bytes,
@@ -119,9 +98,9 @@ fn why_judges_a_recording() {
     let device =
         SeenDevice { total: 2048 * MIB, free: 548 * MIB, holders, ..SeenDevice::default() };
     let look = Look { time: failed + 1_000_000, pid: own, devices: vec![device] };
-    look.append(&folder.0).unwrap();
+    look.append(folder.path()).unwrap();
 
-    let answer = whyoom(&["why"], &folder.0);
+    let answer = whyoom(&["why"], folder.path());
     assert_eq!(answer["inputs"][0]["kind"], "recording");
     assert_eq!(answer["incidents_seen"], 1, "PyTorch's failure and the driver's are one");
     let totals = &answer["totals"][0];
@@ -136,9 +115,9 @@ fn why_judges_a_recording() {
 
 #[test]
 fn replay_replays_a_recording() {
-    let folder = Folder::new("replay");
-    ran_out(&folder.0);
-    let answer = whyoom(&["replay"], &folder.0);
+    let folder = tempfile::tempdir().unwrap();
+    ran_out(folder.path());
+    let answer = whyoom(&["replay"], folder.path());
     let run = &answer["runs"][0];
     assert_eq!(run["allocations"], 10);
     assert_eq!(run["recorded_peak_reserved_bytes"], 1000 * MIB);
@@ -148,22 +127,22 @@ fn replay_replays_a_recording() {
 
 #[test]
 fn a_kill_is_told_by_who_started_it() {
-    let folder = Folder::new("kill");
-    Writer::new(&folder.0).tensor(1 << 32, 20 * MIB);
+    let folder = tempfile::tempdir().unwrap();
+    Writer::new(folder.path()).tensor(1 << 32, 20 * MIB);
     let pid = std::process::id();
     let mut ending = Ending { pid, signal: Some(9), ..Ending::default() };
-    ending.write(&folder.0).unwrap();
-    assert_eq!(whyoom(&["why"], &folder.0)["verdict"]["cause"], "host-oom");
+    ending.write(folder.path()).unwrap();
+    assert_eq!(whyoom(&["why"], folder.path())["verdict"]["cause"], "host-oom");
     ending.killed_for_memory = Some(0);
-    ending.write(&folder.0).unwrap();
-    assert_ne!(whyoom(&["why"], &folder.0)["verdict"]["cause"], "host-oom");
+    ending.write(folder.path()).unwrap();
+    assert_ne!(whyoom(&["why"], folder.path())["verdict"]["cause"], "host-oom");
 }
 
 #[test]
 fn a_folder_that_is_no_recording_is_said_to_be_none() {
-    let folder = Folder::new("none");
+    let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
-    let output = command.arg("why").arg(&folder.0).output().unwrap();
+    let output = command.arg("why").arg(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no recording of whyoom run"));
 }

@@ -17,7 +17,7 @@ pub enum Error {
     )]
     NoGpu,
     /// The driver serves no such device.
-    #[error("there is no device {asked}: the driver counts {count}, from 0")]
+    #[error("there is no GPU {asked}: the driver has {count}, counted from 0")]
     NoDevice {
         /// The number that was asked for.
         asked: u32,

@@ -29,6 +29,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.incident.is_some() || scene.growth.is_some() || failed(scene) {
         return None;
     }
+    // Without stacks, and without what the allocator held, too little is known to call it well.
+    if scene.is_log_of_allocator() {
+        return None;
+    }
     // Why a command failed, or a process was killed, its recording does not tell.
     if scene.failed_with().is_some() || scene.any_was_killed() {
         return None;

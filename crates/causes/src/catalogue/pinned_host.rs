@@ -133,11 +133,11 @@ impl Growing {
 
 fn ran_out(scene: &Scene<'_>, space: &Space) -> Finding {
     let pinned = space.totals().active;
-    let asked = scene.situation.requested.map_or(String::new(), |bytes| format!("{bytes} of "));
+    let refused = refused(scene);
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("{asked}pinned host memory was refused; the GPU is not what is full"),
+        refused,
         format!("This process had {pinned} pinned already."),
     );
     finding.gives_back = Some(pinned);
@@ -146,6 +146,15 @@ fn ran_out(scene: &Scene<'_>, space: &Space) -> Finding {
     }
     finding.remedies.push(see_limit());
     finding
+}
+
+/// The headline of a refusal.
+fn refused(scene: &Scene<'_>) -> String {
+    let what = match scene.situation.requested {
+        Some(bytes) => format!("{bytes} of pinned host memory"),
+        None => "Pinned host memory".to_owned(),
+    };
+    format!("{what} was refused; the GPU is not what is full")
 }
 
 fn see_limit() -> Remedy {
@@ -186,11 +195,11 @@ fn remedies(scene: &Scene<'_>, worst: StackId, interface: Interface, frees: Byte
 
 /// A message names pinned memory, or code that was pinning.
 fn told(scene: &Scene<'_>) -> Finding {
-    let asked = scene.situation.requested.map_or(String::new(), |bytes| format!("{bytes} of "));
+    let refused = refused(scene);
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("{asked}pinned host memory was refused; the GPU is not what is full"),
+        refused,
         "The system limits how much may be locked: of the host's memory, by a limit of the user or the \
          container, in WSL to a small part.",
     );

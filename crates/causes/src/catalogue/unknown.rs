@@ -38,12 +38,15 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         (Some(_), _) => incident(scene),
         // Pinned memory that neither failed nor grew is no riddle.
         (None, Some(_)) if by_driver.is_some() && scene.device == DeviceId::HOST => return None,
+        (None, _) if scene.is_log_of_allocator() => logged(scene),
+        (None, _) if scene.is_report_of_profiler() => reported(scene),
         (None, _) if scene.facts().is_some() || by_driver.is_some() => recorded(scene),
         (None, Some(space)) => state(space),
         (None, None) => return None,
     };
     let mut finding = scene.finding(CAUSE.id, Strength::Fallback, headline, because);
-    if let Some(space) = scene.space.filter(|_| by_driver.is_none()) {
+    let holds_segments = |space: &&Space| space.segments().next().is_some();
+    if let Some(space) = scene.space.filter(|_| by_driver.is_none()).filter(holds_segments) {
         let free = space.free_space();
         finding.evidence.extend([
             Evidence::bytes("free in the cache, all of it", free.total, Basis::Recorded),
@@ -107,10 +110,39 @@ fn recorded(scene: &Scene<'_>) -> (String, String) {
                 .to_owned(),
         );
     }
+    if !scene.is_over() {
+        return (
+            "Cannot tell yet: no request has failed so far, and nothing tells that the run has ended"
+                .to_owned(),
+            "Does it still run? Then ask again later. Was whyoom run killed beside it? Then nobody saw its end."
+                .to_owned(),
+        );
+    }
     (
         "Cannot tell: the recording stops before the program ended, and no request had failed"
             .to_owned(),
         "Was it killed? The system's log (dmesg) says so if it was for want of host memory."
+            .to_owned(),
+    )
+}
+
+/// An allocator's own log in which no request failed.
+fn logged(scene: &Scene<'_>) -> (String, String) {
+    let peak = scene.space.map_or(Bytes::ZERO, |space| space.peak().0.active);
+    (
+        format!("Nothing failed in this log: {peak} was in use at the peak"),
+        "It tells what the allocator gave to the program; who asked, and what the device had left, it does not \
+         tell. RMM logs a failed allocation since version 22.04."
+            .to_owned(),
+    )
+}
+
+/// A profiler's report in which no call failed.
+fn reported(scene: &Scene<'_>) -> (String, String) {
+    let peak = scene.space.map_or(Bytes::ZERO, |space| space.peak().0.active);
+    (
+        format!("No request for memory failed in this report: {peak} was in use at the peak"),
+        "It tells what was taken from the driver while the profiler looked, and not how the program ended."
             .to_owned(),
     )
 }
@@ -120,6 +152,12 @@ fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
     // What a recording does not tell is who else held memory.
     let recorded = scene.facts().is_some();
     let told = |incident: &Incident| recorded || incident.totals.is_some() || incident.of_driver;
+    if scene.is_log_of_allocator() {
+        return vec![record_run(scene), try_others(scene)];
+    }
+    if scene.is_report_of_profiler() {
+        return vec![record_run(scene), watch_device()];
+    }
     if scene.incident.is_some_and(told) {
         let own = pytorchs_word(scene);
         return own.into_iter().chain([watch_device()]).collect();
@@ -187,6 +225,15 @@ fn pytorchs_word(scene: &Scene<'_>) -> Option<Remedy> {
     let what = "records PyTorch's own history beside it: which memory belongs to CUDA graphs and pools, and \
                 which waits for a stream";
     Some(Remedy::line(format!("whyoom run --torch-history{}", scene.program()), what))
+}
+
+/// A log of requests and frees can be replayed, once somebody says in how much.
+fn try_others(scene: &Scene<'_>) -> Remedy {
+    let log = for_shell(scene.tables.process_name(scene.process));
+    Remedy::line(
+        format!("whyoom replay {log} --capacity 8GiB"),
+        "whether another allocator fits the same requests into that much: what the pool may have, or the device",
+    )
 }
 
 fn watch_device() -> Remedy {

@@ -10,6 +10,8 @@ pub struct Status {
     pub uid: Option<u32>,
     /// Whether it ignores the end of its terminal, as what `nohup` starts does.
     pub ignores_hangup: bool,
+    /// How many namespaces of process numbers it is in, from that of this /proc on.
+    pub namespaces: usize,
     /// How often it was taken off a processor, for either reason.
     pub switches: Option<u64>,
 }
@@ -23,6 +25,7 @@ impl Status {
             let first = value.split_ascii_whitespace().next();
             match key {
                 "Uid" => status.uid = first.and_then(|uid| uid.parse().ok()),
+                "NSpid" => status.namespaces = value.split_ascii_whitespace().count(),
                 "SigIgn" => {
                     let ignored = first.and_then(|mask| u64::from_str_radix(mask, 16).ok());
                     status.ignores_hangup = ignored.is_some_and(|mask| mask & HANGUP != 0);
@@ -47,11 +50,11 @@ mod tests {
 
     #[test]
     fn user_and_switches() {
-        let text = "Name:\tpython\nUid:\t1000\t1000\t1000\t1000\nSigIgn:\t0000000001001001\nvoluntary_ctxt_switches:\t5\n\
+        let text = "Name:\tpython\nUid:\t1000\t1000\t1000\t1000\nNSpid:\t812\t3\nSigIgn:\t0000000001001001\nvoluntary_ctxt_switches:\t5\n\
                     nonvoluntary_ctxt_switches:\t2\n";
         assert_eq!(
             Status::parse(text),
-            Status { uid: Some(1000), ignores_hangup: true, switches: Some(7) }
+            Status { uid: Some(1000), ignores_hangup: true, namespaces: 2, switches: Some(7) }
         );
         assert_eq!(Status::parse("Uid:\nUid: x"), Status::default());
     }

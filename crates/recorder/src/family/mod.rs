@@ -18,7 +18,7 @@ mod streams;
 mod synchronize;
 mod virtual_memory;
 
-use crate::{hook::Hook, port, road::proc_address};
+use crate::{hook::Hook, mark, port, road::proc_address};
 
 /// The hooks of all families.
 pub(crate) static TABLES: &[&[&Hook]] = &[
@@ -48,6 +48,7 @@ pub(crate) struct State {
     pools: pools::Pools,
     physical: physical::Physical,
     pub(crate) port: port::Kept,
+    pub(crate) marks: mark::Kept,
 }
 
 /// What a call wrote for its caller.

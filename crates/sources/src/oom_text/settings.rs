@@ -39,8 +39,8 @@ static SLICE: LazyLock<Regex> = LazyLock::new(|| regex(r"^MIG (?:devices:|(\d+g\
 static WHOLE: LazyLock<Regex> = LazyLock::new(|| regex(r"GPU \d+: NVIDIA \S*-(\d+)GB\b"));
 
 /// What XLA says when it takes its share.
-static XLA: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"^XLA backend allocating (?:\S+ \()?(\d+) bytes\)? on device"));
+pub(super) static XLA: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"XLA backend allocating (?:\S+ \()?(\d+) bytes\)? on device"));
 
 /// What TensorFlow says when it takes its share, which it keeps to itself.
 static TENSORFLOW: LazyLock<Regex> = LazyLock::new(|| {

@@ -139,6 +139,14 @@ impl Document {
         &mut self.text
     }
 
+    /// A value's text, if it is one.
+    pub(super) fn text_of(&self, packed: Packed) -> Option<&[u8]> {
+        match self.unpack(packed) {
+            Value::Text(id) => Some(self.text(id)),
+            _ => None,
+        }
+    }
+
     pub(super) fn finish_text(&mut self) -> Packed {
         self.text_ends.push(self.text.len());
         Packed::tagged(Tag::Text, self.text_ends.len() as u64 - 1)

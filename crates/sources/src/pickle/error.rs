@@ -8,13 +8,15 @@ use thiserror::Error;
 pub enum PickleError {
     /// It asks to run code.
     #[error(
-        "byte {at}: opcode {opcode} would run code, and whyoom runs none. A snapshot made by \
-         torch.cuda.memory._dump_snapshot holds no such opcode: make it anew, and do not unpickle \
-         this file"
+        "byte {at}: opcode {opcode} {}would run code, and whyoom runs none. A snapshot made by \
+         torch.cuda.memory._dump_snapshot holds no such opcode: this is {}",
+        named(.asks_for), another(.asks_for)
     )]
     RunsCode {
         /// The opcode's name.
         opcode: &'static str,
+        /// The class or function that it asks for, where it names one.
+        asks_for: Option<String>,
         /// Where it stands.
         at: u64,
     },
@@ -53,4 +55,22 @@ pub enum PickleError {
     /// It could not be read.
     #[error("could not read the snapshot: {0}")]
     Io(#[from] std::io::Error),
+}
+
+fn named(asks_for: &Option<String>) -> String {
+    asks_for.as_ref().map_or(String::new(), |name| format!("asks for {name}: it "))
+}
+
+/// What a pickle of such a class probably is.
+fn another(asks_for: &Option<String>) -> &'static str {
+    match asks_for.as_deref().unwrap_or_default() {
+        name if name.starts_with("torch.") || name.starts_with("collections.OrderedDict") => {
+            "a pickle of something else, such as a checkpoint"
+        }
+        name if name.starts_with("numpy.") => "a pickle of something else, such as arrays of numpy",
+        name if name.starts_with("pandas.") => {
+            "a pickle of something else, such as a table of pandas"
+        }
+        _ => "another file. Make the snapshot anew, and do not unpickle this one",
+    }
 }

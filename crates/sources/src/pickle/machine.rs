@@ -21,6 +21,16 @@ const MEMORY_PER_INPUT_BYTE: u64 = 6;
 /// Operations between two looks at the memory taken. Each can add some 30 bytes.
 const OPERATIONS_PER_CHECK: u64 = 64 * 1024;
 
+/// No class has a longer name.
+const LONGEST_NAME: usize = 100;
+
+/// A name as it may be shown; nothing where it is none.
+fn readable(name: &[u8]) -> Option<String> {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_');
+    let name = Some(name).filter(|name| name.iter().all(plain))?;
+    String::from_utf8(name.to_vec()).ok()
+}
+
 /// Reads a pickle up to its end mark.
 pub(crate) fn parse<R: Read>(reader: R) -> Result<Document, PickleError> {
     let mut machine = Machine {
@@ -182,7 +192,7 @@ impl<R: Read> Machine<R> {
         }
     }
 
-    fn refuse(&self, opcode: u8) -> PickleError {
+    fn refuse(&mut self, opcode: u8) -> PickleError {
         let at = self.input.consumed() - 1;
         let name = match opcode {
             b'c' => "GLOBAL",
@@ -202,7 +212,35 @@ impl<R: Read> Machine<R> {
             0x98 => "READONLY_BUFFER",
             _ => return PickleError::UnknownOpcode { opcode, at },
         };
-        PickleError::RunsCode { opcode: name, at }
+        let asks_for = match opcode {
+            b'c' | b'i' => self.name_in_input(),
+            0x93 => self.name_on_stack(),
+            _ => None,
+        };
+        PickleError::RunsCode { opcode: name, asks_for, at }
+    }
+
+    /// The name that stands behind an opcode: a line for the module, one for what is in it.
+    fn name_in_input(&mut self) -> Option<String> {
+        let mut name = Vec::new();
+        for separator in [b'.', b'\n'] {
+            loop {
+                match self.input.byte().ok()? {
+                    b'\n' => break,
+                    byte if name.len() < LONGEST_NAME => name.push(byte),
+                    _ => return None,
+                }
+            }
+            name.push(separator);
+        }
+        readable(name.trim_ascii_end())
+    }
+
+    /// The name that the last two strings make.
+    fn name_on_stack(&self) -> Option<String> {
+        let &[.., module, name] = &self.stack[..] else { return None };
+        let text = |packed| self.document.text_of(packed).filter(|text| text.len() < LONGEST_NAME);
+        readable(&[text(module)?, b".", text(name)?].concat())
     }
 
     fn push(&mut self, value: Packed) -> Result<(), PickleError> {

@@ -80,6 +80,21 @@ fn every_opcode_that_could_act_is_refused() {
 }
 
 #[test]
+fn a_pickle_of_something_else_is_told_by_what_it_asks_for() {
+    let checkpoint = refusal(b"ccollections\nOrderedDict\n.");
+    assert!(checkpoint.contains("collections.OrderedDict"), "{checkpoint}");
+    assert!(checkpoint.contains("checkpoint") && !checkpoint.contains("do not unpickle"));
+    let array = refusal(b"\x8c\x16numpy._core.multiarray\x8c\x0c_reconstruct\x93.");
+    assert!(array.contains("numpy._core.multiarray._reconstruct"), "{array}");
+    let hostile = refusal(b"cos\nsystem\n.");
+    assert!(hostile.contains("os.system") && hostile.contains("do not unpickle"), "{hostile}");
+    // Names are shown only where they can be.
+    assert!(!refusal(b"c\x1b[31m\nx\n.").contains('\x1b'));
+    assert!(refusal(b"cnever ends").contains("GLOBAL"));
+    assert!(refusal(b"\x93.").contains("STACK_GLOBAL"));
+}
+
+#[test]
 fn claimed_lengths_are_not_believed() {
     let claims: &[&[u8]] = &[
         b"X\0\xca\x9a\x3bx.",                      // a string of 10^9 bytes

@@ -40,6 +40,9 @@ pub struct Ending {
     /// The most that it had.
     #[serde(default)]
     pub group_peak: Option<u64>,
+    /// Whether its GPUs were simulated.
+    #[serde(default)]
+    pub simulated: bool,
 }
 
 impl Ending {

@@ -7,7 +7,7 @@ use std::{
 
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MarkKind, Origin, ProcessId,
-    SegmentGrowth, StackId, Tables, Time,
+    SegmentGrowth, StackId, StringId, Tables, Time,
 };
 
 use super::{
@@ -17,6 +17,10 @@ use super::{
     rules::{Rules, class_of_segment},
     start::Start,
 };
+
+/// What annotations of `whyoom.mark` begin with: the Python package has the same (`_marks.py`).
+const ITERATION: &str = "whyoom iteration: ";
+const PHASE: &str = "whyoom phase: ";
 
 pub(super) fn emit(
     content: &Content,
@@ -172,8 +176,20 @@ impl Emitter<'_> {
 
     fn annotation(&mut self, annotation: &Annotation) {
         let origin = self.origin(annotation.device);
-        let action = Action::Mark { kind: MarkKind::Phase, name: annotation.name };
+        let action = self.mark(annotation.name);
         self.event(annotation.time_us, origin, StackId(0), action);
+    }
+
+    /// An annotation as a mark: a phase, or what `whyoom.mark` of the Python package has put there.
+    fn mark(&mut self, name: StringId) -> Action {
+        let text = self.tables.text(name);
+        let own = [(ITERATION, MarkKind::Iteration), (PHASE, MarkKind::Phase)];
+        let own =
+            own.into_iter().find_map(|(prefix, kind)| Some((kind, text.strip_prefix(prefix)?)));
+        let Some((kind, own)) = own.map(|(kind, own)| (kind, own.to_owned())) else {
+            return Action::Mark { kind: MarkKind::Phase, name };
+        };
+        Action::Mark { kind, name: self.tables.string(&own) }
     }
 
     fn entry(&mut self, device: &mut Device<'_>, entry: &Entry) {

@@ -1,7 +1,9 @@
 //! The GPUs that were asked for.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use whyoom_lab_core::models::{self, GpuModel, MODELS};
+
+use crate::lab::gpu_name as one_gpu;
 
 /// A GPU that was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +32,7 @@ const ALL: &str = "all";
 
 /// A name that `--gpu` takes.
 pub(crate) fn gpu_name(name: &str) -> Result<String> {
-    ensure!(
-        name == ALL || models::find(name).is_some(),
-        "no GPU model is called '{name}'; whyoom lab list shows them"
-    );
-    Ok(name.to_owned())
+    if name == ALL { Ok(name.to_owned()) } else { one_gpu(name) }
 }
 
 /// The GPUs that a list of names or `all` means, by compute capability; with another amount of memory

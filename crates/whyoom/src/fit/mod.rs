@@ -8,14 +8,23 @@ mod observed;
 mod program;
 mod vary;
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
-use anyhow::Result;
-use whyoom_report::{FitAnswer, write_fit, write_fit_json};
+use anyhow::{Result, bail};
+use whyoom_report::{FitAnswer, Report, write_fit, write_fit_json};
 
 pub(crate) use self::{assertion::Assertion, gpus::gpu_name, vary::Variation};
-use self::{gpus::Family, observed::ProgramFailed, program::Bench};
-use crate::{MISUSED, arguments::FitArguments, terminal::width};
+use self::{
+    gpus::Family,
+    observed::{Observed, ProgramFailed},
+    program::Bench,
+};
+use crate::{
+    arguments::FitArguments, misuse::Misuse, report, terminal::width, unstartable::Unstartable,
+};
 
 /// It fits nowhere, or something that was asserted does not hold.
 const DOES_NOT_FIT: u8 = 3;
@@ -27,29 +36,33 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
         && !bench.program.contains(&mark)
     {
-        anstream::eprintln!("whyoom: the command has no {mark} to put a value into");
-        return Ok(MISUSED);
+        bail!(Misuse(format!(
+            "the command has no {mark} to put a value into: whyoom fit … -- python train.py --batch {mark}"
+        )));
     }
     let answered = match &arguments.vary {
         Some(variation) => vary::run(&bench, &families, variation),
         None => as_it_is(&bench, &families),
     };
-    let mut answer = match answered {
+    let (mut answer, observed) = match answered {
         Err(error) => match error.downcast::<ProgramFailed>() {
             Ok(failed) => return Ok(failed.tell()),
-            Err(other) => return Err(other),
+            Err(other) => return unstarted(other),
         },
         Ok(answer) => answer,
     };
     answer.assertions =
         arguments.assertions.iter().map(|assertion| assertion.judge(&answer.gpus)).collect();
     write(&answer, arguments.json)?;
+    if let Some(path) = &arguments.report {
+        anstream::eprintln!("whyoom: {}", write_report(&answer, &observed, path)?);
+    }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
 }
 
 /// Judges every GPU by one run for its family.
-fn as_it_is(bench: &Bench, families: &[Family]) -> Result<FitAnswer> {
+fn as_it_is(bench: &Bench, families: &[Family]) -> Result<(FitAnswer, Vec<Observed>)> {
     let job = |family: &Family| (family.ran_on(), bench.program.clone());
     let jobs: Vec<_> = families.iter().map(job).collect();
     let observed = bench.observe_all(&jobs)?;
@@ -59,14 +72,38 @@ fn as_it_is(bench: &Bench, families: &[Family]) -> Result<FitAnswer> {
         gpus.extend(places.zip(answer::gpus(family, seen)));
     }
     gpus.sort_by_key(|(place, _)| *place);
-    Ok(FitAnswer {
+    let answer = FitAnswer {
         command: bench.program.text(),
         gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
         vary: None,
         assertions: Vec::new(),
         notes: notes::notes(families, &observed),
-    })
+    };
+    Ok((answer, observed))
+}
+
+/// Writes the report, with the memory of the first run; what to tell the person comes back.
+fn write_report(answer: &FitAnswer, observed: &[Observed], path: &Path) -> Result<String> {
+    let seen = observed.first();
+    let simulated = seen.map(|seen| {
+        format!(
+            "Run on a simulated {} without a limit: nothing was computed, and memory is what is \
+             simulated.",
+            seen.ran_on.name
+        )
+    });
+    let report = Report {
+        title: answer.command.clone(),
+        fit: Some(answer),
+        memory: seen.map(|seen| (&seen.memory, &seen.tables)),
+        replay_note: Some(
+            "whyoom fit has replayed the run for each GPU: see Will it fit?".to_owned(),
+        ),
+        simulated,
+        ..Report::default()
+    };
+    report::write_file(&report, path)
 }
 
 fn fits_somewhere(answer: &FitAnswer) -> bool {
@@ -84,4 +121,11 @@ fn write(answer: &FitAnswer, json: bool) -> Result<()> {
         write_fit(answer, width(), &mut out)?;
     }
     Ok(out.flush()?)
+}
+
+/// A program that cannot be started has failed by itself, too.
+fn unstarted(error: anyhow::Error) -> Result<u8> {
+    let unstartable = error.downcast::<Unstartable>()?;
+    anstream::eprintln!("whyoom: {unstartable}");
+    Ok(observed::PROGRAM_FAILED)
 }

@@ -19,8 +19,10 @@ use whyoom_memory::{Model, Space};
 use whyoom_sources::torch_snapshot;
 use whyoom_trace::{DeviceId, Event, EventSink, Tables};
 
+use crate::{obstacle::Obstacle, visible};
+
 /// The exit code where the program failed.
-const PROGRAM_FAILED: u8 = 4;
+pub(crate) const PROGRAM_FAILED: u8 = 4;
 /// So many of the program's last lines are shown where it fails.
 const LAST_LINES: usize = 20;
 
@@ -137,8 +139,8 @@ impl Observed {
         folder: &Path,
         program: &str,
         ran_on: &'static GpuModel,
-        machine: Machine,
-        status: ExitStatus,
+        (machine, status): (Machine, ExitStatus),
+        memory: Model,
     ) -> Result<Self> {
         let facts = read_facts(folder)?;
         let observations = machine.observations();
@@ -151,9 +153,10 @@ impl Observed {
         }
         ensure!(
             observations.peak_used.iter().any(|used| *used > 0),
-            "{program} used no GPU; if it should have, does its PyTorch come with CUDA?"
+            "{program} used no GPU{}",
+            why_no_gpu(program)
         );
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered { workloads: Workloads::default(), memory };
         let mut tables = Tables::default();
         for facts in &facts {
             let process = tables.process(name(facts));
@@ -181,6 +184,18 @@ impl Observed {
     pub(crate) fn largest(&self) -> Option<&Seen> {
         let space = |seen: &&Seen| self.memory.space(seen.run.process, seen.device);
         self.seen.iter().max_by_key(|seen| space(seen).map(Space::peak_reserved))
+    }
+}
+
+/// What may have kept a program from the simulated GPU.
+fn why_no_gpu(program: &str) -> String {
+    let first = program.split(' ').next().unwrap_or_default();
+    let obstacle = Obstacle::of(&[first.into()]).map(|obstacle| obstacle.why);
+    match visible::hides_all().or(obstacle) {
+        Some(why) => format!(": {why}"),
+        None => "; if it should have: is its PyTorch one with CUDA? (python -c 'import torch; \
+                 print(torch.version.cuda)')"
+            .to_owned(),
     }
 }
 
@@ -235,7 +250,6 @@ fn last_lines(path: &Path) -> String {
 }
 
 /// Takes events for both: runs to replay, and memory over time.
-#[derive(Default)]
 struct Gathered {
     workloads: Workloads,
     memory: Model,

@@ -1,7 +1,7 @@
 //! A program, run on a simulated GPU without a limit until its peak is known.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::File,
     io,
     num::NonZero,
@@ -18,10 +18,16 @@ use whyoom_lab_core::{
     models::GpuModel,
     session::{Session, interrupted},
 };
+use whyoom_memory::Model;
 use whyoom_trace::Bytes;
 
 use super::observed::Observed;
-use crate::{arguments::FitArguments, lab::libraries, startup};
+use crate::{
+    arguments::FitArguments,
+    lab::{cannot_start, libraries},
+    startup,
+    unstartable::Unstartable,
+};
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
@@ -57,6 +63,10 @@ impl Program {
         Self { words: self.words.iter().map(put).collect() }
     }
 
+    fn name(&self) -> &OsStr {
+        self.words.first().map(OsString::as_os_str).unwrap_or_default()
+    }
+
     pub(crate) fn contains(&self, text: &str) -> bool {
         self.words.iter().any(|word| word.to_string_lossy().contains(text))
     }
@@ -77,6 +87,8 @@ pub(crate) struct Bench {
     pub(crate) program: Program,
     /// The lines of programs that run now.
     progress: MultiProgress,
+    /// Whether what a report shows is kept.
+    filmed: bool,
 }
 
 impl Bench {
@@ -87,6 +99,7 @@ impl Bench {
             steps: arguments.steps.unwrap_or_default(),
             program: Program::new(&arguments.command)?,
             progress: MultiProgress::new(),
+            filmed: arguments.report.is_some(),
         })
     }
 
@@ -122,12 +135,11 @@ impl Bench {
             largest_kept_copy: Some(LARGEST_KEPT_COPY),
             ..MachineSpec::default()
         };
-        let session =
-            Session::start(&spec, &self.libraries, None).context("the lab cannot start")?;
+        let session = Session::start(&spec, &self.libraries, None).with_context(cannot_start)?;
         let folder = session.folder().join("fit");
         let command = self.command(&session, program, &folder)?;
         let child = session.spawn(command);
-        let mut child = child.with_context(|| format!("cannot run {}", program.text()))?;
+        let mut child = child.map_err(|error| Unstartable::new(program.name(), &error))?;
         let progress = Progress(self.progress.add(spinner(model, program)));
         let status = loop {
             if let Some(status) = child.try_wait()? {
@@ -138,7 +150,9 @@ impl Bench {
         };
         drop(progress);
         ensure!(!interrupted(), "interrupted");
-        Observed::read(&folder, &program.text(), model, session.machine(), status)
+        let memory = if self.filmed { Model::filmed() } else { Model::default() };
+        let seen = (session.machine(), status);
+        Observed::read(&folder, &program.text(), model, seen, memory)
     }
 
     fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {

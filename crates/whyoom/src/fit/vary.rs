@@ -51,7 +51,11 @@ impl FromStr for Variation {
 }
 
 /// Searches on every family at once.
-pub(crate) fn run(bench: &Bench, families: &[Family], variation: &Variation) -> Result<FitAnswer> {
+pub(crate) fn run(
+    bench: &Bench,
+    families: &[Family],
+    variation: &Variation,
+) -> Result<(FitAnswer, Vec<Observed>)> {
     let mut searches: Vec<Search<'_>> =
         families.iter().map(|family| Search::new(family, variation)).collect();
     for _ in 0..ROUNDS {
@@ -78,7 +82,7 @@ fn answered(
     families: &[Family],
     searches: Vec<Search<'_>>,
     variation: &Variation,
-) -> FitAnswer {
+) -> (FitAnswer, Vec<Observed>) {
     let mut largest: Vec<(usize, FitLargest)> = searches.iter().flat_map(Search::largest).collect();
     largest.sort_by_key(|(place, _)| *place);
     let samples = &searches[0].samples;
@@ -92,14 +96,15 @@ fn answered(
     let best = vary.largest.iter().filter_map(|largest| largest.value).max();
     let observed: Vec<Observed> =
         searches.into_iter().filter_map(|search| search.into_observed(best)).collect();
-    FitAnswer {
+    let answer = FitAnswer {
         command: bench.program.text(),
         gpus: Vec::new(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
         assertions: Vec::new(),
         notes: notes::notes(families, &observed),
         vary: Some(vary),
-    }
+    };
+    (answer, observed)
 }
 
 /// The search over one family: its runs serve all of its GPUs.

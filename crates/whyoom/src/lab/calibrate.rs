@@ -2,19 +2,22 @@
 
 use std::io::{self, Write};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use serde_json::{Map, Value, json};
-use whyoom_lab_calibrate::{Calibration, Comparison, Measurement, Unit, calibrate};
+use whyoom_lab_calibrate::{Calibration, Comparison, Error, Measurement, Unit, calibrate};
 use whyoom_trace::Bytes;
 
-use crate::arguments::LabCalibrateArguments;
+use crate::{arguments::LabCalibrateArguments, visible};
 
 /// The schema's name and version (docs/json.md).
 const SCHEMA: &str = "whyoom.lab.calibration";
 const VERSION: u32 = 1;
 
 pub(crate) fn run(arguments: &LabCalibrateArguments) -> Result<()> {
-    let calibration = calibrate(arguments.device)?;
+    let calibration = calibrate(arguments.device).map_err(|error| match visible::hides_all() {
+        Some(hidden) if error == Error::NoGpu => anyhow!(hidden),
+        _ => error.into(),
+    })?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
         writeln!(out, "{:#}", as_json(&calibration))?;
@@ -28,7 +31,7 @@ pub(crate) fn run(arguments: &LabCalibrateArguments) -> Result<()> {
 
 fn print_head(out: &mut impl Write, calibration: &Calibration) -> io::Result<()> {
     let Calibration { device_name, device, pci_bus_id, .. } = calibration;
-    writeln!(out, "device {device}: {device_name}, {pci_bus_id}")?;
+    writeln!(out, "GPU {device}: {device_name}, PCI {pci_bus_id}")?;
     if calibration.is_simulated() {
         writeln!(out, "This GPU is simulated: the figures show what the lab does, not hardware.")?;
     }

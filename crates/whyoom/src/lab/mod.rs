@@ -4,6 +4,7 @@ mod calibrate;
 mod faults;
 mod hold;
 mod list;
+mod names;
 mod quantities;
 mod run;
 
@@ -11,8 +12,9 @@ use anyhow::Result;
 
 pub(crate) use self::{
     faults::{Fault, kernel_effect},
+    names::gpu_name,
     quantities::size,
-    run::libraries,
+    run::{cannot_start, libraries},
 };
 use crate::arguments::LabCommand;
 

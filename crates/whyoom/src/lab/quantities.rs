@@ -6,6 +6,8 @@ use anyhow::{Context, Result, bail};
 
 /// 1 TiB: sixteen such GPUs still find room among a process's addresses.
 const LARGEST: f64 = (1_u64 << 40) as f64;
+/// Who types less without a unit does not mean bytes.
+const SMALLEST_BARE: f64 = (1_u64 << 20) as f64;
 /// A day, so that no sum of such times overflows the clock.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -14,16 +16,19 @@ pub(crate) fn size(text: &str) -> Result<u64> {
     let (amount, unit) = split(text)?;
     let factor: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
-        "kib" | "k" => 1 << 10,
-        "mib" | "m" => 1 << 20,
-        "gib" | "g" => 1 << 30,
-        "tib" | "t" => 1 << 40,
+        "kib" | "ki" | "k" => 1 << 10,
+        "mib" | "mi" | "m" => 1 << 20,
+        "gib" | "gi" | "g" => 1 << 30,
+        "tib" | "ti" | "t" => 1 << 40,
         "kb" => 1_000,
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
         _ => bail!("'{unit}' is no unit of memory; use GiB, MiB, KiB, GB or MB"),
     };
     let bytes = amount * factor as f64;
+    if unit.is_empty() && bytes < SMALLEST_BARE {
+        bail!("'{text}' has no unit; use {text}GiB, or {text}MiB");
+    }
     if !(1.0..=LARGEST).contains(&bytes) {
         bail!("'{text}' is not an amount of memory that a GPU can have");
     }
@@ -49,6 +54,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
 fn split(text: &str) -> Result<(f64, &str)> {
     let digits = text.find(|letter: char| letter != '.' && !letter.is_ascii_digit());
     let (amount, unit) = text.split_at(digits.unwrap_or(text.len()));
+    if text.is_empty() {
+        bail!("the amount is missing, as in 8GiB or 50ms");
+    }
     let amount =
         amount.parse().with_context(|| format!("'{text}' does not begin with a number"))?;
     Ok((amount, unit.trim()))
@@ -65,7 +73,8 @@ mod tests {
         assert_eq!(read("1.5 gib"), Some(3 << 29));
         assert_eq!(read("24GB"), Some(24_000_000_000));
         assert_eq!(read("1048576"), Some(1 << 20));
-        for wrong in ["", "GiB", "-1GiB", "8 elephants", "0", "2TiB"] {
+        assert_eq!(read("8Gi"), Some(8 << 30));
+        for wrong in ["", "GiB", "-1GiB", "8", "8 elephants", "0", "2TiB"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

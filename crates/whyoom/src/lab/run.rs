@@ -19,7 +19,7 @@ use whyoom_lab_core::{
 use whyoom_trace::Bytes;
 
 use super::Fault;
-use crate::arguments::LabMachineArguments;
+use crate::{arguments::LabMachineArguments, executable, unstartable::Unstartable};
 
 /// Error correction in ordinary memory takes a sixteenth, as data sheets of boards with GDDR say.
 const ECC_SHARE: u64 = 16;
@@ -66,7 +66,7 @@ impl Lab {
         if let Some(path) = &log {
             Log::open(path).with_context(|| format!("cannot write the log {}", path.display()))?;
         }
-        let session = Session::start(&spec, &libraries()?, log).context("the lab cannot start")?;
+        let session = Session::start(&spec, &libraries()?, log).with_context(cannot_start)?;
         let mut lab = Self { session, holders: Vec::new() };
         for fault in &arguments.fault {
             lab.add_holder(*fault)?;
@@ -125,13 +125,19 @@ impl Lab {
 
     fn run(mut self, command: Command, program: &OsStr) -> Result<u8> {
         let status = self.session.run(command);
-        let status = status.with_context(|| format!("cannot run {}", program.to_string_lossy()));
         for holder in &mut self.holders {
             // It ends with the lab in any case; this only saves it from being a zombie until then.
             let _ = holder.kill();
             let _ = holder.wait();
         }
-        status.map(exit_code)
+        match status {
+            Ok(status) => Ok(exit_code(status)),
+            Err(error) => {
+                let unstartable = Unstartable::new(program, &error);
+                anstream::eprintln!("whyoom: {unstartable}");
+                Ok(unstartable.code)
+            }
+        }
     }
 }
 
@@ -141,9 +147,7 @@ fn environment(command: &Command, name: &str) -> Option<OsString> {
 }
 
 fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
-    let Some(model) = models::find(&arguments.gpu) else {
-        bail!("no GPU model is called '{}'; whyoom lab list shows them", arguments.gpu);
-    };
+    let model = models::find(&arguments.gpu).context("there is no such GPU model")?;
     let device = DeviceSpec::of(model);
     let device = arguments.memory.map_or(device, |memory| device.with_total(memory));
     if arguments.fault.contains(&Fault::Ecc) {
@@ -152,10 +156,17 @@ fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
     Ok(device)
 }
 
+/// Where the lab cannot start, and what decides that.
+pub(crate) fn cannot_start() -> String {
+    let folder = std::env::temp_dir();
+    format!("the lab cannot start in {} (TMPDIR names another folder)", folder.display())
+}
+
 /// The folder of the lab's libraries.
 pub(crate) fn libraries() -> Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot find this program's own place")?;
+    let program = executable::own()?;
     libraries_of(&program).context(
-        "the lab's libraries are not beside this program; build them with: cargo build --workspace",
+        "the lab's libraries are not beside this program: cargo install does not bring them, the wheel \
+         does (pip install whyoom); in a checkout: cargo build --workspace",
     )
 }

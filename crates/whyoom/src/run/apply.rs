@@ -79,7 +79,8 @@ pub(super) fn rerun(
     let (change, pool, proof) = match prepared {
         Ok(prepared) => prepared,
         Err(why) => {
-            if !arguments.quiet {
+            // Where nothing was recorded, that was said.
+            if !arguments.quiet && concluded.is_some() {
                 say(&format!("--apply: not run again: {why}"));
             }
             return Ok(exit_code(status));

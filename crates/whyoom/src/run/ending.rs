@@ -8,17 +8,24 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::{Strength, Verdict};
-use whyoom_report::{write_verdict, write_verdict_json};
+use whyoom_report::{VerdictParts, write_verdict, write_verdict_json};
 use whyoom_sources::recording::{ENDING, Ending};
 use whyoom_trace::{Bytes, DeviceId};
 
-use super::say;
+use super::{
+    history::{self, snapshots},
+    keepers, say,
+    unrecorded::Circumstances,
+};
 use crate::{
-    arguments::RunArguments, input::has_recorded, reading::Reading, terminal::error_width,
+    arguments::RunArguments, input::has_recorded, reading::Reading, report, startup,
+    terminal::error_width,
 };
 
 /// The signal that nothing can catch.
 const KILL: i32 = 9;
+/// What a note says of a process that could not go on recording.
+const STOPPED: &str = "stopped recording";
 
 /// What a run was judged to be.
 pub(super) struct Concluded {
@@ -30,7 +37,10 @@ pub(super) struct Concluded {
 /// Says how the run was: the verdict where something is wrong, a line where nothing is.
 pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option<Concluded>> {
     if !has_recorded(folder) {
-        let killed = Ending::read(folder).is_some_and(|ending| ending.signal == Some(KILL));
+        let ending = Ending::read(folder);
+        let status = ending.as_ref().and_then(|ending| ending.status);
+        let killed = ending.is_some_and(|ending| ending.signal == Some(KILL));
+        let circumstances = Circumstances::look(&arguments.command, status, folder);
         // A folder that was asked for stays: it tells how the command ended.
         if arguments.output.is_none() {
             discard_empty(folder);
@@ -38,16 +48,18 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         if killed {
             say("the program was killed by signal 9 before it used CUDA");
         } else if !arguments.quiet {
-            say("nothing was recorded: no process of it was seen to use CUDA");
+            say(&format!("nothing was recorded: {}", circumstances.words()));
         }
         return Ok(None);
     }
     let ending = Ending::read(folder).unwrap_or_default();
-    let mut reading = Reading::default();
+    let mut reading = Reading::new(arguments.report.is_some());
     reading.add(&shown(folder))?;
     let verdict = reading.judge()?;
     if let Some(path) = &arguments.json {
-        write_json(&reading, &verdict, path)?;
+        // The verdict is told all the same.
+        let _ =
+            write_json(&reading, &verdict, path).inspect_err(|error| say(&format!("{error:#}")));
     }
     let ran_out = !reading.model.incidents().is_empty();
     if ran_out || is_wrong(&verdict, &ending) {
@@ -55,6 +67,11 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         let _ = show(&reading, &verdict, folder);
     } else if !arguments.quiet {
         say_healthy(&reading, &ending, folder);
+    }
+    say_unanswered(arguments, folder);
+    if let Some(path) = &arguments.report {
+        let told = report::write(&mut reading, &verdict, path);
+        say(&told.unwrap_or_else(|error| format!("{error:#}")));
     }
     let cleared = ending.killed_for_memory == Some(0) && ending.killed_in_group.unwrap_or(0) == 0;
     if ending.signal == Some(KILL) && cleared {
@@ -82,7 +99,7 @@ fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
 fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut out = io::BufWriter::new(file);
-    write_verdict_json(&reading.answer(verdict), false, &mut out)?;
+    write_verdict_json(&reading.answer(verdict), VerdictParts::default(), &mut out)?;
     Ok(out.flush()?)
 }
 
@@ -96,14 +113,32 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
         (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved"),
     };
     let (events, folder) = (reading.recorded_events, for_shell(&shown(folder)));
+    let notes: Vec<&str> = reading.notes().collect();
+    let stopped = notes.iter().any(|note| note.contains(STOPPED));
     let word = match ending.status {
+        _ if stopped => "memory did not run out in what was recorded",
         Some(0) => "nothing is wrong",
         _ => "memory did not run out",
     };
-    say(&format!("{word}{peak}; recorded {events} events in {folder} (whyoom why {folder})"));
-    let notes: Vec<&str> = reading.notes().collect();
+    match events {
+        0 => return say(&format!("nothing was recorded: {}", notes.join(" "))),
+        _ => say(&format!(
+            "{word}{peak}; recorded {events} events in {folder} (whyoom why {folder})"
+        )),
+    }
     if !notes.is_empty() {
         say(&notes.join(" "));
+    }
+}
+
+/// What was asked of Python, and not answered.
+fn say_unanswered(arguments: &RunArguments, folder: &Path) {
+    let unanswered = [
+        ("--torch-history", arguments.torch_history && snapshots(folder).is_empty()),
+        ("--keepers", arguments.keepers && !keepers::has_told(folder)),
+    ];
+    for (option, _) in unanswered.into_iter().filter(|(_, unanswered)| *unanswered) {
+        say(&format!("{option}: no Python process used PyTorch on a GPU and ended by itself"));
     }
 }
 
@@ -123,7 +158,7 @@ fn from(here: &Path, folder: &Path) -> PathBuf {
 }
 
 /// As a shell takes it for one word.
-fn for_shell(path: &Path) -> String {
+pub(super) fn for_shell(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
     if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -132,6 +167,11 @@ fn for_shell(path: &Path) -> String {
 /// Removes a folder that nothing was recorded into.
 pub(super) fn discard_empty(folder: &Path) {
     let _ = fs::remove_file(folder.join(ENDING));
+    // What Python would have run first.
+    for asked in [history::FOLDER, keepers::FOLDER] {
+        let _ = fs::remove_dir_all(folder.join(asked).join(startup::FOLDER));
+        let _ = fs::remove_dir(folder.join(asked));
+    }
     // Fails where there is anything else in it, and then it stays.
     let _ = fs::remove_dir(folder);
 }

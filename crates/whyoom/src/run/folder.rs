@@ -9,6 +9,8 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use whyoom_sources::recording::ENDING;
 
+use super::say;
+
 /// Two runs may start in one second.
 const MOST_OF_A_SECOND: u32 = 100;
 const DAY: u64 = 24 * 60 * 60;
@@ -18,7 +20,7 @@ const DAY: u64 = 24 * 60 * 60;
 pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
     let folder = match asked_for {
         Some(folder) => named(folder)?,
-        None => dated()?,
+        None => dated(Path::new(""), &std::env::temp_dir())?,
     };
     Ok(std::path::absolute(folder)?)
 }
@@ -35,13 +37,23 @@ fn named(folder: &Path) -> Result<PathBuf> {
     // Of a run of which nothing was recorded only its end is left.
     let mut entries = fs::read_dir(folder).with_context(context)?;
     let empty = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING));
-    ensure!(empty, "{} is not empty: a recording needs a folder of its own", folder.display());
+    ensure!(
+        empty,
+        "{} is not empty, and a recording needs a folder of its own: give -o a new one",
+        folder.display()
+    );
     Ok(folder.to_owned())
 }
 
-fn dated() -> Result<PathBuf> {
+/// A folder with the time in its name: here, or elsewhere where nothing can be written here.
+fn dated(here: &Path, elsewhere: &Path) -> Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    numbered(Path::new(&format!("whyoom-run-{}", moment(since.as_secs()))))
+    let name = format!("whyoom-run-{}", moment(since.as_secs()));
+    numbered(&here.join(&name)).or_else(|error| {
+        let folder = numbered(&elsewhere.join(&name)).map_err(|_| error)?;
+        say(&format!("nothing can be written here: recording into {}", folder.display()));
+        Ok(folder)
+    })
 }
 
 /// Makes a new folder of this name; with a number behind it where there is one already.
@@ -95,6 +107,14 @@ mod tests {
         assert_eq!(moment(951_782_400), "20000229-000000");
         assert_eq!(moment(1_798_859_045), "20270102-030405");
         assert_eq!(moment(4_107_542_399), "21000228-235959");
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_it_goes_elsewhere() {
+        let folder = dated(Path::new("/proc"), &std::env::temp_dir()).expect("a folder elsewhere");
+        assert!(folder.starts_with(std::env::temp_dir()));
+        fs::remove_dir(folder).expect("our own folder");
+        assert!(dated(Path::new("/proc"), Path::new("/proc")).is_err());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::startup;
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
 /// The folder of the snapshots, in the recording's.
-const FOLDER: &str = "torch";
+pub(super) const FOLDER: &str = "torch";
 
 /// Makes a command's Python processes keep PyTorch's history.
 pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {

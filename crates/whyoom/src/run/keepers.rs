@@ -1,6 +1,10 @@
 //! What Python tells of who keeps tensors alive, where it was asked for.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::Result;
 use serde::Deserialize;
@@ -12,7 +16,7 @@ use crate::startup;
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("keepers.py");
 /// The folder of the start-up file, in the recording's.
-const FOLDER: &str = "keepers";
+pub(super) const FOLDER: &str = "keepers";
 
 /// Makes a command's Python processes tell what keeps tensors alive.
 pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {
@@ -41,14 +45,24 @@ struct ToldKeeper {
 
 /// What Python told beside a recording. A file that cannot be read tells nothing.
 pub(crate) fn keepers(recording: &Path) -> Vec<Keeper> {
-    let entries = fs::read_dir(recording).into_iter().flatten().flatten();
-    let is_told = |name: &str| name.starts_with("keepers-") && name.ends_with(".json");
-    entries
-        .filter(|entry| is_told(&entry.file_name().to_string_lossy()))
-        .filter_map(|entry| fs::read(entry.path()).ok())
+    told(recording)
+        .filter_map(|path| fs::read(path).ok())
         .filter_map(|text| serde_json::from_slice::<Told>(&text).ok())
         .flat_map(|told| told.keepers.into_iter().map(move |one| one.of(told.pid)))
         .collect()
+}
+
+/// Whether Python told anything.
+pub(super) fn has_told(recording: &Path) -> bool {
+    told(recording).next().is_some()
+}
+
+fn told(recording: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(recording).into_iter().flatten().flatten();
+    let is_told = |name: &str| name.starts_with("keepers-") && name.ends_with(".json");
+    entries
+        .filter(move |entry| is_told(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
 }
 
 impl ToldKeeper {

@@ -10,11 +10,12 @@ mod pool;
 mod preload;
 mod program;
 mod recorder;
+mod unrecorded;
 mod watcher;
 
 use std::{
     ffi::OsString,
-    io::{self, Write},
+    io::Write,
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Command, ExitStatus},
@@ -22,7 +23,7 @@ use std::{
 };
 
 use anyhow::Result;
-use whyoom_lab_core::session::exit_code;
+use whyoom_lab_core::{machine::STATE_VARIABLE, session::exit_code};
 use whyoom_sources::recording::Ending;
 
 pub(crate) use self::{history::snapshots, keepers::keepers, recorder::FOLDER_VARIABLE};
@@ -33,14 +34,25 @@ use self::{
     recorder::Recorder,
     watcher::Watcher,
 };
-use crate::arguments::RunArguments;
+use crate::{
+    arguments::RunArguments,
+    obstacle::{Obstacle, Sureness},
+    unstartable::Unstartable,
+};
 
-/// What shells end with where a program is not found, and where it cannot be started.
-const NOT_FOUND: u8 = 127;
+/// What shells end with where a program cannot be started.
 const NOT_STARTED: u8 = 126;
 
 /// The program's own exit code: whatever goes wrong with the recording, that stays.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
+    let obstacle = Obstacle::of(&arguments.command);
+    if let Some(consequence) = obstacle.as_ref().and_then(Obstacle::warning) {
+        say(&consequence);
+    }
+    if obstacle.is_some_and(|obstacle| obstacle.sureness == Sureness::Fatal) {
+        let ran = execute(&arguments.command, None, None, None);
+        return Ok(ran.map_or_else(|code| code, exit_code));
+    }
     let pool = prepare_pool(arguments);
     let recorder = match prepare(arguments) {
         Ok(recorder) if pool.is_some() => Some(recorder.under_pool()),
@@ -103,8 +115,9 @@ fn execute(
     let before = Kills::count();
     let running = Running::start(command).map_err(|error| {
         recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
-        say(&format!("cannot run {}: {error}", name.to_string_lossy()));
-        if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED }
+        let unstartable = Unstartable::new(name, &error);
+        say(&unstartable.to_string());
+        unstartable.code
     })?;
     let pid = running.pid();
     let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder));
@@ -133,6 +146,7 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         killed_in_group: kills.in_group,
         group_limit: group.limit,
         group_peak: group.peak,
+        simulated: std::env::var_os(STATE_VARIABLE).is_some(),
     };
     let _ = ending.write(folder);
 }

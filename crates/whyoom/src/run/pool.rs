@@ -21,13 +21,23 @@ const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-p
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("pool_startup.py");
 /// The package that it imports: the one of the wheel, which need not be installed where the program runs.
-const PACKAGE: [(&str, &str); 6] = [
+const PACKAGE: [(&str, &str); 16] = [
     ("__init__.py", include_str!("../../../../python/whyoom/__init__.py")),
-    ("pool.py", include_str!("../../../../python/whyoom/pool.py")),
+    ("__main__.py", include_str!("../../../../python/whyoom/__main__.py")),
+    ("_amounts.py", include_str!("../../../../python/whyoom/_amounts.py")),
+    ("_chart.py", include_str!("../../../../python/whyoom/_chart.py")),
+    ("_errors.py", include_str!("../../../../python/whyoom/_errors.py")),
+    ("_html.py", include_str!("../../../../python/whyoom/_html.py")),
+    ("_installation.py", include_str!("../../../../python/whyoom/_installation.py")),
+    ("_ipython.py", include_str!("../../../../python/whyoom/_ipython.py")),
+    ("_marks.py", include_str!("../../../../python/whyoom/_marks.py")),
     ("_pool_answers.py", include_str!("../../../../python/whyoom/_pool_answers.py")),
     ("_pool_library.py", include_str!("../../../../python/whyoom/_pool_library.py")),
     ("_pool_refusals.py", include_str!("../../../../python/whyoom/_pool_refusals.py")),
     ("_pool_snapshot.py", include_str!("../../../../python/whyoom/_pool_snapshot.py")),
+    ("_record.py", include_str!("../../../../python/whyoom/_record.py")),
+    ("_verdict.py", include_str!("../../../../python/whyoom/_verdict.py")),
+    ("pool.py", include_str!("../../../../python/whyoom/pool.py")),
 ];
 const MODE_VARIABLE: &str = "WHYOOM_POOL";
 const LIBRARY_VARIABLE: &str = "WHYOOM_POOL_LIBRARY";

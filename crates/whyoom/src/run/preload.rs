@@ -9,6 +9,8 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
+use crate::executable;
+
 const VARIABLE: &str = "LD_PRELOAD";
 
 /// A library as it is built and installed.
@@ -23,7 +25,7 @@ impl Library {
     /// Where it is: beside this program, or where an installation puts it.
     pub(super) fn find(self) -> Result<PathBuf> {
         let Self { file, package } = self;
-        let program = std::env::current_exe().context("cannot find this program's own place")?;
+        let program = executable::own()?;
         let beside = program.parent().unwrap_or(Path::new("/"));
         let installed = beside.parent().unwrap_or(beside).join("lib/whyoom");
         let library = [beside.to_owned(), installed]
@@ -32,12 +34,13 @@ impl Library {
             .find(|library| library.is_file())
             .with_context(|| {
                 format!(
-                    "{file} is not beside this program; build it with: cargo build -p {package}"
+                    "{file} is not beside this program: cargo install does not bring it, the wheel does \
+                     (pip install whyoom); in a checkout: cargo build -p {package}"
                 )
             })?;
         ensure!(
             !library.as_os_str().as_encoded_bytes().iter().any(separates),
-            "{} cannot be preloaded: its path has a colon or a blank in it",
+            "{} cannot be preloaded: its path has a colon or a blank in it; install whyoom elsewhere",
             library.display()
         );
         Ok(library)

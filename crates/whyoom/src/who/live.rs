@@ -5,6 +5,9 @@ use whyoom_gpu::Gpus;
 use whyoom_node::{Looker, NodeReport, judge};
 
 use super::unavailable::with_advice;
+
+/// What to type in the lab.
+const COMMAND: &str = "whyoom who";
 use crate::recorded::Recorders;
 
 /// The driver, opened.
@@ -20,14 +23,14 @@ impl Live {
     /// Opens the driver, or says why it cannot be and what to do.
     /// With `places` the recordings of recorded processes are read, too.
     pub(crate) fn open(places: bool) -> Result<Self> {
-        let gpus = Gpus::open().map_err(with_advice)?;
+        let gpus = Gpus::open().map_err(|error| with_advice(error, COMMAND))?;
         let recorders = if places { Recorders::with_places() } else { Recorders::default() };
         Ok(Self { gpus, looker: Looker::new(), recorders })
     }
 
     /// What to tell who asked for a device that is not here; nothing where it is.
     pub(crate) fn lacks(&self, wanted: u32) -> Result<Option<String>> {
-        let devices = self.gpus.read().map_err(with_advice)?;
+        let devices = self.gpus.read().map_err(|error| with_advice(error, COMMAND))?;
         let indices: Vec<u32> = devices.iter().map(|device| device.index).collect();
         let there = match &indices[..] {
             _ if indices.contains(&wanted) => return Ok(None),
@@ -41,7 +44,7 @@ impl Live {
     /// Who holds memory now, of one device or of all. Processes are judged by all devices, whichever
     /// is shown.
     pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
-        let capture = self.looker.look(&self.gpus).map_err(with_advice)?;
+        let capture = self.looker.look(&self.gpus).map_err(|error| with_advice(error, COMMAND))?;
         let mut report = judge(&capture);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));
         self.recorders.fill(&mut report);

@@ -32,10 +32,13 @@ impl Surroundings {
 }
 
 /// The error with what is to be done in this place.
-pub(crate) fn with_advice(error: GpuError) -> anyhow::Error {
-    match advice(&error, Surroundings::look()) {
-        Some(advice) => anyhow!("{error}. {advice}"),
-        None => error.into(),
+pub(crate) fn with_advice(error: GpuError, command: &str) -> anyhow::Error {
+    match (advice(&error, Surroundings::look()), &error) {
+        (Some(advice), _) => anyhow!("{error}. {advice}"),
+        (None, GpuError::NoLibrary(_)) => {
+            anyhow!("{error}. To see this command work without a GPU: whyoom lab run -- {command}")
+        }
+        (None, _) => error.into(),
     }
 }
 
@@ -52,9 +55,6 @@ fn advice(error: &GpuError, here: Surroundings) -> Option<&'static str> {
             "The kernel has the driver loaded: only its library is missing here, or is not where the \
              loader looks (LD_LIBRARY_PATH)",
         ),
-        GpuError::NoLibrary(_) if !here.container => {
-            Some("To see this command work without a GPU: whyoom lab run -- whyoom who")
-        }
         GpuError::VersionMismatch if here.container => Some(
             "This is a container: starting it anew brings in the library that the machine has now",
         ),
@@ -71,7 +71,12 @@ mod tests {
         let missing = GpuError::NoLibrary("not found".to_owned());
         let here = Surroundings::default();
         let said = |error, here| advice(error, here).unwrap_or_default();
-        assert!(said(&missing, here).contains("whyoom lab run"));
+        let unknown = GpuError::NoLibrary("not found".to_owned());
+        let told = with_advice(unknown, "whyoom top").to_string();
+        assert!(
+            told.contains("lab run -- whyoom top") || Surroundings::look().driver_loaded,
+            "{told}"
+        );
         assert!(said(&missing, Surroundings { wsl: true, ..here }).contains("Windows"));
         assert!(said(&missing, Surroundings { driver_loaded: true, ..here }).contains("library"));
         let container = Surroundings { container: true, driver_loaded: true, wsl: false };

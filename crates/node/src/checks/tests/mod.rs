@@ -32,15 +32,7 @@ fn device(processes: &[(u32, u64)]) -> Device {
             reserved: Some(reserved),
         },
         processes: Some(list.collect()),
-        utilization: None,
-        temperature: None,
-        power_milliwatts: None,
-        power_limit_milliwatts: None,
-        ecc: None,
-        retired_pages: None,
-        remapped_rows: None,
-        persistence: None,
-        mig: None,
+        ..Device::default()
     }
 }
 

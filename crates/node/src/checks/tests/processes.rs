@@ -2,7 +2,8 @@
 
 use super::{GIB, capture, device, judged, only, process, says, thread};
 use crate::{
-    capture::{Absent, Mount, Open, Relative, Thread},
+    capture::{Absent, Mount, Observer, Open, Relative, Thread},
+    judge,
     report::{Origin, State, SuspicionKind},
 };
 
@@ -92,6 +93,16 @@ fn a_ghost_and_what_only_looks_like_one() {
     seen.absent = vec![Absent { pid: 70, exists: Some(false) }];
     seen.observer.pid_namespace = Some(4_026_532_000);
     says(&only(&seen, SuspicionKind::Ghost), &["container", "--pid=host"]);
+}
+
+#[test]
+fn a_proc_of_another_namespace_is_told() {
+    let mut seen = capture(device(&[(50, GIB)]), vec![process(50)]);
+    assert_eq!(judge(&seen).notes, [""; 0]);
+    seen.observer.foreign_proc = true;
+    assert!(judge(&seen).notes[0].contains("mount -t proc proc /proc"));
+    seen.observer = Observer::default();
+    assert!(judge(&seen).notes[0].contains("There is no /proc here"));
 }
 
 #[test]

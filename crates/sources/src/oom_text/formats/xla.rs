@@ -9,6 +9,7 @@ use super::Format;
 use crate::oom_text::{
     amount::{AMOUNT, amount, regex, whole},
     message::Message,
+    settings,
     window::Window,
 };
 
@@ -26,15 +27,14 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"^Failed to allocate \S+ \((\d+) bytes\) of (pinned host|unified) memory")
 });
 
-/// What the program needs at once by XLA's own account, and what XLA took when it started.
+/// What the program needs at once by XLA's own account.
 static TOTAL: LazyLock<Regex> = LazyLock::new(|| regex(&format!(r"total allocation:\s+{AMOUNT}")));
-static TOOK: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"XLA backend allocating (?:\S+ \()?(\d+) bytes\)? on device"));
 
-/// Adds both, where both are told.
+/// Adds that and what XLA took when it started, where both are told.
 fn with_account(message: Message, window: &Window<'_>) -> Message {
     let needed = TOTAL.captures(window.text()).and_then(|found| amount(&found[1], &found[2]));
-    let took = TOOK.captures_iter(window.before()).last().and_then(|found| whole(&found[1]));
+    let took =
+        settings::XLA.captures_iter(window.before()).last().and_then(|found| whole(&found[1]));
     let Some((needed, took)) = needed.zip(took) else { return message };
     message.with(Counter::Needed, Some(needed)).with(Counter::RoomLeft, Some(took))
 }

@@ -1,0 +1,106 @@
+//! What a picture of a space needs, where one was asked for.
+
+use super::Space;
+use crate::{
+    address_map::{MappedSegment, address_map, stretches},
+    film::{FilmedMap, MapMoment, Maps, Picture, PictureLimits, Places},
+    instant::Instant,
+    iterations::Boundary,
+};
+
+/// Fewer iterations are none.
+const FEWEST_ITERATIONS: usize = 2;
+
+impl Space {
+    /// What a picture needs. Whether the whole run was recorded decides what counts as an iteration.
+    pub(crate) fn picture<'a>(
+        &self,
+        places: &'a Places,
+        whole: bool,
+        limits: PictureLimits,
+    ) -> Option<Picture<'a>> {
+        let (layer, maps) = (self.layer(), self.maps.as_ref()?);
+        let film = layer.film()?;
+        let (start, events) = film.extent();
+        let curve = film.curve(limits);
+        let end = curve.last().map_or(start, |point| point.end);
+        let iterations = layer.iterations().by_trust(FEWEST_ITERATIONS, whole).next();
+        let iterations = iterations.map(|(source, boundaries)| {
+            let begin = |boundary: &Boundary| (boundary.at, boundary.allocated);
+            (source, boundaries.kept().iter().map(begin).collect())
+        });
+        Some(Picture {
+            start,
+            events,
+            kinds: film.kinds(limits),
+            places: film.places(places, limits),
+            gallery: film.gallery(layer.blocks(), limits.blocks),
+            maps: self.maps_in_order(maps, start, end),
+            iterations,
+            curve,
+        })
+    }
+
+    fn maps_in_order(&self, taken: &Maps, start: Instant, end: Instant) -> Vec<FilmedMap> {
+        let mut maps: Vec<FilmedMap> = taken.taken().cloned().collect();
+        if let Some(maker) = self.peak_maker() {
+            let at = Instant { time: self.peak().1, event: maker.born.max(start.event) };
+            maps.push(FilmedMap::of(at, MapMoment::Peak, self.map_at_peak(taken).into_iter()));
+        }
+        let end = maps.iter().map(|map| map.at).chain([end]).max().unwrap_or(end);
+        maps.push(self.map_now(end, MapMoment::End));
+        maps.sort_by_key(|map| map.at.event);
+        maps
+    }
+
+    fn map_now(&self, at: Instant, moment: MapMoment) -> FilmedMap {
+        match &self.driver {
+            Some(driver) if !self.has_allocator() => {
+                let map = stretches(driver.placed(driver.layer().blocks()));
+                FilmedMap::of(at, moment, map.into_iter())
+            }
+            _ => FilmedMap::of(at, moment, self.address_map()),
+        }
+    }
+
+    fn map_at_peak(&self, maps: &Maps) -> Vec<MappedSegment> {
+        let (blocks, _) = self.layer().at_peak();
+        match &self.driver {
+            Some(driver) if !self.has_allocator() => {
+                let blocks = blocks.iter().map(|(&address, block)| (address, block));
+                stretches(driver.placed(blocks))
+            }
+            _ => address_map(maps.segments_at_peak(), blocks).collect(),
+        }
+    }
+
+    /// Keeps a map of the present for a picture, where one is due.
+    pub(super) fn film_map(&mut self, at: Instant) {
+        let live = self.layer().totals().blocks;
+        if !self.maps.as_mut().is_some_and(|maps| maps.count(live)) {
+            return;
+        }
+        let map = self.map_now(at, MapMoment::Chosen);
+        if let Some(maps) = &mut self.maps {
+            maps.choose(map);
+        }
+    }
+
+    /// Keeps a map of a moment at which memory ran out.
+    pub(crate) fn film_failure(&mut self, at: Instant) {
+        if self.maps.is_none() {
+            return;
+        }
+        let map = self.map_now(at, MapMoment::OutOfMemory);
+        if let Some(maps) = &mut self.maps {
+            maps.ran_out(map);
+        }
+    }
+
+    /// Blocks of an allocator tell more than the driver's: what was drawn of these before is of no use.
+    pub(super) fn allocator_appears(&mut self) {
+        if let Some(maps) = self.maps.as_mut().filter(|_| !self.blocks.is_used()) {
+            maps.restart();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The document that the page shows: web/src/data.ts describes it.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+use whyoom_memory::{Model, Process};
+use whyoom_trace::{ProcessId, Tables};
+
+use super::{
+    Report,
+    names::Names,
+    spaces::{SpaceJson, spaces},
+};
+use crate::{
+    Answer, VerdictParts, write_fit, write_fit_json, write_replay_json, write_verdict,
+    write_verdict_json,
+};
+
+/// The version of the document. A change that could break a reader raises it.
+const VERSION: u32 = 1;
+/// What settings have that nobody set.
+const UNSET: [&str; 4] = ["", "0", "-1", "false"];
+/// What the recorder tells the model begins with this, and is not for people.
+const OWN: &str = "whyoom_";
+/// The setting that holds a recorded program's words, with zeros between them.
+const COMMAND: &str = "whyoom_command";
+/// As wide as text without a terminal may be.
+const TEXT_WIDTH: usize = 100;
+
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    whyoom: &'static str,
+    pub(super) title: &'a str,
+    simulated: Option<&'a str>,
+    why: Option<Value>,
+    /// What the terminal shows, without colour.
+    pub(super) text: String,
+    fit: Option<Value>,
+    replay: Option<Value>,
+    replay_note: Option<&'a str>,
+    #[serde(flatten)]
+    names: Names<'a>,
+    processes: Vec<ProcessJson<'a>>,
+    spaces: Vec<SpaceJson>,
+}
+
+#[derive(Serialize)]
+struct ProcessJson<'a> {
+    name: &'a str,
+    /// For people, in order.
+    facts: Vec<(String, String)>,
+}
+
+/// Names of nothing, for a report without memory.
+static NO_TABLES: std::sync::LazyLock<Tables> = std::sync::LazyLock::new(Tables::default);
+
+impl<'a> Document<'a> {
+    pub(super) fn of(report: &'a Report<'a>) -> io::Result<Self> {
+        let mut names = Names::of(report.memory.map_or(&NO_TABLES, |(_, tables)| tables));
+        let spaces = report.memory.map(|(model, _)| spaces(model, &mut names));
+        let (spaces, processes) = spaces.unwrap_or_default();
+        let process = |&process: &ProcessId| {
+            let (model, tables) = report.memory?;
+            Some(ProcessJson { name: tables.process_name(process), facts: facts(model, process) })
+        };
+        let replay = |out: &mut Vec<u8>| write_replay_json(report.replay, out);
+        Ok(Self {
+            schema: "whyoom.report",
+            version: VERSION,
+            whyoom: env!("CARGO_PKG_VERSION"),
+            title: &report.title,
+            simulated: report.simulated.as_deref(),
+            why: report.answer.as_ref().map(why).transpose()?,
+            text: text(report)?,
+            fit: report.fit.map(|fit| parsed(|out| write_fit_json(fit, out))).transpose()?,
+            replay: (!report.replay.is_empty()).then(|| parsed(replay)).transpose()?,
+            replay_note: report.replay_note.as_deref(),
+            names,
+            processes: processes.iter().filter_map(process).collect(),
+            spaces,
+        })
+    }
+}
+
+/// The document of `whyoom why --json --live`.
+fn why(answer: &Answer<'_>) -> io::Result<Value> {
+    let parts = VerdictParts { live: true, ..VerdictParts::default() };
+    parsed(|out| write_verdict_json(answer, parts, out))
+}
+
+/// A document of another command, as it writes it.
+fn parsed(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Value> {
+    let mut bytes = Vec::new();
+    write(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}
+
+/// What the terminal shows, without colour.
+fn text(report: &Report<'_>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    if let Some(answer) = &report.answer {
+        write_verdict(answer, TEXT_WIDTH, &mut bytes)?;
+    }
+    if let Some(fit) = report.fit {
+        write_fit(fit, TEXT_WIDTH, &mut bytes)?;
+    }
+    Ok(anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string())
+}
+
+fn facts(model: &Model, process: ProcessId) -> Vec<(String, String)> {
+    let mut facts = model.process(process).map(own_facts).unwrap_or_default();
+    let tells = |(name, value): &(&str, &str)| {
+        !UNSET.contains(value) && (*name == COMMAND || !name.starts_with(OWN))
+    };
+    let settings = model.own_settings(process).filter(tells);
+    facts.extend(settings.map(|(name, value)| match name {
+        COMMAND => ("command".to_owned(), value.replace('\0', " ")),
+        name => (name.to_owned(), value.to_owned()),
+    }));
+    facts
+}
+
+fn own_facts(process: &Process) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
+    tell("ended", if process.exited().is_some() { "in order" } else { "not in order" }.to_owned());
+    for (device, contexts) in process.contexts() {
+        tell(&format!("contexts on {device}"), contexts.open.len().to_string());
+    }
+    let counts = [
+        ("code loaded", process.code_loads()),
+        ("failed calls", process.failures_seen()),
+        ("refused frees", process.refused_frees_seen()),
+    ];
+    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        tell(name, count.to_string());
+    }
+    facts
+}

@@ -1,0 +1,446 @@
+//! Each process's memory on each device, as the page draws it.
+
+use serde::Serialize;
+use whyoom_causes::Situation;
+use whyoom_memory::{
+    Bands, BlockLife, Category, CurvePoint, FilmedMap, Gallery, Growth, Incident, Instant,
+    IterationSource, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
+};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
+
+use super::{column::Column, names::Names};
+
+/// Points of curves over all spaces; each has some, and none more than this.
+const MOST_POINTS: usize = 131_072;
+const LEAST_POINTS: usize = 2_048;
+const POINTS_OF_ONE: usize = 16_384;
+/// Blocks that are drawn one by one, over all spaces; each has some.
+const MOST_BLOCKS: usize = 100_000;
+const LEAST_BLOCKS: usize = 1_000;
+/// Places that have a band of their own.
+const MOST_PLACES: usize = 24;
+/// Spaces beyond these are not drawn, the smallest of them.
+const MOST_SPACES: usize = 64;
+/// Incidents of a space beyond these are counted only.
+const MOST_INCIDENTS: usize = 256;
+/// Stacks that the peak is told by.
+const MOST_STACKS: usize = 4096;
+/// Segments and runs of all maps, over all spaces; each has some.
+const MOST_PARTS: usize = 200_000;
+const LEAST_PARTS: usize = 8_000;
+/// The unit of addresses: no allocator places anything more finely.
+const ADDRESS_UNIT: u64 = 512;
+/// The page's numbers are exact up to here.
+const LARGEST_ADDRESS: u64 = (1 << 53) - 1;
+
+#[derive(Serialize)]
+pub(super) struct SpaceJson {
+    process: usize,
+    device: String,
+    capacity_bytes: Option<u64>,
+    events: u64,
+    has_allocator: bool,
+    curve: CurveJson,
+    by_kind: BandsJson,
+    by_place: BandsJson,
+    incidents: Vec<IncidentJson>,
+    iterations: Option<IterationsJson>,
+    growth: Option<GrowthJson>,
+    blocks: BlocksJson,
+    maps: Vec<MapJson>,
+    peak: PeakJson,
+}
+
+#[derive(Serialize)]
+struct CurveJson {
+    time: Column,
+    event: Column,
+    lowest: Column,
+    highest: Column,
+    reserved: Column,
+}
+
+#[derive(Serialize)]
+struct BandsJson {
+    time: Column,
+    event: Column,
+    bands: Vec<BandJson>,
+}
+
+#[derive(Serialize)]
+struct BandJson {
+    name: String,
+    stack: Option<usize>,
+    bytes: Column,
+}
+
+#[derive(Serialize)]
+struct IncidentJson {
+    time: u64,
+    event: u64,
+    requested_bytes: Option<u64>,
+    allocated_bytes: Option<u64>,
+    reserved_bytes: Option<u64>,
+    free_bytes: Option<u64>,
+    stack: usize,
+    message: Option<String>,
+}
+
+#[derive(Serialize)]
+struct IterationsJson {
+    found_by: &'static str,
+    time: Column,
+    event: Column,
+    bytes: Column,
+}
+
+#[derive(Serialize)]
+struct GrowthJson {
+    iterations: u64,
+    per_iteration_bytes: u64,
+    interval_bytes: (u64, u64),
+    total_bytes: u64,
+    stacks: Vec<StackJson>,
+}
+
+#[derive(Serialize)]
+struct StackJson {
+    stack: usize,
+    bytes: u64,
+    blocks: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct BlocksJson {
+    seen: u64,
+    complete: bool,
+    born: Column,
+    born_event: Column,
+    died: Vec<i64>,
+    died_event: Vec<i64>,
+    address: Column,
+    size: Vec<u64>,
+    stack: Vec<usize>,
+    kind: Vec<usize>,
+    kinds: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct MapJson {
+    time: u64,
+    event: u64,
+    moment: &'static str,
+    smallest_gap: u64,
+    left_out: u64,
+    segments: Vec<SegmentJson>,
+}
+
+#[derive(Serialize)]
+struct SegmentJson {
+    address: String,
+    size: u64,
+    stream: u64,
+    pool: String,
+    class: &'static str,
+    expandable: bool,
+    runs: Vec<(u64, u64, u64, usize)>,
+}
+
+#[derive(Serialize)]
+struct PeakJson {
+    time: u64,
+    event: u64,
+    bytes: u64,
+    stacks: Vec<StackJson>,
+}
+
+/// The spaces with something to draw, and the processes that they are of.
+pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, Vec<ProcessId>) {
+    let mut drawn: Vec<_> = model.spaces().filter(|(_, _, space)| is_worth_it(space)).collect();
+    if drawn.len() > MOST_SPACES {
+        drawn.sort_by_key(|(_, _, space)| std::cmp::Reverse(space.peak().0.allocated));
+        drawn.truncate(MOST_SPACES);
+        drawn.sort_by_key(|&(process, device, _)| (process, device));
+    }
+    let share = |most: usize, least: usize| (most / drawn.len().max(1)).max(least);
+    let limits = PictureLimits {
+        points: share(MOST_POINTS, LEAST_POINTS).min(POINTS_OF_ONE),
+        blocks: share(MOST_BLOCKS, LEAST_BLOCKS),
+        places: MOST_PLACES,
+    };
+    let most_parts = share(MOST_PARTS, LEAST_PARTS);
+    let pictures: Vec<_> = drawn
+        .into_iter()
+        .filter_map(|(process, device, space)| {
+            Some((process, device, space, model.picture(process, device, limits)?))
+        })
+        .collect();
+    let starts = pictures.iter().map(|(_, _, _, picture)| picture.start.time);
+    let clock = Clock { start: starts.filter(|start| *start > Time(0)).min().unwrap_or_default() };
+    let mut processes = Vec::new();
+    let mut spaces = Vec::new();
+    for (process, device, space, picture) in &pictures {
+        let number = position(&mut processes, *process);
+        let draft = Draft { model, clock, process: *process, device: *device, space, most_parts };
+        spaces.push(draft.space(number, picture, names));
+    }
+    // Processes without memory of their own are told of too.
+    for (process, _) in model.processes() {
+        position(&mut processes, process);
+    }
+    (spaces, processes)
+}
+
+fn position(processes: &mut Vec<ProcessId>, process: ProcessId) -> usize {
+    processes.iter().position(|known| *known == process).unwrap_or_else(|| {
+        processes.push(process);
+        processes.len() - 1
+    })
+}
+
+/// Whether there ever was anything in it.
+fn is_worth_it(space: &Space) -> bool {
+    space.peak().0.allocated > Bytes::ZERO || space.peak_reserved() > Bytes::ZERO
+}
+
+/// Counts from the first event of the report.
+#[derive(Clone, Copy)]
+struct Clock {
+    start: Time,
+}
+
+impl Clock {
+    fn at(self, time: Time) -> u64 {
+        time.0.saturating_sub(self.start.0)
+    }
+
+    fn columns(self, instants: impl Iterator<Item = Instant> + Clone) -> (Column, Column) {
+        let time = instants.clone().map(|instant| self.at(instant.time)).collect();
+        (time, instants.map(|instant| instant.event).collect())
+    }
+}
+
+/// A space on its way into the document.
+struct Draft<'a> {
+    model: &'a Model,
+    clock: Clock,
+    process: ProcessId,
+    device: DeviceId,
+    space: &'a Space,
+    most_parts: usize,
+}
+
+impl Draft<'_> {
+    fn space(&self, process: usize, picture: &Picture<'_>, names: &mut Names<'_>) -> SpaceJson {
+        let growth = self.model.growth(self.process, self.device);
+        SpaceJson {
+            process,
+            device: self.device.to_string(),
+            capacity_bytes: self.capacity().map(|bytes| bytes.0),
+            events: picture.events,
+            has_allocator: self.space.has_allocator(),
+            curve: self.curve(&picture.curve),
+            by_kind: self.kinds(&picture.kinds),
+            by_place: self.places(&picture.places, names),
+            incidents: self.incidents(names),
+            iterations: picture.iterations.as_ref().map(|(by, at)| self.iterations(*by, at)),
+            growth: growth.map(|growth| self.growth(&growth, names)),
+            blocks: self.blocks(&picture.gallery, names),
+            maps: thinned(&picture.maps, self.most_parts).map(|map| self.map(map, names)).collect(),
+            peak: self.peak(picture.start, names),
+        }
+    }
+
+    /// What the device has, where a failure on it told; else what this process could have of it.
+    fn capacity(&self) -> Option<Bytes> {
+        let here = self.model.incidents().iter().filter(|one| one.device == self.device);
+        let figures: Vec<_> = here.map(|one| (one.process, Situation::of(one))).collect();
+        let told = figures.iter().filter_map(|(_, situation)| situation.capacity).max();
+        let own = figures.iter().filter(|(process, _)| *process == self.process);
+        let could = own.filter_map(|(_, one)| Some(one.reserved?.plus(one.free?)));
+        told.or_else(|| could.max())
+    }
+
+    fn curve(&self, points: &[CurvePoint]) -> CurveJson {
+        let (time, event) = self.clock.columns(points.iter().map(|point| point.end));
+        CurveJson {
+            time,
+            event,
+            lowest: points.iter().map(|point| point.lowest.0).collect(),
+            highest: points.iter().map(|point| point.highest.0).collect(),
+            reserved: points.iter().map(|point| point.reserved.0).collect(),
+        }
+    }
+
+    fn kinds(&self, kinds: &Bands<Category>) -> BandsJson {
+        let (time, event) = self.clock.columns(kinds.at.iter().copied());
+        let bands = kinds.bands.iter().map(|band| BandJson {
+            name: band.name.name().to_owned(),
+            stack: None,
+            bytes: column(&band.bytes),
+        });
+        BandsJson { time, event, bands: bands.collect() }
+    }
+
+    fn places(&self, places: &Bands<&str>, names: &mut Names<'_>) -> BandsJson {
+        let (time, event) = self.clock.columns(places.at.iter().copied());
+        let bands = places.bands.iter().map(|band| BandJson {
+            name: band.name.to_owned(),
+            stack: band.stack.map(|stack| names.stack(stack)),
+            bytes: column(&band.bytes),
+        });
+        let mut bands: Vec<BandJson> = bands.collect();
+        if places.rest.iter().any(|bytes| *bytes > Bytes::ZERO) {
+            let bytes = column(&places.rest);
+            bands.push(BandJson { name: "rest".to_owned(), stack: None, bytes });
+        }
+        BandsJson { time, event, bands }
+    }
+
+    fn incidents(&self, names: &mut Names<'_>) -> Vec<IncidentJson> {
+        let own = |one: &&Incident| (one.process, one.device) == (self.process, self.device);
+        let incidents = self.model.incidents().iter().filter(own).take(MOST_INCIDENTS);
+        let tell = |incident: &Incident| {
+            let situation = Situation::of(incident);
+            IncidentJson {
+                time: self.clock.at(incident.time),
+                event: incident.number,
+                requested_bytes: raw(situation.requested),
+                allocated_bytes: raw(situation.allocated),
+                reserved_bytes: raw(situation.reserved),
+                free_bytes: raw(situation.free),
+                stack: names.stack(incident.stack),
+                message: incident.symptom.map(|(_, _, text)| names.text(text)),
+            }
+        };
+        incidents.map(tell).collect()
+    }
+
+    fn iterations(&self, by: IterationSource, begun: &[(Instant, Bytes)]) -> IterationsJson {
+        let (time, event) = self.clock.columns(begun.iter().map(|(at, _)| *at));
+        let bytes = begun.iter().map(|(_, bytes)| bytes.0).collect();
+        IterationsJson { found_by: by.describe(), time, event, bytes }
+    }
+
+    fn growth(&self, growth: &Growth, names: &mut Names<'_>) -> GrowthJson {
+        let stacks = growth.stacks.iter().take(MOST_STACKS).map(|growing| StackJson {
+            stack: names.stack(growing.stack),
+            bytes: growing.usage.bytes.0,
+            blocks: growing.usage.blocks,
+            kind: None,
+        });
+        GrowthJson {
+            iterations: growth.iterations,
+            per_iteration_bytes: growth.per_iteration.0,
+            interval_bytes: (growth.interval.0.0, growth.interval.1.0),
+            total_bytes: growth.total.0,
+            stacks: stacks.collect(),
+        }
+    }
+
+    fn blocks(&self, gallery: &Gallery, names: &mut Names<'_>) -> BlocksJson {
+        let blocks = &gallery.blocks;
+        let (born, born_event) = self.clock.columns(blocks.iter().map(|block| block.born));
+        let ended = |block: &BlockLife| block.died.map_or(-1, |at| signed(self.clock.at(at.time)));
+        BlocksJson {
+            seen: gallery.seen,
+            complete: gallery.is_complete(),
+            born,
+            born_event,
+            died: blocks.iter().map(ended).collect(),
+            died_event: blocks
+                .iter()
+                .map(|block| block.died.map_or(-1, |at| signed(at.event)))
+                .collect(),
+            address: blocks
+                .iter()
+                .map(|block| (block.address.0 / ADDRESS_UNIT).min(LARGEST_ADDRESS))
+                .collect(),
+            size: blocks.iter().map(|block| block.size.0).collect(),
+            stack: blocks.iter().map(|block| names.stack(block.stack)).collect(),
+            kind: blocks.iter().map(|block| block.category as usize).collect(),
+            kinds: Category::ALL.iter().map(|category| category.name()).collect(),
+        }
+    }
+
+    fn map(&self, map: &FilmedMap, names: &mut Names<'_>) -> MapJson {
+        MapJson {
+            time: self.clock.at(map.at.time),
+            event: map.at.event,
+            moment: match map.moment {
+                MapMoment::Chosen => "",
+                MapMoment::Peak => "peak",
+                MapMoment::OutOfMemory => "out of memory",
+                MapMoment::End => "end",
+            },
+            smallest_gap: map.smallest_gap.0,
+            left_out: map.left_out,
+            segments: map.segments.iter().map(|mapped| segment(mapped, names)).collect(),
+        }
+    }
+
+    fn peak(&self, start: Instant, names: &mut Names<'_>) -> PeakJson {
+        let (totals, time) = self.space.peak();
+        let event = self.space.peak_maker().map_or(0, |block| block.born).max(start.event);
+        let mut sums = self.space.live_sums_at_peak();
+        sums.truncate(MOST_STACKS);
+        let tell = |sum: &LiveSum| StackJson {
+            stack: names.stack(sum.stack),
+            bytes: sum.usage.bytes.0,
+            blocks: sum.usage.blocks,
+            kind: Some(sum.category.name()),
+        };
+        PeakJson {
+            time: self.clock.at(time),
+            event,
+            bytes: totals.allocated.0,
+            stacks: sums.iter().map(tell).collect(),
+        }
+    }
+}
+
+/// Maps in at most about so many parts altogether: of the evenly chosen ones every so manyth.
+fn thinned(maps: &[FilmedMap], most_parts: usize) -> impl Iterator<Item = &FilmedMap> {
+    let runs = |segments: &SegmentRuns| segments.runs.len() + 1;
+    let parts = |map: &FilmedMap| map.segments.iter().map(runs).sum::<usize>();
+    let stride = maps.iter().map(parts).sum::<usize>().div_ceil(most_parts).max(1);
+    let mut seen = 0;
+    maps.iter().filter(move |map| {
+        seen += usize::from(map.moment == MapMoment::Chosen);
+        map.moment != MapMoment::Chosen || seen.is_multiple_of(stride)
+    })
+}
+
+fn segment(mapped: &SegmentRuns, names: &mut Names<'_>) -> SegmentJson {
+    let segment = &mapped.segment;
+    let pool = names.pool(segment.pool);
+    let runs = mapped.runs.iter();
+    SegmentJson {
+        address: format!("{:#x}", mapped.address.0),
+        size: segment.size.0,
+        stream: segment.stream.0,
+        pool,
+        class: match segment.class {
+            SizeClass::Small => "small",
+            SizeClass::Large => "large",
+        },
+        expandable: segment.growth == SegmentGrowth::Expandable,
+        runs: runs
+            .map(|run| (run.offset.0, run.bytes.0, run.blocks, names.stack(run.stack)))
+            .collect(),
+    }
+}
+
+fn column(amounts: &[Bytes]) -> Column {
+    amounts.iter().map(|bytes| bytes.0).collect()
+}
+
+fn raw(bytes: Option<Bytes>) -> Option<u64> {
+    bytes.map(|bytes| bytes.0)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,79 @@
+//! A file that is there whole or not at all.
+
+use std::{
+    fs::{File, Permissions},
+    io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    thread,
+};
+
+use anyhow::{Context, Result, ensure};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+    low_level::emulate_default_handler,
+};
+use tempfile::{Builder, NamedTempFile};
+
+/// A file under a temporary name beside the one that it is to have. A full disk, an error or Ctrl-C
+/// leaves neither.
+pub(crate) struct WholeFile {
+    file: NamedTempFile,
+    target: PathBuf,
+}
+
+impl WholeFile {
+    /// Begins a file. One of that name stays until the new one is whole.
+    pub(crate) fn begin(target: &Path) -> Result<Self> {
+        let (shown, folder) = (target.display(), folder_of(target));
+        ensure!(!target.is_dir(), "cannot write {shown}: it is a folder; name a file in it");
+        ensure!(folder.is_dir(), "cannot write {shown}: there is no folder {}", folder.display());
+        let begin = || {
+            let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            let file = Builder::new()
+                .prefix(&format!(".{}-", name.to_string_lossy()))
+                // As any new file; the default is the owner's alone.
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(folder_of(target))?;
+            remove_on_signal(file.path())?;
+            io::Result::Ok(Self { file, target: target.to_owned() })
+        };
+        begin().with_context(|| format!("cannot write {}", target.display()))
+    }
+
+    /// The file, to write into.
+    pub(crate) fn handle(&self) -> Result<File> {
+        self.file.as_file().try_clone().with_context(|| self.cannot_write())
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Result<()> {
+        let cannot_write = self.cannot_write();
+        // Some disks tell only now that they are full.
+        self.file.as_file().sync_data().with_context(|| cannot_write.clone())?;
+        self.file.persist(&self.target).map(drop).with_context(|| cannot_write)
+    }
+
+    fn cannot_write(&self) -> String {
+        format!("cannot write {}", self.target.display())
+    }
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Removes the file where a signal ends the program, which then ends as the signal has it.
+fn remove_on_signal(path: &Path) -> io::Result<()> {
+    let path = path.to_owned();
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            let _ = std::fs::remove_file(&path);
+            let _ = emulate_default_handler(signal);
+        }
+    });
+    Ok(())
+}

@@ -1,0 +1,6 @@
+"""An inference server: this process talks to people, its engine has the GPU."""
+
+import subprocess
+
+engine = subprocess.Popen(["python", "engine.py"])
+engine.wait()

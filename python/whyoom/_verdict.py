@@ -1,0 +1,203 @@
+"""Why memory ran out, as an object."""
+
+import os
+import re
+import subprocess
+import traceback
+from dataclasses import dataclass, field
+from functools import cached_property
+from json import loads
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+from . import _html
+from ._errors import WhyoomError
+from ._installation import COMMAND_VARIABLE, command
+
+# What `why` takes: a path, a text, or an exception that was caught.
+Source = Union[str, "os.PathLike[str]", BaseException]
+
+# The environment tells which advice has been followed already.
+SETTINGS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Something that helps."""
+
+    what: str
+    """In words."""
+    paste: Optional[str]
+    """The line to paste, where there is one."""
+    proved: bool
+    """Whether a replay of this very run has shown that it helps."""
+    frees_bytes: Optional[int] = None
+    """What it gives back, where that is known."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A figure that the verdict rests on."""
+
+    label: str
+    value: Union[int, float, str]
+    unit: str
+    """`bytes`, `count`, `share` or `text`."""
+    basis: str
+    """Where it is from: a `message`, `recorded`, or `computed`."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why memory ran out. `str()` is the answer as the terminal shows it; notebooks show it with a chart."""
+
+    cause: str
+    """The cause's id, as `whyoom causes` lists them; `healthy` where nothing is wrong."""
+    headline: str
+    because: str
+    """The numbers that show it."""
+    gives_back_bytes: Optional[int]
+    """What removing the cause would give back."""
+    remedies: List[Remedy]
+    evidence: List[Evidence]
+    json: Dict[str, Any] = field(repr=False)
+    """The whole document: docs/json.md describes it."""
+    _inputs: "_Inputs" = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return self._inputs.ask("why")
+
+    def report(self, path: Union[str, "os.PathLike[str]"]) -> str:
+        """Writes the report, one HTML file that opens anywhere; its path."""
+        self._inputs.ask("report", "-o", os.fspath(path))
+        return os.fspath(path)
+
+    def _repr_html_(self) -> str:
+        return _html.verdict(self)
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What the command is asked about."""
+
+    paths: Tuple[str, ...]
+    text: Optional[str]
+
+    def ask(self, *arguments: str) -> str:
+        words = [*arguments, *self.paths]
+        if self.text is not None:
+            words.append("-")
+        return run(words, self.text)
+
+
+def why(*sources: Source) -> Verdict:
+    """Says why memory ran out.
+
+    A source is the path of a recording, a snapshot or a log; a text, such as a pasted traceback; or an
+    exception that was caught. Several are judged together:
+
+        whyoom.why("oom.pickle")
+        whyoom.why("rank0.pickle", "rank1.pickle")
+        whyoom.why("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has …")
+        try: train()
+        except torch.cuda.OutOfMemoryError as error: print(whyoom.why(error))
+
+    Raises WhyoomError where a source cannot be read. That nothing is wrong, or that nothing can be told
+    yet, is a verdict and no error.
+    """
+    if not sources:
+        raise TypeError("whyoom.why() needs a path, a text or an exception")
+    inputs = _inputs_of(sources)
+    document = loads(inputs.ask("why", "--json", "--timeline"))
+    found = document["verdict"]
+    return Verdict(
+        cause=found["cause"],
+        headline=found["headline"],
+        because=found["because"],
+        gives_back_bytes=found["gives_back_bytes"],
+        remedies=[_remedy(one) for one in found["remedies"]],
+        evidence=[_evidence(one) for one in found["evidence"]],
+        json=document,
+        _inputs=inputs,
+    )
+
+
+def run(words: Sequence[str], text: Optional[str] = None) -> str:
+    """What the command prints."""
+    path = command()
+    try:
+        # Text that is no UTF-8 is a log's business, not ours.
+        answer = subprocess.run(
+            [path, *words],
+            input=None if text is None else text.encode("utf-8", "replace"),
+            stdin=subprocess.DEVNULL if text is None else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=_environment(),
+        )
+    except OSError as error:
+        raise WhyoomError(
+            f"{path} cannot be run ({error.strerror}): this wheel may be one for another kind of machine; "
+            f"pip install --force-reinstall whyoom, or set {COMMAND_VARIABLE} to the right one"
+        ) from error
+    if answer.returncode != 0:
+        said = answer.stderr.decode("utf-8", "replace").strip()
+        prefix = "whyoom: "
+        raise WhyoomError(said[len(prefix) :] if said.startswith(prefix) else said)
+    return answer.stdout.decode("utf-8", "replace")
+
+
+def _environment() -> Dict[str, str]:
+    # The command is not the program: it is neither recorded nor on the simulated GPU. Its text has no colours.
+    left_out = ("LD_PRELOAD", "CLICOLOR_FORCE", "FORCE_COLOR")
+    return {name: value for name, value in os.environ.items() if name not in left_out}
+
+
+def _inputs_of(sources: Sequence[Source]) -> _Inputs:
+    paths, texts = [], []
+    for source in sources:
+        if isinstance(source, BaseException):
+            texts.append(_text_of(source))
+        elif isinstance(source, str) and _is_text(source):
+            texts.append(source)
+        else:
+            path = os.fspath(source)
+            # A name that begins with a dash is no option.
+            paths.append(f"./{path}" if path.startswith("-") else path)
+    return _Inputs(tuple(paths), "\n".join(texts) if texts else None)
+
+
+def _is_text(source: str) -> bool:
+    """Whether it is what somebody pasted, not a path."""
+    if "\n" in source:
+        return True
+    if _exists(source):
+        return False
+    return " " in source.strip() and not re.search(r"\.\w{1,8}$", source)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _text_of(error: BaseException) -> str:
+    lines = traceback.format_exception(type(error), error, error.__traceback__)
+    settings = [f"{name}={os.environ[name]}\n" for name in SETTINGS if os.environ.get(name)]
+    return "".join([*settings, *lines])
+
+
+def _remedy(found: Dict[str, Any]) -> Remedy:
+    return Remedy(found["what"], found["paste"], found["proved"], found["frees_bytes"])
+
+
+def _evidence(found: Dict[str, Any]) -> Evidence:
+    unit = next(unit for unit in ("bytes", "count", "share", "text") if unit in found)
+    return Evidence(found["label"], found[unit], unit, found["basis"])

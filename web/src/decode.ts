@@ -1,0 +1,35 @@
+// From the page's own text to the report: base64, gzip, JSON; and columns to plain numbers.
+import type { Column, Report } from "./data";
+
+/** Reads what Rust wrote into the page. */
+export async function decode(base64: string): Promise<Report> {
+  const text = await inflate(bytesOf(base64.trim()));
+  const report = JSON.parse(text) as Report;
+  if (report.schema !== "whyoom.report" || report.version !== 1) {
+    throw new Error(`this page reads whyoom.report version 1, not ${report.schema} version ${report.version}`);
+  }
+  return report;
+}
+
+/** A column as its values: a running sum of its differences. */
+export function values(column: Column): Float64Array {
+  const out = new Float64Array(column.length);
+  let sum = 0;
+  for (let i = 0; i < column.length; i++) {
+    sum += column[i];
+    out[i] = sum;
+  }
+  return out;
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(plain).text();
+}

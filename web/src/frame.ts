@@ -1,0 +1,156 @@
+// The frame of the page: the bar at the top, the sections below it, each made when it comes into sight.
+import { h } from "./dom";
+import { finder } from "./finder";
+import { keys } from "./keys";
+import { Model } from "./model";
+import { Page, type Section } from "./page";
+import { panel } from "./panel";
+import { SECTIONS } from "./sections";
+import type { Signal } from "./signal";
+import { themeButton } from "./theme";
+import type { Report } from "./data";
+
+export function showReport(app: HTMLElement, report: Report, dark: Signal<boolean>): void {
+  const spoken = h("div", { class: "offscreen", role: "status", "aria-live": "polite" });
+  const page = new Page(new Model(report), dark, (text) => (spoken.textContent = text));
+  page.space.set(firstSpace(report));
+  const help = keys(page);
+  const shown = SECTIONS.filter((section) => section.state(page) !== "hide");
+  const main = h("main", { id: "main" });
+  app.replaceChildren(
+    h("a", { class: "skip", href: "#main" }, "To the verdict"),
+    topBar(page, shown, help),
+    h("div", { class: "columns" }, main, panel(page)),
+    footer(report),
+    help,
+    spoken,
+  );
+  document.title = title(report);
+  const lazy = new Lazy(page);
+  for (const section of shown) main.append(lazy.add(section));
+  lazy.follow(location.hash);
+  addEventListener("hashchange", () => lazy.follow(location.hash));
+}
+
+/** Where memory ran out, else where most was in use. */
+function firstSpace(report: Report): number {
+  let best = 0;
+  const weight = (i: number) => (report.spaces[i].incidents.length > 0 ? 1e18 : 0) + report.spaces[i].peak.bytes;
+  report.spaces.forEach((_, i) => {
+    if (weight(i) > weight(best)) best = i;
+  });
+  return best;
+}
+
+function title(report: Report): string {
+  const headline = report.why?.verdict?.headline;
+  return headline ? `${headline} · whyoom` : `${report.title} · whyoom`;
+}
+
+function topBar(page: Page, shown: Section[], help: HTMLDialogElement): HTMLElement {
+  const { report } = page.model;
+  const links = shown.map((section) => h("a", { href: `#${section.id}` }, section.title));
+  return h(
+    "header",
+    { class: "topbar" },
+    h(
+      "div",
+      { class: "first" },
+      h("span", { class: "brand" }, "whyoom"),
+      h("span", { class: "subject", title: report.title }, report.title),
+      // Without stacks there is nothing to search for.
+      page.hasSpaces ? finder(page) : null,
+      h("span", { class: "theme" }, themeButton(page.dark)),
+      h("button", { type: "button", class: "icon", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"),
+    ),
+    h("div", { class: "second" }, h("nav", { "aria-label": "Sections" }, ...links), spaceSelector(page)),
+  );
+}
+
+function spaceSelector(page: Page): HTMLElement | null {
+  const { spaces } = page.model.report;
+  if (spaces.length < 2) return null;
+  const select = h("select", { "aria-label": "Process and GPU to look at" });
+  select.append(...spaces.map((_, i) => h("option", { value: i }, page.model.spaceName(i))));
+  select.value = String(page.space.value);
+  select.addEventListener("change", () => page.space.set(Number(select.value)));
+  page.space.watch((space) => (select.value = String(space)));
+  return select;
+}
+
+function footer(report: Report): HTMLElement {
+  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it asks nothing of any network.`);
+}
+
+/** Sections that are made when they are first seen, and again when another space is chosen. */
+class Lazy {
+  #page: Page;
+  #entries = new Map<Element, Entry>();
+  #observer: IntersectionObserver;
+
+  constructor(page: Page) {
+    this.#page = page;
+    this.#observer = new IntersectionObserver(
+      (seen) => {
+        for (const { isIntersecting, target } of seen) if (isIntersecting) this.#entries.get(target)?.show(page);
+      },
+      { rootMargin: "300px" },
+    );
+    page.space.watch(() => {
+      page.instant.set(null);
+      page.pinned.set(null);
+      for (const entry of this.#entries.values()) entry.renew(page);
+    });
+  }
+
+  add(section: Section): HTMLElement {
+    const entry = new Entry(section);
+    this.#entries.set(entry.element, entry);
+    // What is at the top is drawn at once; an observer would tell of it a frame later.
+    if (section.id === "verdict") entry.show(this.#page);
+    else this.#observer.observe(entry.element);
+    return entry.element;
+  }
+
+  /** Goes to the section that a link names. Those before it are made first, so that nothing moves afterwards. */
+  follow(hash: string): void {
+    const target = document.getElementById(hash.slice(1));
+    if (!target || !this.#entries.has(target)) return;
+    for (const [element, entry] of this.#entries) {
+      entry.show(this.#page);
+      if (element === target) break;
+    }
+    target.scrollIntoView();
+  }
+}
+
+class Entry {
+  readonly element: HTMLElement;
+  #section: Section;
+  #body = h("div", { class: "body" });
+  #undo: (() => void) | null = null;
+
+  constructor(section: Section) {
+    this.#section = section;
+    const heading = h("h2", { id: `${section.id}-title` }, section.title);
+    this.element = h("section", { id: section.id, class: `section at-${section.id} waiting`, "aria-labelledby": `${section.id}-title` }, heading, this.#body);
+  }
+
+  show(page: Page): void {
+    if (this.#undo) return;
+    this.element.classList.remove("waiting");
+    const state = this.#section.state(page);
+    this.element.hidden = state === "hide";
+    this.#undo = () => {};
+    if (state === "show") this.#undo = this.#section.mount(this.#body, page);
+    else if (state !== "hide") this.#body.append(h("p", { class: "instead" }, state.instead));
+  }
+
+  renew(page: Page): void {
+    if (!this.#section.ofSpace || !this.#undo) return;
+    this.#undo();
+    this.#undo = null;
+    this.#body.replaceChildren();
+    this.show(page);
+  }
+}

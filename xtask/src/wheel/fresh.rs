@@ -1,0 +1,146 @@
+//! An environment with nothing but the wheel, and everything in it used.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+
+use super::{cleared, output, packaged};
+use crate::tools::{must_succeed, root, scratch, site_packages};
+
+/// A virtual environment.
+pub(super) struct Environment {
+    folder: PathBuf,
+}
+
+impl Environment {
+    /// Nothing but the wheel: what it needs must be inside.
+    pub(super) fn with(wheel: &Path) -> Result<Self> {
+        let folder = scratch("wheel")?.join("venv");
+        cleared(&folder)?;
+        must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+        let fresh = Self { folder };
+        output(fresh.pip().args(["install", "--quiet", "--no-index"]).arg(wheel))?;
+        output(fresh.pip().arg("check"))?;
+        Ok(fresh)
+    }
+
+    pub(super) fn python(&self) -> Command {
+        Command::new(self.folder.join("bin/python"))
+    }
+
+    fn pip(&self) -> Command {
+        let mut pip = self.python();
+        pip.args(["-m", "pip", "--disable-pip-version-check"]);
+        pip
+    }
+
+    pub(super) fn whyoom(&self) -> PathBuf {
+        self.folder.join("bin/whyoom")
+    }
+
+    /// Where it has its packages, which any Python can import.
+    pub(super) fn packages(&self) -> Result<PathBuf> {
+        site_packages(&self.folder)
+    }
+
+    pub(super) fn use_everything(&self) -> Result<()> {
+        let whyoom = self.whyoom();
+        check_verdict(&whyoom)?;
+        check_lab(&whyoom)?;
+        check_recorder(&whyoom)?;
+        check_pool(&whyoom)?;
+        self.check_package()
+    }
+
+    /// The installed package, where there is no PyTorch: it says so. Its library and headers are beside it.
+    fn check_package(&self) -> Result<()> {
+        let script = "import whyoom.pool, whyoom._pool_library as library; library.load()\n\
+                      try: whyoom.pool.enable()\n\
+                      except RuntimeError as error: print(error)";
+        let answer = output(self.python().args(["-c", script]).env_clear())?;
+        ensure!(answer.contains("no torch here"), "another answer: {answer}");
+        for header in packaged::HEADERS {
+            let path = self.folder.join("include").join(header);
+            ensure!(path.is_file(), "{} was not installed", path.display());
+        }
+        Ok(())
+    }
+
+    /// Takes the wheel out again: nothing of it stays.
+    pub(super) fn uninstall(self) -> Result<()> {
+        output(self.pip().args(["uninstall", "--quiet", "--yes", "whyoom"]))?;
+        let left = find(&self.folder, "whyoom")?;
+        ensure!(left.is_none(), "{} was left behind", left.unwrap_or_default().display());
+        println!("uninstalled: nothing is left");
+        Ok(())
+    }
+}
+
+/// A file or a folder below another whose name has the word in it.
+fn find(folder: &Path, word: &str) -> Result<Option<PathBuf>> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().contains(word)) {
+            return Ok(Some(path));
+        }
+        if path.is_dir() && !path.is_symlink() {
+            let found = find(&path, word)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn check_verdict(whyoom: &Path) -> Result<()> {
+    let answer = output(
+        Command::new(whyoom)
+            .args(["why", "--json", "tests/fixtures/snapshots/fragmented-oom.pickle"])
+            .current_dir(root())
+            .env_clear(),
+    )?;
+    ensure!(answer.contains("\"cause\": \"fragmented-cache\""), "another verdict: {answer}");
+    Ok(())
+}
+
+/// The installed lab, as an installed client of it sees it.
+fn check_lab(whyoom: &Path) -> Result<()> {
+    let mut command = Command::new(whyoom);
+    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["lab", "calibrate"]);
+    let answer = output(command.env_clear())?;
+    ensure!(answer.contains("Tesla T4 (simulated)"), "no simulated GPU: {answer}");
+    Ok(())
+}
+
+/// The installed recorder, in a client of the installed lab.
+fn check_recorder(whyoom: &Path) -> Result<()> {
+    let folder = scratch("wheel")?.join("recording");
+    cleared(&folder)?;
+    let mut command = Command::new(whyoom);
+    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["run", "-o"]).arg(&folder);
+    command.arg("--").arg(whyoom).args(["lab", "calibrate"]);
+    output(command.env_clear())?;
+    let answer = output(Command::new(whyoom).arg("why").arg(&folder).args(["--json"]).env_clear())?;
+    ensure!(answer.contains("\"kind\": \"recording\""), "no recording: {answer}");
+    Ok(())
+}
+
+/// The installed pool, under a client of the installed lab: what it asks the driver for comes in pages.
+fn check_pool(whyoom: &Path) -> Result<()> {
+    let folder = scratch("wheel")?;
+    let (recording, log) = (folder.join("pooled"), folder.join("calls.jsonl"));
+    cleared(&recording)?;
+    let mut command = Command::new(whyoom);
+    command.args(["lab", "run", "--gpu", "t4", "--log"]).arg(&log).arg("--").arg(whyoom);
+    command.args(["run", "--pool", "-o"]).arg(&recording).arg("--").arg(whyoom);
+    output(command.args(["lab", "calibrate"]).env_clear())?;
+    let calls = std::fs::read_to_string(&log).context("no log of calls")?;
+    ensure!(calls.contains(r#""create":"#), "the pool took no memory: {}", log.display());
+    let passed = r#""alloc":{"kind":"device""#;
+    ensure!(!calls.contains(passed), "not all was served by the pool: {}", log.display());
+    Ok(())
+}
