@@ -92,7 +92,9 @@ fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
     let mut out = io::BufWriter::new(anstream::stderr().lock());
     writeln!(out)?;
     write_verdict(&reading.answer(verdict), error_width(), &mut out)?;
-    writeln!(out, "Again: whyoom why {}", for_shell(&shown(folder)))?;
+    let folder = for_shell(&shown(folder));
+    writeln!(out, "Again: whyoom why {folder}")?;
+    writeln!(out, "In a browser: whyoom report {folder} -o report.html")?;
     out.flush()
 }
 
