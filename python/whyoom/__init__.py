@@ -19,6 +19,14 @@ from ._verdict import Evidence, Remedy, Verdict, why
 __all__ = ["Evidence", "Recording", "Remedy", "Verdict", "WhyoomError", "mark", "record", "why"]
 
 
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("whyoom")
+    raise AttributeError(f"module 'whyoom' has no attribute '{name}'")
+
+
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext whyoom`."""
     from . import _ipython

@@ -6,7 +6,8 @@ def size(amount: int) -> str:
     if amount < 1 << 10:
         return f"{amount} B"
     for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if amount >= 1 << power:
+        # What would be rounded up to 1024.00 of a unit is 1.00 of the next.
+        if amount + (1 << power) // 204_800 >= 1 << power:
             break
     return f"{amount / (1 << power):.2f} {unit}"
 

@@ -46,7 +46,7 @@ def _environments() -> Iterator[Path]:
     # the last. Other folders above are not ours, and may be anybody's.
     packages = Path(__file__).resolve().parents[1]
     if packages.name in ("site-packages", "dist-packages"):
-        yield packages.parents[2]
+        yield packages.parents[min(2, len(packages.parents) - 1)]
     else:
         yield packages
     yield Path(sysconfig.get_path("data"))

@@ -2,6 +2,7 @@
 else starts. `whyoom run` sees more, and needs no change to the program.
 """
 
+import contextlib
 import os
 import sys
 import time
@@ -70,7 +71,8 @@ class Recording:
                 raise WhyoomError(f"the snapshot cannot be written to {self.path}: {trouble}") from trouble
             print(f"whyoom: the snapshot cannot be written to {self.path}: {trouble}", file=sys.stderr)
         finally:
-            self._torch.cuda.memory._record_memory_history(enabled=None)
+            with contextlib.suppress(Exception):
+                self._torch.cuda.memory._record_memory_history(enabled=None)
         if self._written and self._kept and error is not None and _is_out_of_memory(self._torch, error):
             print(f"whyoom: CUDA ran out of memory; recorded in {self.path} (whyoom why {self.path})", file=sys.stderr)
 
@@ -110,7 +112,8 @@ def record(
 
     PyTorch keeps a history, whose snapshot is written to `path` (by default whyoom-record-DATE-TIME.pickle
     here) when the block ends, also by an exception, which is passed on. Where the process runs under
-    `whyoom run`, which records it all, only marks are made.
+    `whyoom run`, which records it all, only marks are made. A history that the program itself keeps
+    (`torch.cuda.memory._record_memory_history`) ends here: PyTorch has one.
     """
     return Recording(path, max_entries)
 

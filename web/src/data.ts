@@ -63,8 +63,8 @@ export interface Space {
   /** The same by place: the places that ever held most; `rest` is what the others held. */
   by_place: Bands;
   incidents: Incident[];
-  /** Iterations: when each began, and what was in use then; of very many, evenly chosen ones. */
-  iterations: { found_by: string; time: Column; event: Column; bytes: Column } | null;
+  /** Iterations: when each began, and what was in use then; of very many, every so manyth (`every`). */
+  iterations: { found_by: string; every: number; time: Column; event: Column; bytes: Column } | null;
   growth: Growth | null;
   /** The blocks worth drawing one by one, in order of birth. What is not told of is in `curve` all the same. */
   blocks: Blocks;

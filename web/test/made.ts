@@ -292,6 +292,7 @@ function space(size: Size, process: number): Space {
       : [],
     iterations: {
       found_by: "repetitions of one line",
+      every: 1,
       time: column(run.iterations.map(({ time }) => time)),
       event: column(run.iterations.map(({ event }) => event)),
       bytes: column(run.iterations.map(({ bytes }) => bytes)),

@@ -41,8 +41,8 @@ pub use block::{LiveBlock, Usage};
 pub use category::Category;
 pub use driver::DriverMemory;
 pub use film::{
-    Band, Bands, BlockLife, BlockRun, CurvePoint, FilmedMap, Gallery, MapMoment, Picture,
-    PictureLimits, SegmentRuns,
+    Band, Bands, BlockLife, BlockRun, CurvePoint, FilmedMap, Gallery, IterationStarts, MapMoment,
+    Picture, PictureLimits, SegmentRuns,
 };
 pub use free_space::{FreeSpace, Pin};
 pub use growth::{GrowingStack, Growth, Hold};

@@ -37,7 +37,7 @@ pub(crate) fn tell(error: &Error) -> ExitCode {
 
 /// What stands where a command is expected, and is none.
 fn first_word(error: &Error) -> Option<String> {
-    let first = std::env::args().nth(1);
+    let first = typed().next();
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::InvalidSubcommand => {
             first.filter(|first| first == word)
@@ -66,6 +66,11 @@ fn hint(word: &str) -> String {
             did_you_mean(word, names(), "whyoom --help")
         );
     };
-    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let typed: Vec<String> = typed().collect();
     format!("did you mean:  whyoom {before}{}", typed.join(" "))
+}
+
+/// The words behind the program's name, for people to read.
+fn typed() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())
 }

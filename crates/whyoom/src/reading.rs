@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Runs grow with their events, some hundred bytes each: longer ones are not gathered on the way.
-const MOST_GATHERED: u64 = 32_000_000;
+const MOST_GATHERED: u64 = 12_000_000;
 
 /// What was read, and where it can be read again.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! A file that is there whole or not at all.
 
 use std::{
-    fs::{File, Permissions},
+    fs::{self, File, Permissions},
     io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -26,8 +26,14 @@ pub(crate) struct WholeFile {
 impl WholeFile {
     /// Begins a file. One of that name stays until the new one is whole.
     pub(crate) fn begin(target: &Path) -> Result<Self> {
+        // The file that a link leads to is replaced, not the link.
+        let target = &fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
         let (shown, folder) = (target.display(), folder_of(target));
         ensure!(!target.is_dir(), "cannot write {shown}: it is a folder; name a file in it");
+        ensure!(
+            target.is_file() || !target.exists(),
+            "cannot write {shown}: it is no ordinary file; give -o another name"
+        );
         ensure!(folder.is_dir(), "cannot write {shown}: there is no folder {}", folder.display());
         let begin = || {
             let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
@@ -71,7 +77,7 @@ fn remove_on_signal(path: &Path) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     thread::spawn(move || {
         for signal in signals.forever() {
-            let _ = std::fs::remove_file(&path);
+            let _ = fs::remove_file(&path);
             let _ = emulate_default_handler(signal);
         }
     });

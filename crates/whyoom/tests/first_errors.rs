@@ -142,10 +142,12 @@ fn musl_programs_run_unrecorded() {
 #[test]
 fn an_output_folder_in_use() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("x"), "").unwrap();
+    let used = folder.path().join("used");
+    fs::create_dir(&used).unwrap();
+    fs::write(used.join("x"), "").unwrap();
     let mut run = whyoom();
-    run.args(["run", "-o"]).arg(folder.path()).args(["--", "true"]);
-    assert_told(&mut run, 0, &["is not empty", "give -o a new one", "runs unrecorded"]);
+    run.args(["run", "-o"]).arg(&used).args(["--", "true"]);
+    assert_told(&mut run, 0, &["used is not empty: recording into", "used-2"]);
 }
 
 #[test]

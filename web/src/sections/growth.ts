@@ -18,7 +18,7 @@ export const growth: Section = {
     if (!page.hasSpaces) return "hide";
     const { iterations, growth: found } = page.current.data;
     if (iterations || found) return "show";
-    return { instead: 'No iterations were found in this run. whyoom.mark("step") once in each of them would show what grows.' };
+    return { instead: 'No iterations were found in this run. whyoom.mark(iteration=True) once in each of them would show what grows.' };
   },
   mount,
 };
@@ -26,7 +26,7 @@ export const growth: Section = {
 function mount(body: HTMLElement, page: Page): () => void {
   const { iterations, growth: found } = page.current.data;
   body.append(h("p", { class: "summary" }, summary(found, iterations)));
-  const undo = iterations ? mountChart(body, page, values(iterations.bytes), grows(found)) : () => {};
+  const undo = iterations ? mountChart(body, page, values(iterations.bytes), iterations.every, grows(found)) : () => {};
   if (found && found.stacks.length > 0) body.append(h("h3", {}, "What stayed"), stayed(page, found));
   return undo;
 }
@@ -35,27 +35,27 @@ function grows(found: Growth | null): found is Growth {
   return found !== null && found.per_iteration_bytes > 0;
 }
 
-function mountChart(body: HTMLElement, page: Page, inUse: Float64Array, growing: boolean): () => void {
+function mountChart(body: HTMLElement, page: Page, inUse: Float64Array, every: number, growing: boolean): () => void {
   const frame = h("div", { class: "chart small", role: "img", "aria-label": "Bytes in use at the start of each iteration" });
-  body.append(frame, key(growing));
+  body.append(frame, key(every, growing));
   let plot: uPlot | null = null;
   const draw = (width: number) => {
     plot?.destroy();
     frame.replaceChildren();
-    plot = barPlot(frame, page, inUse, growing, width);
+    plot = barPlot(frame, page, inUse, every, growing, width);
   };
   const undo = [onWidth(frame, draw), page.dark.watch(() => draw(frame.clientWidth))];
   return () => (undo.forEach((f) => f()), plot?.destroy());
 }
 
-function key(growing: boolean): HTMLElement {
+function key(every: number, growing: boolean): HTMLElement {
   const entry = (shape: string, text: string) => h("li", {}, h("span", { class: `key ${shape}`, "aria-hidden": "true" }), text);
-  return h("ul", { class: "legend" }, entry("block", "in use when each iteration began"), growing ? entry("trend", "trend") : null);
+  return h("ul", { class: "legend" }, entry("block", every === 1 ? "in use when each iteration began" : `in use when every ${count(every)}th iteration began`), growing ? entry("trend", "trend") : null);
 }
 
 function summary(found: Growth | null, iterations: Space["iterations"]): string {
   const told = iterations ? ` Iterations found by ${iterations.found_by}.` : "";
-  if (!grows(found)) return `In use when each of ${counted(iterations?.bytes.length ?? 0, "iteration")} began; nothing grows.${told}`;
+  if (!grows(found)) return `In use when ${counted((iterations?.bytes.length ?? 0) * (iterations?.every ?? 1), "iteration")} began; nothing grows.${told}`;
   const [least, most] = found.interval_bytes;
   const sure = least === most ? "" : ` (with 95 % confidence ${bytes(least)} to ${bytes(most)})`;
   return (
@@ -65,20 +65,20 @@ function summary(found: Growth | null, iterations: Space["iterations"]): string 
 }
 
 /** What the iteration under the cursor says. */
-function hovered(plot: uPlot, inUse: Float64Array, tooltip: Tooltip, frame: HTMLElement): void {
+function hovered(plot: uPlot, inUse: Float64Array, every: number, tooltip: Tooltip, frame: HTMLElement): void {
   const { idx, left, top } = plot.cursor;
   if (idx === null || idx === undefined || (left ?? -1) < 0) return tooltip.hide();
   const before = idx > 0 ? inUse[idx] - inUse[idx - 1] : 0;
-  const lines = [h("div", { class: "when" }, `Iteration ${count(idx + 1)}`), figure("in use at its start", bytes(inUse[idx]))];
-  if (idx > 0) lines.push(figure("than the one before", `${before < 0 ? "" : "+"}${bytes(before)}`));
+  const lines = [h("div", { class: "when" }, `Iteration ${count(idx * every + 1)}`), figure("in use at its start", bytes(inUse[idx]))];
+  if (idx > 0) lines.push(figure(every === 1 ? "than the one before" : `than ${count(every)} before`, `${before < 0 ? "" : "+"}${bytes(before)}`));
   tooltip.show(lines, (left ?? 0) + plot.over.offsetLeft, top ?? 0, frame);
 }
 
-function barPlot(frame: HTMLElement, page: Page, inUse: Float64Array, growing: boolean, width: number): uPlot {
+function barPlot(frame: HTMLElement, page: Page, inUse: Float64Array, every: number, growing: boolean, width: number): uPlot {
   const tooltip = new Tooltip();
   const colours = page.palette;
   const axis = { stroke: colours.muted, font: "12px system-ui, sans-serif", ticks: { show: false } };
-  const xs = Float64Array.from(inUse, (_, i) => i + 1);
+  const xs = Float64Array.from(inUse, (_, i) => i * every + 1);
   const plot = new uPlot(
     {
       width,
@@ -87,7 +87,7 @@ function barPlot(frame: HTMLElement, page: Page, inUse: Float64Array, growing: b
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
       legend: { show: false },
       scales: {
-        x: { time: false, range: () => [0.4, xs.length + 0.6] },
+        x: { time: false, range: () => [1 - 0.6 * every, xs[xs.length - 1] + 0.6 * every] },
         y: { range: (_plot, _min, max) => [0, Math.max(1, max) * 1.08] },
       },
       axes: [
@@ -105,7 +105,7 @@ function barPlot(frame: HTMLElement, page: Page, inUse: Float64Array, growing: b
         },
         { show: growing, stroke: colours.danger, width: 2, dash: [6, 4], points: { show: false } },
       ],
-      hooks: { setCursor: [(plot) => hovered(plot, inUse, tooltip, frame)] },
+      hooks: { setCursor: [(plot) => hovered(plot, inUse, every, tooltip, frame)] },
     },
     [xs, inUse, trend(inUse)],
     frame,

@@ -16,7 +16,7 @@ pub use self::{
     curve::CurvePoint,
     gallery::{BlockLife, Gallery},
     maps::{FilmedMap, MapMoment},
-    picture::{Picture, PictureLimits},
+    picture::{IterationStarts, Picture, PictureLimits},
     runs::{BlockRun, SegmentRuns},
 };
 pub(crate) use self::{maps::Maps, peak_segments::SegmentChange, places::Places};

@@ -32,6 +32,17 @@ pub struct Picture<'a> {
     pub gallery: Gallery,
     /// Where everything lay, in order of time.
     pub maps: Vec<FilmedMap>,
-    /// When iterations began, and what was in use then; of very many, every so manyth.
-    pub iterations: Option<(IterationSource, Vec<(Instant, Bytes)>)>,
+    /// When iterations began.
+    pub iterations: Option<IterationStarts>,
+}
+
+/// When iterations began; of very many, every so manyth.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IterationStarts {
+    /// How they were found.
+    pub source: IterationSource,
+    /// One is told of so many.
+    pub every: u64,
+    /// When each began, and what was in use then.
+    pub begun: Vec<(Instant, Bytes)>,
 }

@@ -3,7 +3,7 @@
 use super::Space;
 use crate::{
     address_map::{MappedSegment, address_map, stretches},
-    film::{FilmedMap, MapMoment, Maps, Picture, PictureLimits, Places},
+    film::{FilmedMap, IterationStarts, MapMoment, Maps, Picture, PictureLimits, Places},
     instant::Instant,
     iterations::Boundary,
 };
@@ -27,7 +27,8 @@ impl Space {
         let iterations = layer.iterations().by_trust(FEWEST_ITERATIONS, whole).next();
         let iterations = iterations.map(|(source, boundaries)| {
             let begin = |boundary: &Boundary| (boundary.at, boundary.allocated);
-            (source, boundaries.kept().iter().map(begin).collect())
+            let begun = boundaries.kept().iter().map(begin).collect();
+            IterationStarts { source, every: boundaries.stride(), begun }
         });
         Some(Picture {
             start,

@@ -126,7 +126,11 @@ fn facts(model: &Model, process: ProcessId) -> Vec<(String, String)> {
 fn own_facts(process: &Process) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
-    tell("ended", if process.exited().is_some() { "in order" } else { "not in order" }.to_owned());
+    tell(
+        "ended",
+        if process.exited().is_some() { "by itself" } else { "killed, or still running" }
+            .to_owned(),
+    );
     for (device, contexts) in process.contexts() {
         tell(&format!("contexts on {device}"), contexts.open.len().to_string());
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use whyoom_causes::Situation;
 use whyoom_memory::{
     Bands, BlockLife, Category, CurvePoint, FilmedMap, Gallery, Growth, Incident, Instant,
-    IterationSource, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
+    IterationStarts, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
 };
 use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
 
@@ -89,6 +89,7 @@ struct IncidentJson {
 #[derive(Serialize)]
 struct IterationsJson {
     found_by: &'static str,
+    every: u64,
     time: Column,
     event: Column,
     bytes: Column,
@@ -245,7 +246,7 @@ impl Draft<'_> {
             by_kind: self.kinds(&picture.kinds),
             by_place: self.places(&picture.places, names),
             incidents: self.incidents(names),
-            iterations: picture.iterations.as_ref().map(|(by, at)| self.iterations(*by, at)),
+            iterations: picture.iterations.as_ref().map(|starts| self.iterations(starts)),
             growth: growth.map(|growth| self.growth(&growth, names)),
             blocks: self.blocks(&picture.gallery, names),
             maps: thinned(&picture.maps, self.most_parts).map(|map| self.map(map, names)).collect(),
@@ -318,10 +319,17 @@ impl Draft<'_> {
         incidents.map(tell).collect()
     }
 
-    fn iterations(&self, by: IterationSource, begun: &[(Instant, Bytes)]) -> IterationsJson {
+    fn iterations(&self, starts: &IterationStarts) -> IterationsJson {
+        let begun = &starts.begun;
         let (time, event) = self.clock.columns(begun.iter().map(|(at, _)| *at));
         let bytes = begun.iter().map(|(_, bytes)| bytes.0).collect();
-        IterationsJson { found_by: by.describe(), time, event, bytes }
+        IterationsJson {
+            found_by: starts.source.describe(),
+            every: starts.every,
+            time,
+            event,
+            bytes,
+        }
     }
 
     fn growth(&self, growth: &Growth, names: &mut Names<'_>) -> GrowthJson {

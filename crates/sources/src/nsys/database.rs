@@ -21,7 +21,7 @@ const STEPS: u64 = 5_000_000;
 /// After so many the count is looked at.
 const STEPS_AT_ONCE: i32 = 100_000;
 /// The longest text that is read.
-const LONGEST_TEXT: u64 = 16 << 20;
+const LONGEST_TEXT: u64 = 1 << 20;
 /// SQLite's own memory: sorting takes disk beyond it.
 const MOST_MEMORY: u64 = 256 << 20;
 /// More tables than any version has.

@@ -21,6 +21,8 @@ const MAX_DEVICES: usize = 1024;
 const MAX_SETTING: usize = 1024;
 /// Python cuts its own tracebacks at 1,000 frames.
 const MAX_FRAMES: usize = 4096;
+/// Longer names and values are cut: each stands for a place of many stacks.
+const LONGEST_TEXT: usize = 4096;
 
 pub(super) fn read(document: &Document, tables: &mut Tables, input_bytes: u64) -> Result<Content> {
     let keys = Keys::of(document);
@@ -356,7 +358,9 @@ impl<'a> Reader<'a> {
         if let Some(string) = known(&self.strings, id.0) {
             return string;
         }
-        let string = self.tables.string(&String::from_utf8_lossy(self.document.text(id)));
+        let text = self.document.text(id);
+        let told = &text[..text.len().min(LONGEST_TEXT)];
+        let string = self.tables.string(&String::from_utf8_lossy(told));
         remember(&mut self.strings, id.0, string);
         string
     }

@@ -6,7 +6,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use whyoom_sources::recording::ENDING;
 
 use super::say;
@@ -37,12 +37,13 @@ fn named(folder: &Path) -> Result<PathBuf> {
     // Of a run of which nothing was recorded only its end is left.
     let mut entries = fs::read_dir(folder).with_context(context)?;
     let empty = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING));
-    ensure!(
-        empty,
-        "{} is not empty, and a recording needs a folder of its own: give -o a new one",
-        folder.display()
-    );
-    Ok(folder.to_owned())
+    if empty {
+        return Ok(folder.to_owned());
+    }
+    // What somebody types again should neither be lost nor overwrite what he has.
+    let other = numbered(folder)?;
+    say(&format!("{} is not empty: recording into {}", folder.display(), other.display()));
+    Ok(other)
 }
 
 /// A folder with the time in its name: here, or elsewhere where nothing can be written here.
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_in_use_is_refused() {
+    fn a_folder_that_is_in_use_is_left_alone() {
         let folder = std::env::temp_dir().join(format!("whyoom-folder-{}", std::process::id()));
         assert!(make(Some(&folder)).is_ok());
         assert!(make(Some(&folder)).is_ok(), "an empty one may be used");
@@ -126,8 +127,9 @@ mod tests {
         let third = beside(&folder).expect("a third one");
         assert_ne!(second, third);
         fs::write(folder.join("x"), "").expect("a file");
-        assert!(make(Some(&folder)).is_err());
-        for folder in [folder, second, third] {
+        let other = make(Some(&folder)).expect("another folder");
+        assert_ne!(other, folder);
+        for folder in [folder, second, third, other] {
             fs::remove_dir_all(folder).expect("our own folder");
         }
     }
