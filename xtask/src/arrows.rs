@@ -62,8 +62,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-nccl", &["whyoom-lab-abi"]),
     ("whyoom-lab-client", &[]),
     (
+        "whyoom-tests",
+        &[
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-lab-core",
+            "whyoom-recording",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
+    ),
+    (
         "xtask",
         &[
+            "whyoom-tests",
             "whyoom-allocators",
             "whyoom-causes",
             "whyoom-lab-core",
@@ -78,7 +90,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that only binaries may use: libraries have errors of their own.
 const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
-const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "xtask"];
+const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "whyoom-tests", "xtask"];
 
 pub(crate) fn run(_: &[String]) -> Result<()> {
     let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;

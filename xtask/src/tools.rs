@@ -35,10 +35,10 @@ pub(crate) fn cache() -> PathBuf {
     folder("WHYOOM_CI_CACHE").unwrap_or_else(general)
 }
 
-/// The Python environment with the packages that `xtask/requirements/NAME.txt` names, kept in the
+/// The Python environment with the packages that `tests/requirements/NAME.txt` names, kept in the
 /// cache folder and made anew when the list changes.
 pub(crate) fn environment(name: &str) -> Result<PathBuf> {
-    let requirements = root().join("xtask/requirements").join(format!("{name}.txt"));
+    let requirements = root().join("tests/requirements").join(format!("{name}.txt"));
     let wanted = std::fs::read_to_string(&requirements)
         .with_context(|| format!("cannot read {}", requirements.display()))?;
     let folder = cache().join("venvs").join(name);

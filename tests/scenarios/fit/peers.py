@@ -1,6 +1,6 @@
 """What other estimators say of the models here: prints one line of JSON, in bytes.
 
-Needs the packages of xtask/requirements/peers.txt beside PyTorch; no GPU. The
+Needs the packages of tests/requirements/peers.txt beside PyTorch; no GPU. The
 peers look at a model's parameters only, never at a batch or an activation.
 """
 

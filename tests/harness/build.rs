@@ -1,0 +1,113 @@
+//! The build that is tested: the one that people get.
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result};
+use whyoom_lab_core::session::built_libraries;
+
+use crate::{
+    checkout::{root, target},
+    once::{once, stamp_of},
+    programs::must_succeed,
+};
+
+/// A folder with a build to use as it is. `cargo xtask` sets it, so that each test does not ask cargo.
+pub(crate) const BINARIES: &str = "WHYOOM_BINARIES";
+
+/// The command, and what it preloads.
+const PROGRAM: [&str; 3] = ["whyoom", "libwhyoom_recorder.so", "libwhyoom_pool.so"];
+
+/// A folder with the command and the libraries.
+#[derive(Debug, Clone)]
+pub struct Build {
+    folder: PathBuf,
+}
+
+impl Build {
+    /// The build of this checkout, made if need be.
+    pub fn ready() -> Result<&'static Self> {
+        static READY: OnceLock<Build> = OnceLock::new();
+        if let Some(build) = READY.get() {
+            return Ok(build);
+        }
+        let given = env::var_os(BINARIES).map(PathBuf::from);
+        let folder = given.map_or_else(Self::make, Ok)?;
+        Ok(READY.get_or_init(|| Self { folder }))
+    }
+
+    /// Whether a folder was given: what is in it is not built anew.
+    #[must_use]
+    pub fn is_given() -> bool {
+        env::var_os(BINARIES).is_some()
+    }
+
+    fn make() -> Result<PathBuf> {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--release", "--workspace"]);
+        build.args(["--exclude", "xtask", "--exclude", "whyoom-tests"]);
+        must_succeed(build.current_dir(root()))?;
+        Ok(target().join("release"))
+    }
+
+    /// A copy that other users can read too, who may not enter the build folder.
+    pub fn readable() -> Result<Self> {
+        let build = Self::ready()?;
+        let names: Vec<&str> = built_libraries().chain(PROGRAM).collect();
+        let files: Vec<PathBuf> = names.iter().map(|name| build.file(name)).collect();
+        let stamp = stamp_of(&files)?;
+        let folder = env::temp_dir().join(format!("whyoom-readable-{:016x}", hash(&stamp)));
+        once("readable", &stamp, || {
+            fs::create_dir_all(&folder)?;
+            fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+            for (name, file) in names.iter().zip(&files) {
+                fs::copy(file, folder.join(name)).with_context(|| (*name).to_owned())?;
+            }
+            Ok(())
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// One of its files.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The command.
+    #[must_use]
+    pub fn whyoom(&self) -> PathBuf {
+        self.file("whyoom")
+    }
+
+    /// The library that `whyoom run` preloads.
+    #[must_use]
+    pub fn recorder(&self) -> PathBuf {
+        self.file("libwhyoom_recorder.so")
+    }
+
+    /// The allocator that `whyoom run --pool` preloads.
+    #[must_use]
+    pub fn pool(&self) -> PathBuf {
+        self.file("libwhyoom_pool.so")
+    }
+}
+
+/// A short name for a long text.
+pub(crate) fn hash(text: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

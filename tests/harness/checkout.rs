@@ -1,0 +1,54 @@
+//! Where things are.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+/// The checkout.
+#[must_use]
+pub fn root() -> PathBuf {
+    // Cargo says it at run time too: a build folder that checkouts share may hold another's.
+    let manifest = env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest.parent().map_or_else(|| manifest.clone(), Path::to_path_buf)
+}
+
+/// The folder for what is installed and kept between runs, outside the checkout.
+#[must_use]
+pub fn cache() -> PathBuf {
+    let folder = |name| env::var_os(name).map(PathBuf::from);
+    let home = || folder("HOME").unwrap_or_default().join(".cache");
+    let general = || folder("XDG_CACHE_HOME").unwrap_or_else(home).join("whyoom-ci");
+    folder("WHYOOM_CI_CACHE").unwrap_or_else(general)
+}
+
+/// Cargo's build folder.
+pub(crate) fn target() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
+}
+
+/// A folder for what a command makes, in the build folder: two checkouts do not meet there.
+pub fn scratch(name: &str) -> Result<PathBuf> {
+    let folder = target().join("xtask").join(name);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// A folder that does not exist yet, inside one that does.
+pub fn fresh(name: &str) -> Result<PathBuf> {
+    let folder = scratch("fresh")?.join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+    Ok(folder)
+}
+
+/// A path as a word of a command.
+#[must_use]
+pub fn text(path: &Path) -> String {
+    path.display().to_string()
+}

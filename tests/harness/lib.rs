@@ -1,0 +1,38 @@
+//! What the suites and the figures share: one way to run a program on the simulated GPU, to read what it
+//! answers, and to say how a check ended.
+//!
+//! A check can end in three ways ([`Outcome`]), and what it reads is complete or an error ([`strict`]).
+
+mod build;
+mod checkout;
+pub mod documents;
+mod environment;
+mod once;
+mod outcome;
+mod parallel;
+mod programs;
+mod random;
+mod report;
+mod scene;
+pub mod score;
+mod shared_data;
+mod strict;
+mod suite;
+mod trial;
+
+pub use self::{
+    build::Build,
+    checkout::{cache, fresh, root, scratch, text},
+    environment::{cuda, environment, lend, python, site_packages},
+    once::{once, stamp_of},
+    outcome::{Held, Need, Outcome, Skip, is_root},
+    parallel::two_at_a_time,
+    programs::{CProgram, cuda_programs, must_succeed},
+    random::Random,
+    report::{Report, ReportFolder, read_reports},
+    scene::{Scene, Stage as SceneStage},
+    shared_data::{shared_data, snapshots},
+    strict::{from_slice, from_str},
+    suite::{Check, Suite, main},
+    trial::{Ran, Recorded, Trial},
+};

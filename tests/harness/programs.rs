@@ -1,0 +1,74 @@
+//! Programs that are compiled before they run.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    checkout::{root, scratch},
+    environment::cuda,
+    once::{once, stamp_of},
+};
+
+/// Runs a command that belongs to the preparation.
+pub fn must_succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("{command:?}"))?;
+    ensure!(status.success(), "{command:?} failed");
+    Ok(())
+}
+
+/// A program in C, of one file.
+#[derive(Debug)]
+pub struct CProgram {
+    source: PathBuf,
+    /// What it is called, beside others of the same source.
+    pub name: String,
+    /// Words behind the source: libraries, definitions.
+    pub flags: Vec<String>,
+}
+
+impl CProgram {
+    /// Of a source below the checkout.
+    pub fn new(source: &str) -> Result<Self> {
+        let source = root().join(source);
+        let name = source.file_stem().context("a program without a name")?;
+        let name = name.to_string_lossy().into_owned();
+        Ok(Self { source, name, flags: vec!["-pthread".into(), "-ldl".into()] })
+    }
+
+    /// Compiled, once.
+    pub fn built(&self) -> Result<PathBuf> {
+        let program = scratch("programs")?.join(&self.name);
+        let headers = self.source.parent().unwrap_or(Path::new("."));
+        let stamp = format!("{}{:?}", stamp_of(&sources(headers)?)?, self.flags);
+        once(&format!("c-{}", self.name), &stamp, || {
+            let mut compiler = Command::new("cc");
+            compiler.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+            must_succeed(compiler.arg(&self.source).args(&self.flags))
+        })?;
+        Ok(program)
+    }
+}
+
+/// The folder with the compiled programs of `tests/scenarios/cuda`.
+pub fn cuda_programs() -> Result<PathBuf> {
+    let (folder, programs) = (root().join("tests/scenarios/cuda"), scratch("cuda-programs")?);
+    let cuda = cuda()?;
+    once("cuda-programs", &stamp_of(&sources(&folder)?)?, || {
+        must_succeed(Command::new("sh").arg(folder.join("build.sh")).arg(&programs).arg(&cuda))
+    })?;
+    Ok(programs)
+}
+
+/// What programs of a folder are made of.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?;
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+    files.retain(|file| file.is_file());
+    files.sort();
+    Ok(files)
+}

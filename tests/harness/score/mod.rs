@@ -1,0 +1,1 @@
+//! The cases by which verdicts are examined.
