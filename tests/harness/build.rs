@@ -17,9 +17,6 @@ use crate::{
     programs::must_succeed,
 };
 
-/// A folder with a build to use as it is. `cargo xtask` sets it, so that each test does not ask cargo.
-pub(crate) const BINARIES: &str = "WHYOOM_BINARIES";
-
 /// The command, and what it preloads.
 const PROGRAM: [&str; 3] = ["whyoom", "libwhyoom_recorder.so", "libwhyoom_pool.so"];
 
@@ -30,13 +27,16 @@ pub struct Build {
 }
 
 impl Build {
+    /// Names a folder with a build to use as it is. `cargo xtask` sets it, so that each test does not ask cargo.
+    pub const VARIABLE: &str = "WHYOOM_BINARIES";
+
     /// The build of this checkout, made if need be.
     pub fn ready() -> Result<&'static Self> {
         static READY: OnceLock<Build> = OnceLock::new();
         if let Some(build) = READY.get() {
             return Ok(build);
         }
-        let given = env::var_os(BINARIES).map(PathBuf::from);
+        let given = env::var_os(Self::VARIABLE).map(PathBuf::from);
         let folder = given.map_or_else(Self::make, Ok)?;
         Ok(READY.get_or_init(|| Self { folder }))
     }
@@ -44,13 +44,14 @@ impl Build {
     /// Whether a folder was given: what is in it is not built anew.
     #[must_use]
     pub fn is_given() -> bool {
-        env::var_os(BINARIES).is_some()
+        env::var_os(Self::VARIABLE).is_some()
     }
 
     fn make() -> Result<PathBuf> {
         let mut build = Command::new(env!("CARGO"));
         build.args(["build", "--quiet", "--release", "--workspace"]);
         build.args(["--exclude", "xtask", "--exclude", "whyoom-tests"]);
+        build.args(["--lib", "--bins", "--example", "stress"]);
         must_succeed(build.current_dir(root()))?;
         Ok(target().join("release"))
     }
@@ -66,7 +67,10 @@ impl Build {
             fs::create_dir_all(&folder)?;
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
             for (name, file) in names.iter().zip(&files) {
-                fs::copy(file, folder.join(name)).with_context(|| (*name).to_owned())?;
+                // Not over one that runs: another checkout with the same build may have copied it.
+                let copy = folder.join(format!("{name}.new"));
+                fs::copy(file, &copy).with_context(|| (*name).to_owned())?;
+                fs::rename(copy, folder.join(name))?;
             }
             Ok(())
         })?;

@@ -47,6 +47,13 @@ pub fn fresh(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// A folder that exists and has nothing in it.
+pub fn empty_folder(name: &str) -> Result<PathBuf> {
+    let folder = fresh(name)?;
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
 /// A path as a word of a command.
 #[must_use]
 pub fn text(path: &Path) -> String {

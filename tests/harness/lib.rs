@@ -7,12 +7,17 @@ mod build;
 mod checkout;
 pub mod documents;
 mod environment;
+mod fifteen;
+mod measured;
 mod once;
 mod outcome;
 mod parallel;
+mod picture_scene;
 mod programs;
 mod random;
 mod report;
+mod runs;
+mod scenarios;
 mod scene;
 pub mod score;
 mod shared_data;
@@ -22,17 +27,21 @@ mod trial;
 
 pub use self::{
     build::Build,
-    checkout::{cache, fresh, root, scratch, text},
+    checkout::{cache, empty_folder, fresh, root, scratch, text},
     environment::{cuda, environment, lend, python, site_packages},
+    fifteen::{FIFTEEN, Fifteen, fifteen},
+    measured::{median, peak_resident, worst},
     once::{once, stamp_of},
     outcome::{Held, Need, Outcome, Skip, is_root},
     parallel::two_at_a_time,
-    programs::{CProgram, cuda_programs, must_succeed},
+    programs::{CProgram, cuda_programs, files, must_succeed},
     random::Random,
     report::{Report, ReportFolder, read_reports},
+    runs::device_runs,
+    scenarios::{Scenario, scenarios},
     scene::{Scene, Stage as SceneStage},
     shared_data::{shared_data, snapshots},
     strict::{from_slice, from_str},
-    suite::{Check, Suite, main},
+    suite::{Check, Suite, main, slug},
     trial::{Ran, Recorded, Trial},
 };

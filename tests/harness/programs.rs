@@ -43,7 +43,7 @@ impl CProgram {
     pub fn built(&self) -> Result<PathBuf> {
         let program = scratch("programs")?.join(&self.name);
         let headers = self.source.parent().unwrap_or(Path::new("."));
-        let stamp = format!("{}{:?}", stamp_of(&sources(headers)?)?, self.flags);
+        let stamp = format!("{}{:?}", stamp_of(&files(headers)?)?, self.flags);
         once(&format!("c-{}", self.name), &stamp, || {
             let mut compiler = Command::new("cc");
             compiler.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
@@ -57,14 +57,14 @@ impl CProgram {
 pub fn cuda_programs() -> Result<PathBuf> {
     let (folder, programs) = (root().join("tests/scenarios/cuda"), scratch("cuda-programs")?);
     let cuda = cuda()?;
-    once("cuda-programs", &stamp_of(&sources(&folder)?)?, || {
+    once("cuda-programs", &stamp_of(&files(&folder)?)?, || {
         must_succeed(Command::new("sh").arg(folder.join("build.sh")).arg(&programs).arg(&cuda))
     })?;
     Ok(programs)
 }
 
-/// What programs of a folder are made of.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files of a folder, by name: what its programs are made of.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder)?;
     let mut files: Vec<PathBuf> =
         entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;

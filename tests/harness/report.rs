@@ -69,6 +69,11 @@ impl ReportFolder {
         self.0.join("shared")
     }
 
+    /// Removes it, when its reports have been read.
+    pub fn remove(&self) -> Result<()> {
+        Ok(fs::remove_dir_all(&self.0)?)
+    }
+
     pub(crate) fn write(&self, report: &Report) -> Result<()> {
         let name = format!("{:016x}.json", crate::build::hash(&report.name));
         Ok(fs::write(self.0.join(name), serde_json::to_vec(report)?)?)

@@ -48,7 +48,8 @@ impl Stage {
 /// differs from machine to machine.
 fn collect_orphans() -> Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    Ok(rustix::thread::set_name(c"tini")?)
+    // The process's name is its first thread's, which may not be this one.
+    Ok(std::fs::write("/proc/self/comm", "tini")?)
 }
 
 /// A lab and who holds memory in it.

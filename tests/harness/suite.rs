@@ -1,6 +1,7 @@
 //! Checks as tests that nextest lists, filters, times and runs.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
     time::Instant,
@@ -16,7 +17,9 @@ use crate::{
     report::{Report, ReportFolder},
 };
 
-type Run = Box<dyn FnOnce() -> Result<(Held, Option<Value>)> + Send>;
+/// How it ended, and what a page is made of.
+type Ended = (Result<Held>, Option<Value>);
+type Run = Box<dyn FnOnce() -> Ended + Send>;
 
 /// One check.
 pub struct Check {
@@ -31,17 +34,20 @@ impl Check {
         name: impl Into<String>,
         run: impl FnOnce() -> Result<Held> + Send + 'static,
     ) -> Self {
-        Self { name: name.into(), run: Box::new(|| Ok((run()?, None))) }
+        Self { name: name.into(), run: Box::new(|| (run(), None)) }
     }
 
-    /// The same, with what a page is made of.
+    /// The same, with what a page is made of, whether the check holds or not.
     pub fn with_data<T: Serialize>(
         name: impl Into<String>,
-        run: impl FnOnce() -> Result<(Held, T)> + Send + 'static,
+        run: impl FnOnce() -> Result<(Result<Held>, T)> + Send + 'static,
     ) -> Self {
-        let run = || {
-            let (held, data) = run()?;
-            Ok((held, Some(serde_json::to_value(data)?)))
+        let run = || match run() {
+            Err(error) => (Err(error), None),
+            Ok((held, data)) => match serde_json::to_value(data) {
+                Ok(data) => (held, Some(data)),
+                Err(error) => (Err(error.into()), None),
+            },
         };
         Self { name: name.into(), run: Box::new(run) }
     }
@@ -53,6 +59,14 @@ pub struct Suite {
     pub name: &'static str,
     /// Its checks.
     pub checks: fn() -> Result<Vec<Check>>,
+}
+
+/// Words as a case's name: in small letters, with dashes between.
+#[must_use]
+pub fn slug(words: &str) -> String {
+    let words = words.to_lowercase();
+    let parts = words.split(|letter: char| !letter.is_alphanumeric() && !"_.".contains(letter));
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// Runs the checks that are asked for.
@@ -69,6 +83,11 @@ pub fn main(suites: &[Suite]) -> ExitCode {
             }
         }
     }
+    let mut names = BTreeSet::new();
+    if let Some(twice) = trials.iter().find(|trial| !names.insert(trial.name())) {
+        eprintln!("two checks are called {}", twice.name());
+        return ExitCode::FAILURE;
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -77,12 +96,8 @@ fn trial(suite: &str, check: Check) -> Trial {
     let Check { run, .. } = check;
     Trial::ignorable_test(name.clone(), move || {
         let started = Instant::now();
-        let result =
-            catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(anyhow!("it panicked")));
-        let (result, data) = match result {
-            Ok((held, data)) => (Ok(held), data),
-            Err(error) => (Err(error), None),
-        };
+        let ended = catch_unwind(AssertUnwindSafe(run));
+        let (result, data) = ended.unwrap_or_else(|_| (Err(anyhow!("it panicked")), None));
         let outcome = Outcome::from(result);
         let seconds = started.elapsed().as_secs_f64();
         if let Some(folder) = ReportFolder::of_this_run() {

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use cargo_metadata::MetadataCommand;
 
-use crate::tools::root;
+use harness::{Held, root};
 
 /// Which crates of ours each may use. Tests and benchmarks are bound by it too.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -92,7 +92,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
 const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "whyoom-tests", "xtask"];
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
+pub(crate) fn run() -> Result<Held> {
     let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;
     let (mut arrows, mut wrong) = (0, Vec::new());
     for package in &metadata.packages {
@@ -120,6 +120,5 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     if !wrong.is_empty() {
         bail!("{}", wrong.join("; "));
     }
-    println!("arrows: {} crates, {arrows} arrows, all one way", metadata.packages.len());
-    Ok(())
+    Ok(Held::new(format!("{} crates, {arrows} arrows, all one way", metadata.packages.len())))
 }

@@ -3,56 +3,74 @@
 use std::{path::Path, time::Instant};
 
 use anyhow::{Context, Result, ensure};
+use harness::{Build, Held, scratch, shared_data};
+use serde::Deserialize;
 use whyoom_memory::Model;
 use whyoom_sources::torch_snapshot;
 use whyoom_trace::{Bytes, Tables};
 
-use crate::tools::{number, python, root, scratch, shared_data, skipped, whyoom};
+use crate::tools::python;
 
 /// Refusing must take no longer than this.
 const MAX_SECONDS: f64 = 5.0;
 /// Nor more than this: a file of 50 MB may be held in a few times its size.
 const MAX_RESIDENT: Bytes = Bytes(1 << 30);
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
+/// There must be as many.
+const INPUTS: usize = 26;
+
+/// What `hostile.py` prints.
+#[derive(Deserialize)]
+struct Answers {
+    cases: Vec<Answer>,
+    /// Whether a pickle ran a command.
+    owned: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    name: String,
+    expected: i32,
+    status: i32,
+    message: String,
+    seconds: f64,
+    resident: u64,
+}
+
+pub(crate) fn run() -> Result<Held> {
     let folder = scratch("hostile")?;
-    let report = python("hostile.py", &[&whyoom()?, &folder])?;
-    ensure!(report["owned"] == false, "a pickle ran a command");
-    let cases = report["cases"].as_array().context("no cases")?;
+    let answers: Answers = python("hostile.py", &[&Build::ready()?.whyoom(), &folder])?;
+    ensure!(!answers.owned, "a pickle ran a command");
+    ensure!(answers.cases.len() == INPUTS, "{} inputs, not {INPUTS}", answers.cases.len());
     println!("{:<40} {:>6} {:>8} {:>12}  message", "input", "exit", "time", "resident");
-    for case in cases {
-        let (seconds, resident) =
-            (number(&case["seconds"]), Bytes(number(&case["resident"]) as u64));
-        let name = case["name"].as_str().unwrap_or_default();
-        let message = case["message"].as_str().unwrap_or_default();
-        println!(
-            "{name:<40} {:>6} {seconds:>6.2} s {:>12}  {}",
-            case["status"],
-            resident.to_string(),
-            message.chars().take(90).collect::<String>()
-        );
-        let (status, expected) = (&case["status"], &case["expected"]);
-        ensure!(status == expected, "{name}: exit status {status}, not {expected}");
-        ensure!(!message.contains("panicked"), "{name}: {message}");
-        ensure!(seconds < MAX_SECONDS && resident < MAX_RESIDENT, "{name}: not bounded");
+    for answer in &answers.cases {
+        answer.check()?;
     }
     let cuts = truncate_everywhere()?;
-    println!(
-        "hostile: {} inputs refused or judged in bounds, {cuts} truncations refused",
-        cases.len()
-    );
-    Ok(())
+    Ok(Held::new(format!(
+        "{INPUTS} inputs refused or judged in bounds, {cuts} truncations refused"
+    )))
+}
+
+impl Answer {
+    fn check(&self) -> Result<()> {
+        let Self { name, expected, status, message, seconds, .. } = self;
+        let (resident, start) = (Bytes(self.resident), message.chars().take(90));
+        println!(
+            "{name:<40} {status:>6} {seconds:>6.2} s {:>12}  {}",
+            resident.to_string(),
+            start.collect::<String>()
+        );
+        ensure!(status == expected, "{name}: exit status {status}, not {expected}");
+        ensure!(!message.contains("panicked"), "{name}: {message}");
+        ensure!(*seconds < MAX_SECONDS && resident < MAX_RESIDENT, "{name}: not bounded");
+        Ok(())
+    }
 }
 
 /// Every prefix of a file must be refused, and the whole accepted.
 fn truncate_everywhere() -> Result<usize> {
-    let file = match shared_data() {
-        Some(shared) => shared.join("torch-snapshots/lm-tiny-mem_snapshot.pickle"),
-        None => {
-            skipped("truncation of a real snapshot (a made one is used)");
-            root().join("tests/fixtures/snapshots/working-set-oom.pickle")
-        }
-    };
+    let file = shared_data()?.join("torch-snapshots/lm-tiny-mem_snapshot.pickle");
     let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
     let started = Instant::now();
     for length in 0..bytes.len() {

@@ -8,37 +8,31 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use harness::{Build, Held, documents::Why, root, scratch};
 use whyoom_trace::Bytes;
-
-use crate::tools::{root, scratch, why, whyoom};
 
 const SIZE: u64 = 100_000_000;
 const BAR_SECONDS: f64 = 1.0;
 const ROUNDS: usize = 5;
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
-    let whyoom = whyoom()?;
+pub(crate) fn run() -> Result<Held> {
+    let build = Build::ready()?;
     let log = scratch("log-speed")?.join("train.log");
     write_log(&log)?;
     let mut seconds = Vec::new();
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        let answer = why(&whyoom, &[&log])?;
+        let answer = Why::ask(build, &[&log])?;
         seconds.push(started.elapsed().as_secs_f64());
-        ensure!(
-            answer["verdict"]["cause"] == "working-set",
-            "found {}",
-            answer["verdict"]["cause"]
-        );
-        ensure!(answer["incidents"].as_array().map(Vec::len) == Some(4), "not four ranks");
+        answer.has_cause("working-set")?;
+        ensure!(answer.incidents.len() == 4, "not four ranks");
     }
     seconds.sort_by(f64::total_cmp);
     let median = seconds[ROUNDS / 2];
     let size = Bytes(std::fs::metadata(&log)?.len());
     println!("{:<10} {:>12}\n{:<10} {median:>10.3} s", "log", size.to_string(), "median");
     ensure!(median < BAR_SECONDS, "{median:.3} s, over {BAR_SECONDS} s");
-    println!("log-speed: four ranks' messages found in a log of {size} in {median:.3} s");
-    Ok(())
+    Ok(Held::new(format!("four ranks' messages found in a log of {size} in {median:.3} s")))
 }
 
 /// Lines as training writes them, with many words of real messages that are none.

@@ -1,182 +1,170 @@
-//! Developers' commands. Every figure that the project states is printed by one of them: a table,
-//! and last a line `NAME: …` with the figure. It exits with 0 only where the bar holds.
+//! Developers' commands. Every figure that the project states is printed by one of them: a table, and last
+//! a line `NAME: …` with the figure. It exits with 0 only where the bar holds.
+//!
+//! The checks of the suites in `tests/suites` are run by nextest; these commands ask for them and add them
+//! up. What makes figures and pages is here.
 
 mod arrows;
 mod book;
-mod exactness;
+mod breakages;
 mod exports;
-mod fit;
 mod hostile;
 mod imports;
-mod lab;
 mod log_speed;
 mod model_scale;
-mod packing;
 mod parts;
 mod picture;
-mod pool;
 mod readme;
-mod recorder;
-mod recording;
-mod recordings;
 mod replay_speed;
 mod report;
-mod rescue;
 mod score;
 mod snapshots;
+mod suites;
 mod tools;
-mod utilization;
 mod wheel;
-mod who;
 mod why_speed;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+use harness::{Held, Outcome};
 
-struct Command {
-    name: &'static str,
-    about: &'static str,
-    run: fn(&[String]) -> Result<()>,
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Every figure that the project states, and every page that is made"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
 }
 
-const COMMANDS: &[Command] = &[
-    Command {
-        name: "arrows",
-        about: "crates depend on each other only as the architecture says",
-        run: arrows::run,
-    },
-    Command {
-        name: "snapshots",
-        about: "real snapshots import exactly (--bless rewrites docs/snapshots.md)",
-        run: snapshots::run,
-    },
-    Command { name: "why-speed", about: "whyoom why against pickle.load", run: why_speed::run },
-    Command {
-        name: "model-scale",
-        about: "100 million events through the model",
-        run: model_scale::run,
-    },
-    Command {
-        name: "hostile",
-        about: "hostile pickles are refused in bounded time and memory",
-        run: hostile::run,
-    },
-    Command {
-        name: "exactness",
-        about: "the model of PyTorch's allocator against what PyTorch did",
-        run: exactness::run,
-    },
-    Command {
-        name: "exports",
-        about: "every export opened by the tool that it is for (--bless rewrites docs/exports.md's table)",
-        run: exports::run,
-    },
-    Command {
-        name: "imports",
-        about: "what RMM and Nsight Systems wrote, read to the byte ([PART…]: some of it)",
-        run: imports::run,
-    },
-    Command {
-        name: "lab",
-        about: "the simulated GPU under real programs ([PART…]: some of it)",
-        run: lab::run,
-    },
-    Command {
-        name: "fit",
-        about: "whyoom fit against real GPUs, sweeps and formulas ([PART…]: some of it)",
-        run: fit::run,
-    },
-    Command {
-        name: "who",
-        about: "whyoom who and top in known situations, beside other monitors ([PART…]: some of it)",
-        run: who::run,
-    },
-    Command {
-        name: "packing",
-        about: "the offline planner on packing problems with known answers",
-        run: packing::run,
-    },
-    Command { name: "log-speed", about: "a message found in a log of 100 MB", run: log_speed::run },
-    Command {
-        name: "picture",
-        about: "README's picture is the real output (--bless rewrites it)",
-        run: picture::run,
-    },
-    Command {
-        name: "book",
-        about: "the book's generated pages, sessions, build and links ([PART…] [--bless])",
-        run: book::run,
-    },
-    Command {
-        name: "wheel",
-        about: "the wheel with all libraries, in dist/, used in a fresh environment (all: also what others need)",
-        run: wheel::run,
-    },
-    Command {
-        name: "rescue",
-        about: "a program that dies fragmented, run again with the setting that whyoom names",
-        run: rescue::run,
-    },
-    Command {
-        name: "recording",
-        about: "the recording on disk: scale, memory, killed writers ([PART…]: some of it)",
-        run: recording::run,
-    },
-    Command {
-        name: "utilization",
-        about: "every allocation policy on every recorded run, with the lower bound",
-        run: utilization::run,
-    },
-    Command {
-        name: "replay-speed",
-        about: "what an allocation costs in a replay, against ordered sets",
-        run: replay_speed::run,
-    },
-    Command {
-        name: "report",
-        about: "the report of ten million events, in a browser ([--screenshots FOLDER])",
-        run: report::run,
-    },
-    Command {
-        name: "recorder",
-        about: "whyoom run on programs whose truth is known ([PART…]: some of it)",
-        run: recorder::run,
-    },
-    Command {
-        name: "recorder-cost",
-        about: "what recording costs a driver call, PyTorch's loops and the heap",
-        run: recorder::cost,
-    },
-    Command {
-        name: "score",
-        about: "every case of tests/scenarios judged ([--only NAME,…] [--set SET] [--bless])",
-        run: score::run,
-    },
-    Command {
-        name: "pool",
-        about: "whyoom run --pool under real programs, and what it costs ([PART…]: some of it)",
-        run: pool::run,
-    },
-    Command { name: "readme", about: "README's commands, run as written", run: readme::run },
-];
+/// Some parts of a command; all where none is named.
+#[derive(Args)]
+struct Parts {
+    /// The parts that are asked for
+    parts: Vec<String>,
+}
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().unwrap_or_default();
-    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-        eprintln!("cargo xtask NAME, where NAME is one of:");
-        for command in COMMANDS {
-            eprintln!("  {:<12} {}", command.name, command.about);
-        }
-        return ExitCode::from(2);
-    };
-    let arguments: Vec<String> = arguments.collect();
-    match (command.run)(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("{name}: FAILED: {error:#}");
-            ExitCode::FAILURE
+/// A command that can write what it compares.
+#[derive(Args)]
+struct Bless {
+    /// Write what is compared otherwise
+    #[arg(long)]
+    bless: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The simulated GPU under real programs
+    Lab(Parts),
+    /// `whyoom fit` against real GPUs, real runs and formulas
+    Fit(Parts),
+    /// `whyoom who` and `top` in known situations, beside other monitors
+    Who(suites::Who),
+    /// `whyoom run` on programs whose truth is known
+    Recorder(Parts),
+    /// The recording on disk: scale, memory, killed writers
+    Recording(Parts),
+    /// `whyoom run --pool` under real programs, and what it costs
+    Pool(Parts),
+    /// Replays of recorded runs against what PyTorch did
+    Replay(Parts),
+    /// Every case of tests/scenarios judged
+    Score(score::Wish),
+    /// All suites in one queue
+    Suites(suites::All),
+    /// Deliberate breakages, each of which must make its check fail
+    Breakages(breakages::Wish),
+    /// Crates depend on each other only as the architecture says
+    Arrows,
+    /// Real snapshots import exactly (docs/snapshots.md)
+    Snapshots(Bless),
+    /// `whyoom why` against `pickle.load`
+    WhySpeed,
+    /// Many events through the model
+    ModelScale {
+        /// A hundred million, not twenty
+        #[arg(long)]
+        deep: bool,
+    },
+    /// Hostile pickles are refused in bounded time and memory
+    Hostile,
+    /// Every export opened by the tool that it is for (docs/exports.md)
+    Exports(Bless),
+    /// What RMM and Nsight Systems wrote, read to the byte
+    Imports(Parts),
+    /// A message found in a log of 100 MB
+    LogSpeed,
+    /// README's pictures are the real output
+    Picture(Bless),
+    /// The book's generated pages, sessions, build and links
+    Book(book::Wish),
+    /// The wheel with all libraries, in dist/, used in a fresh environment
+    Wheel {
+        /// Also what others need: other Pythons, notebooks, `cargo install`
+        #[arg(value_parser = ["all"])]
+        all: Option<String>,
+    },
+    /// What an allocation costs in a replay, against ordered sets
+    ReplaySpeed(replay_speed::Wish),
+    /// The report of ten million events, in a browser
+    Report(report::Wish),
+    /// README's commands, run as written
+    Readme,
+}
+
+impl Command {
+    /// Its name, and how it ends. A suite prints its own last line.
+    fn run(self) -> (&'static str, Result<Option<Held>>) {
+        let held = |held: Result<Held>| held.map(Some);
+        let done = |done: Result<()>| done.map(|()| None);
+        match self {
+            Self::Lab(Parts { parts }) => ("lab", done(suites::run("lab", &parts))),
+            Self::Fit(Parts { parts }) => ("fit", done(suites::run("fit", &parts))),
+            Self::Who(wish) => ("who", done(suites::who(&wish))),
+            Self::Recorder(Parts { parts }) => ("recorder", done(suites::run("recorder", &parts))),
+            Self::Recording(Parts { parts }) => {
+                ("recording", done(suites::run("recording", &parts)))
+            }
+            Self::Pool(Parts { parts }) => ("pool", done(suites::run("pool", &parts))),
+            Self::Replay(Parts { parts }) => ("replay", done(suites::run("replay", &parts))),
+            Self::Score(wish) => ("score", done(score::run(&wish))),
+            Self::Suites(all) => ("suites", done(suites::all(&all))),
+            Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
+            Self::Arrows => ("arrows", held(arrows::run())),
+            Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),
+            Self::WhySpeed => ("why-speed", held(why_speed::run())),
+            Self::ModelScale { deep } => ("model-scale", held(model_scale::run(deep))),
+            Self::Hostile => ("hostile", held(hostile::run())),
+            Self::Exports(Bless { bless }) => ("exports", held(exports::run(bless))),
+            Self::Imports(Parts { parts }) => ("imports", done(imports::run(&parts))),
+            Self::LogSpeed => ("log-speed", held(log_speed::run())),
+            Self::Picture(Bless { bless }) => ("picture", held(picture::run(bless))),
+            Self::Book(wish) => ("book", done(book::run(&wish))),
+            Self::Wheel { all } => ("wheel", held(wheel::run(all.is_some()))),
+            Self::ReplaySpeed(wish) => ("replay-speed", done(replay_speed::run(&wish))),
+            Self::Report(wish) => ("report", held(report::run(&wish))),
+            Self::Readme => ("readme", held(readme::run())),
         }
     }
+}
+
+fn main() -> ExitCode {
+    let (name, result) = Arguments::parse().command.run();
+    let result = match result {
+        Ok(None) => return ExitCode::SUCCESS,
+        Ok(Some(held)) => Ok(held),
+        Err(error) => Err(error),
+    };
+    match Outcome::from(result) {
+        Outcome::Held(held) => println!("{name}: {}", held.figure),
+        Outcome::Skipped { why } => println!("{name}: SKIPPED: {why}"),
+        Outcome::Failed { why } => {
+            println!("{name}: FAILED: {why}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }

@@ -3,12 +3,7 @@
 use std::{fs, process::Command};
 
 use anyhow::{Context, Result, ensure};
-
-use crate::{
-    lab::Bench,
-    tools::root,
-    who::{Stage, is_root, of_picture, skipped},
-};
+use harness::{Held, Need, Scene, SceneStage, root};
 
 const VERDICT: &str = "docs/verdict.svg";
 const SHOWN: &str = "tests/fixtures/snapshots/fragmented-oom.pickle";
@@ -19,26 +14,21 @@ const LIVE: &[(&str, &[&str])] = &[("docs/who.svg", &["who"]), ("docs/top.svg", 
 /// Units of time, before which an age stands.
 const TIMES: &[&str] = &["ms", "s", "min", "h", "d"];
 
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let bless = arguments.contains(&"--bless".to_owned());
-    let stage = Stage::with(&Bench::prepare()?, bless)?;
-    let mut why = Command::new(stage.bench.binaries.join("whyoom"));
+pub(crate) fn run(bless: bool) -> Result<Held> {
+    Need::Root.met()?;
+    let stage = SceneStage::ready()?;
+    let mut why = Command::new(stage.build.whyoom());
     why.args(["why", SHOWN]).current_dir(root());
     let verdict = rendered(&mut why, "whyoom why oom.pickle")?;
     keep(VERDICT, &verdict, bless, |picture| vec![picture.to_owned()])?;
-    if !is_root() {
-        skipped("the pictures of who and top");
-        return Ok(());
-    }
-    let scene = of_picture(&stage)?;
+    let scene = Scene::of_picture(&stage)?;
     for (picture, words) in LIVE {
         let mut command = scene.command(scene.whyoom());
         let title = format!("whyoom {}", words.join(" "));
         let now = rendered(command.args(*words), &title)?;
         keep(picture, &now, bless, told)?;
     }
-    println!("picture: {VERDICT}, who.svg and top.svg are what whyoom prints");
-    Ok(())
+    Ok(Held::new(format!("{VERDICT}, who.svg and top.svg are what whyoom prints")))
 }
 
 /// What a command prints, as a picture with that title.

@@ -11,8 +11,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-
-use crate::tools::{environment, lend, must_succeed, root, scratch};
+use harness::{Held, environment, lend, must_succeed, root, scratch};
 
 /// What makes the wheel is run once: the second environment gets the same one.
 const MAKES_WHEEL: &str = "cargo xtask wheel";
@@ -24,7 +23,7 @@ struct Line {
     needs_torch: bool,
 }
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
+pub(crate) fn run() -> Result<Held> {
     let readme = std::fs::read_to_string(root().join("README.md"))?;
     let lines = commands(&readme);
     ensure!(lines.len() >= 3, "the README has only {} commands", lines.len());
@@ -39,8 +38,9 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     lend(&environment("torch")?, &with_torch)?;
     execute(&beside_torch, &with_torch)?;
     let (all, first, second) = (lines.len(), alone.len(), beside_torch.len());
-    println!("readme: {all} commands, run as written: {first} without PyTorch, {second} with it");
-    Ok(())
+    Ok(Held::new(format!(
+        "{all} commands, run as written: {first} without PyTorch, {second} with it"
+    )))
 }
 
 fn fresh(name: &str) -> Result<PathBuf> {

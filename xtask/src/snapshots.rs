@@ -1,103 +1,103 @@
 //! `cargo xtask snapshots`: every real snapshot imports, and its totals are the file's own.
 
-use std::{
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::Value;
+use harness::{
+    Build, Held,
+    documents::{Device, Totals, Why},
+    root, scratch, shared_data, snapshots,
+};
+use serde::Deserialize;
 use whyoom_trace::Bytes;
 
-use crate::tools::{python, root, scratch, shared_data, skipped, why, whyoom};
+use crate::tools::{file_name, python, silent_python};
 
 const DOCUMENT: &str = "docs/snapshots.md";
 const TABLE_START: &str = "<!-- table: cargo xtask snapshots --bless -->";
 const TABLE_END: &str = "<!-- end of table -->";
-/// What must be equal, by its name in our JSON and in the script's.
-const COMPARED: &[&str] = &[
-    "reserved_bytes",
-    "allocated_bytes",
-    "active_bytes",
-    "requested_bytes",
-    "active_blocks",
-    "segments",
-];
 
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let whyoom = whyoom()?;
-    let fixtures = pickles(&root().join("tests/fixtures/snapshots"))?;
-    let mut problems = Vec::new();
-    for file in &fixtures {
-        check(&whyoom, file, &mut problems)?;
-    }
-    println!("{} fixtures checked", fixtures.len());
-
-    let mut checked = 0;
-    let Some(shared) = shared_data() else {
-        skipped("snapshots from real GPUs");
-        return finish(fixtures.len(), checked, &problems);
-    };
-    let cut = scratch("snapshots")?.join("cut.pickle");
-    let mut table = String::from("| file | verdict | why |\n|---|---|---|\n");
-    for file in pickles(&shared.join("torch-snapshots"))? {
-        let answer = check(&whyoom, &file, &mut problems)?;
-        let (name, verdict) = (file_name(&file), &answer["verdict"]);
-        let text = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
-        let peak = Bytes(answer["totals"][0]["peak_allocated_bytes"].as_u64().unwrap_or(0));
-        println!("{name:<56} {:<10} peak {peak:>10}", text("cause"));
-        // The state at the start of a ring must lead to the same end from wherever it starts.
-        python("cut_snapshot.py", &[&file, &cut])?;
-        check(&whyoom, &cut, &mut problems).with_context(|| format!("{name} cut in half"))?;
-        writeln!(
-            table,
-            "| {name} | {} | {}. {} |",
-            text("cause"),
-            text("headline"),
-            text("because")
-        )?;
-        checked += 1;
-    }
-    keep_document(&table, arguments.contains(&"--bless".to_owned()), &mut problems)?;
-    finish(fixtures.len(), checked, &problems)
+/// What Python sums of a file's own numbers, for one device.
+#[derive(Debug, PartialEq, Deserialize)]
+struct Sums {
+    reserved_bytes: u64,
+    allocated_bytes: u64,
+    active_bytes: u64,
+    requested_bytes: u64,
+    active_blocks: u64,
+    segments: u64,
 }
 
-fn finish(fixtures: usize, checked: usize, problems: &[String]) -> Result<()> {
+impl From<&Totals> for Sums {
+    fn from(totals: &Totals) -> Self {
+        Self {
+            reserved_bytes: totals.reserved_bytes,
+            allocated_bytes: totals.allocated_bytes,
+            active_bytes: totals.active_bytes,
+            requested_bytes: totals.requested_bytes,
+            active_blocks: totals.active_blocks,
+            segments: totals.segments,
+        }
+    }
+}
+
+pub(crate) fn run(bless: bool) -> Result<Held> {
+    let build = Build::ready()?;
+    let fixtures = snapshots(&root().join("tests/fixtures/snapshots"))?;
+    let mut problems = Vec::new();
+    for file in &fixtures {
+        check(build, file, &mut problems)?;
+    }
+    println!("{} fixtures checked", fixtures.len());
+    let cut = scratch("snapshots")?.join("cut.pickle");
+    let mut table = String::from("| file | verdict | why |\n|---|---|---|\n");
+    let real = snapshots(&shared_data()?.join("torch-snapshots"))?;
+    for file in &real {
+        let answer = check(build, file, &mut problems)?;
+        let (name, verdict) = (file_name(file), &answer.verdict);
+        let totals = answer.totals.first().context("no totals")?;
+        let peak = Bytes(totals.peak_allocated_bytes);
+        println!("{name:<56} {:<10} peak {peak:>10}", verdict.cause);
+        // The state at the start of a ring must lead to the same end from wherever it starts.
+        silent_python("cut_snapshot.py", &[file, &cut])?;
+        check(build, &cut, &mut problems).with_context(|| format!("{name} cut in half"))?;
+        let (cause, headline, because) = (&verdict.cause, &verdict.headline, &verdict.because);
+        writeln!(table, "| {name} | {cause} | {headline}. {because} |")?;
+    }
+    keep_document(&table, bless, &mut problems)?;
     if !problems.is_empty() {
         bail!("{}", problems.join("; "));
     }
-    println!(
-        "snapshots: {checked} real files (whole and cut in half) and {fixtures} made ones, {} totals \
-         each equal to Python's own sums",
-        COMPARED.len()
-    );
-    Ok(())
+    Ok(Held::new(format!(
+        "{} real files (whole and cut in half) and {} made ones, 6 totals each equal to Python's own sums",
+        real.len(),
+        fixtures.len()
+    )))
 }
 
 /// Compares whyoom's totals with the sums that Python makes of the file's own numbers.
-fn check(whyoom: &Path, file: &Path, problems: &mut Vec<String>) -> Result<Value> {
-    let answer = why(whyoom, &[file]).with_context(|| file_name(file))?;
-    let expected = python("snapshot_totals.py", &[file])?;
-    let totals = answer["totals"].as_array().context("no totals")?;
-    let devices = expected.as_object().context("no sums")?;
-    for (device, sums) in devices {
-        let is_it = |space: &&Value| space["device"].to_string().trim_matches('"') == device;
-        let Some(space) = totals.iter().find(is_it) else {
-            problems.push(format!("{}: device {device} is missing", file_name(file)));
-            continue;
+fn check(build: &Build, file: &Path, problems: &mut Vec<String>) -> Result<Why> {
+    let name = file_name(file);
+    let answer = Why::ask(build, &[file]).with_context(|| name.clone())?;
+    let expected: BTreeMap<String, Sums> = python("snapshot_totals.py", &[file])?;
+    ensure!(!expected.is_empty(), "{name}: Python sums nothing");
+    for (device, sums) in &expected {
+        let is_it = |totals: &&Totals| match &totals.device {
+            Device::Ordinal(ordinal) => ordinal.to_string() == *device,
+            Device::Host(host) => host == device,
+            Device::Unknown(()) => false,
         };
-        for key in COMPARED.iter().filter(|key| space[**key] != sums[**key]) {
-            problems.push(format!(
-                "{}: device {device}: {key} is {}, the file's own is {}",
-                file_name(file),
-                space[*key],
-                sums[*key]
-            ));
+        match answer.totals.iter().find(is_it).map(Sums::from) {
+            None => problems.push(format!("{name}: device {device} is missing")),
+            Some(own) if own != *sums => {
+                problems
+                    .push(format!("{name}: device {device}: {own:?}, the file's own: {sums:?}"));
+            }
+            Some(_) => {}
         }
     }
-    let notes = &answer["inputs"][0]["notes"];
-    if notes.as_array().is_none_or(|notes| !notes.is_empty()) {
-        problems.push(format!("{}: {notes}", file_name(file)));
+    for note in answer.inputs.iter().flat_map(|input| &input.notes) {
+        problems.push(format!("{name}: {note}"));
     }
     Ok(answer)
 }
@@ -115,19 +115,4 @@ fn keep_document(table: &str, bless: bool, problems: &mut Vec<String>) -> Result
         problems.push(format!("{DOCUMENT} is out of date: cargo xtask snapshots --bless"));
     }
     Ok(())
-}
-
-fn pickles(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pickle"))
-        .collect();
-    files.sort();
-    ensure!(!files.is_empty(), "no snapshots in {}", folder.display());
-    Ok(files)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -3,22 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use harness::{Build, Held, scratch, shared_data};
+use serde::Deserialize;
 use whyoom_trace::Bytes;
 
-use crate::tools::{number, python, scratch, shared_data, skipped, whyoom};
+use crate::tools::{file_name, python, silent_python};
 
 const ENTRIES: &str = "1000000";
 
-pub(crate) fn run(_: &[String]) -> Result<()> {
-    let whyoom = whyoom()?;
-    let mut files = Vec::new();
-    match shared_data() {
-        Some(shared) => files.push(largest(&shared.join("torch-snapshots"))?),
-        None => skipped("the largest real snapshot"),
-    }
+/// What `why_speed.py` prints: medians in seconds, and peaks of resident memory.
+#[derive(Deserialize)]
+struct Figures {
+    bytes: u64,
+    why_seconds: f64,
+    load_seconds: f64,
+    why_resident: u64,
+    load_resident: u64,
+}
+
+pub(crate) fn run() -> Result<Held> {
+    let whyoom = Build::ready()?.whyoom();
+    let mut files = vec![largest(&shared_data()?.join("torch-snapshots"))?];
     let million = scratch("why-speed")?.join("million.pickle");
     if !million.exists() {
-        python("generate_snapshot.py", &[Path::new(ENTRIES), &million])?;
+        silent_python("generate_snapshot.py", &[Path::new(ENTRIES), &million])?;
     }
     files.push(million);
 
@@ -28,24 +36,23 @@ pub(crate) fn run(_: &[String]) -> Result<()> {
     );
     let mut ratios = Vec::new();
     for file in &files {
-        let figures = python("why_speed.py", &[&whyoom, file])?;
-        let at = |key: &str| number(&figures[key]);
-        let ratio = at("load_seconds") / at("why_seconds");
+        let figures: Figures = python("why_speed.py", &[&whyoom, file])?;
+        let ratio = figures.load_seconds / figures.why_seconds;
+        ensure!(ratio.is_finite(), "nothing was measured");
         println!(
             "{:<34} {:>10} {:>8.3} s {:>10.3} s {ratio:>6.2}x {:>12} {:>12}",
-            file.file_name().unwrap_or_default().to_string_lossy(),
-            Bytes(at("bytes") as u64),
-            at("why_seconds"),
-            at("load_seconds"),
-            Bytes(at("why_resident") as u64),
-            Bytes(at("load_resident") as u64),
+            file_name(file),
+            Bytes(figures.bytes),
+            figures.why_seconds,
+            figures.load_seconds,
+            Bytes(figures.why_resident),
+            Bytes(figures.load_resident),
         );
         ratios.push(ratio);
     }
     let shown: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.2}x")).collect();
     ensure!(ratios.iter().all(|ratio| *ratio > 1.0), "{}: not faster on all", shown.join(", "));
-    println!("why-speed: {} as fast as pickle.load", shown.join(" and "));
-    Ok(())
+    Ok(Held::new(format!("{} as fast as pickle.load", shown.join(" and "))))
 }
 
 fn largest(folder: &Path) -> Result<PathBuf> {

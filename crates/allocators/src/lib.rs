@@ -5,7 +5,6 @@
 pub mod catalogue;
 pub mod device;
 pub mod exactness;
-pub mod planner;
 pub mod policies;
 pub mod policy;
 mod releases;

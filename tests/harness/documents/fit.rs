@@ -15,7 +15,7 @@ pub struct Fit {
     pub peaks: Value,
     #[serde(deserialize_with = "nullable")]
     pub vary: Option<FitVary>,
-    pub assertions: Value,
+    pub assertions: Vec<FitAssertion>,
     pub notes: Vec<FitNote>,
 }
 
@@ -70,6 +70,14 @@ pub struct FitLargest {
     pub run: bool,
     pub confirmed: bool,
     pub is_last: bool,
+}
+
+/// Something that must hold.
+#[derive(Debug, Deserialize)]
+pub struct FitAssertion {
+    pub text: String,
+    pub holds: bool,
+    pub found: String,
 }
 
 /// How sure a figure is.

@@ -9,7 +9,7 @@ mod why;
 use serde::{Deserialize, Deserializer};
 
 pub use self::{
-    fit::{Fit, FitGpu, FitLargest, FitProcess, FitVary},
+    fit::{Fit, FitAssertion, FitGpu, FitLargest, FitNote, FitProcess, FitVary},
     replay::{Replay, ReplayRow},
     who::{Suspicion, Who, WhoDevice, WhoHolder},
     why::{Device, Driver, Finding, Incident, Remedy, Totals, Why},

@@ -1,7 +1,7 @@
 // What an allocation and its free cost through PyTorch's own interface.
 //
-//   cost POOL_LIBRARY ROUNDS                     all, in turn: the medians, as JSON
-//   cost POOL_LIBRARY ALLOCATOR PATTERN PAIRS    one of them, for a counter of instructions
+//   cost POOL_LIBRARY ROUNDS         all, in turn: the medians, as JSON
+//   cost POOL_LIBRARY count PAIRS    the same under callgrind, with --instr-atstart=no --collect-atstart=no
 //
 // The allocators are native (PyTorch's own), wrapper (PyTorch's pluggable allocator over one that does
 // nothing: what any allocator that is plugged in must bear), pool (plugged in) and alone: the pool by its own
@@ -24,6 +24,14 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_TOGGLE_COLLECT
+#define CALLGRIND_DUMP_STATS_AT(name)
+#endif
 
 namespace {
 
@@ -180,22 +188,29 @@ void measure(const std::array<Allocator *, kKinds> &allocators,
     std::printf("}");
 }
 
-// Fills the cache, then does what a counter of instructions looks at: `counted_turn` and nothing else.
-__attribute__((noipa)) void counted_turn(Worker &worker, Turn turn, size_t pairs) {
-    (worker.*turn)(pairs);
-    asm volatile("");  // no tail call: what is counted ends here
-}
-
-void count(Allocator *allocator, cudaStream_t stream, Turn turn, size_t pairs) {
-    Worker worker(allocator, stream, 0);
-    (worker.*turn)(worker.order.size());
-    counted_turn(worker, turn, pairs);
+// All of them, each once its cache is filled. Callgrind writes a file for each.
+void count(const std::array<Allocator *, kKinds> &allocators, cudaStream_t stream, size_t pairs) {
+    CALLGRIND_START_INSTRUMENTATION;  // PyTorch's own start is long
+    for (auto [name, turn] : kTurns) {
+        for (size_t kind = 0; kind < kKinds; ++kind) {
+            std::string label = std::string(name) + " " + kNames[kind];
+            Worker worker(allocators[kind], stream, 0);
+            (worker.*turn)(worker.order.size());
+            CALLGRIND_TOGGLE_COLLECT;
+            (worker.*turn)(pairs);
+            CALLGRIND_TOGGLE_COLLECT;
+            CALLGRIND_DUMP_STATS_AT(label.c_str());
+            worker.drop();
+        }
+    }
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 3 && argc != 5) fail("usage: cost POOL_LIBRARY ROUNDS | ALLOCATOR PATTERN PAIRS");
+    if (argc != 3 && (argc != 4 || std::strcmp(argv[2], "count") != 0)) {
+        fail("usage: cost POOL_LIBRARY ROUNDS | cost POOL_LIBRARY count PAIRS");
+    }
     c10::cuda::CUDACachingAllocator::init(1);
     std::vector<cudaStream_t> streams;
     for (size_t i = 0; i < kThreads; ++i) {
@@ -206,16 +221,9 @@ int main(int argc, char **argv) {
     auto pool = pluggable(argv[1]);
     std::array<Allocator *, kKinds> allocators = {c10::cuda::CUDACachingAllocator::get(),
                                                   wrapper.get(), pool.get(), nullptr};
-    if (argc == 5) {
-        for (size_t kind = 0; kind < kKinds; ++kind) {
-            for (auto [name, turn] : kTurns) {
-                if (std::strcmp(kNames[kind], argv[2]) == 0 && std::strcmp(name, argv[3]) == 0) {
-                    count(allocators[kind], streams[0], turn, std::strtoull(argv[4], nullptr, 10));
-                    std::_Exit(0);
-                }
-            }
-        }
-        fail("no such allocator or pattern");
+    if (argc == 4) {
+        count(allocators, streams[0], std::strtoull(argv[3], nullptr, 10));
+        std::_Exit(0);
     }
     size_t rounds = std::strtoull(argv[2], nullptr, 10);
     const char *before = "{";

@@ -53,6 +53,7 @@ def main(log: str) -> None:
             "transition_steps": CHANGING + SETTLING,
             "transition_allocations": before["allocations"],
             "transition_calls": before["driver_calls"],
+            "transition_calls_logged": calls,
             "transition": {name: before[name] for name in COUNTED},
         }
     )

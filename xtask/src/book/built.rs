@@ -9,20 +9,21 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use harness::{Held, cache, fresh, must_succeed, root};
 
-use super::{html, page::docs, summary};
-use crate::tools::{cache, must_succeed, root, scratch};
+use super::{
+    html,
+    page::{docs, files},
+    summary,
+};
 
 /// The build of the book in the gate takes no longer.
 const MOST_SECONDS: f64 = 20.0;
 
-pub(super) fn run() -> Result<String> {
+pub(super) fn run() -> Result<Held> {
     let pages = summary::check(&docs())?;
     // The place of `docs` in a copy of the checkout: pages link to files beside it.
-    let checkout = scratch("book")?.join("built");
-    if checkout.exists() {
-        fs::remove_dir_all(&checkout)?;
-    }
+    let checkout = fresh("book")?;
     let book = checkout.join("docs");
     let started = Instant::now();
     must_succeed(mdbook().arg("build").arg(docs()).arg("--dest-dir").arg(&book))?;
@@ -30,7 +31,7 @@ pub(super) fn run() -> Result<String> {
     ensure!(seconds < MOST_SECONDS, "mdBook took {seconds:.1} s");
     let links = check(&checkout, &book)?;
     println!("{}", book.join("index.html").display());
-    Ok(format!("{pages} pages, {links} links lead somewhere, built in {seconds:.1} s"))
+    Ok(Held::new(format!("{pages} pages, {links} links lead somewhere, built in {seconds:.1} s")))
 }
 
 /// mdBook, as the gate installs it or as it is on the path.
@@ -41,8 +42,8 @@ fn mdbook() -> Command {
 
 /// Follows every link of every built page; how many there are.
 fn check(checkout: &Path, book: &Path) -> Result<usize> {
-    let mut pages = BTreeMap::new();
-    collect(book, &mut pages)?;
+    let read = |path: PathBuf| Ok((path.clone(), fs::read_to_string(path)?));
+    let pages = files(book, "html")?.into_iter().map(read).collect::<Result<BTreeMap<_, _>>>()?;
     let (mut count, mut dead) = (0, Vec::new());
     for (path, page) in &pages {
         for link in html::links(page) {
@@ -60,19 +61,6 @@ fn check(checkout: &Path, book: &Path) -> Result<usize> {
     }
     ensure!(dead.is_empty(), "{} links lead nowhere:\n  {}", dead.len(), dead.join("\n  "));
     Ok(count)
-}
-
-fn collect(folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, pages)?;
-        } else if path.extension().is_some_and(|ending| ending == "html") {
-            let page = fs::read_to_string(&path)?;
-            pages.insert(path, page);
-        }
-    }
-    Ok(())
 }
 
 /// Whether a link of a page leads to something. A file of the checkout is put where it is looked for.

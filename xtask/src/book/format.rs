@@ -3,8 +3,7 @@
 use std::{fmt::Write, fs};
 
 use anyhow::{Context, Result};
-
-use crate::tools::root;
+use harness::root;
 
 const SOURCES: &str = "crates/recording/src";
 

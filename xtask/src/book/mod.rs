@@ -1,4 +1,4 @@
-//! `cargo xtask book [PART…] [--bless] [--only=PAGE]`: the book under `docs`.
+//! `cargo xtask book`: the book under `docs`.
 //!
 //! What a command can write is written by one: the reference pages from the code and the help texts,
 //! the sessions of the question pages by typing their commands on a simulated GPU. Without `--bless`
@@ -19,28 +19,31 @@ mod summary;
 
 use anyhow::Result;
 
+pub(crate) use self::reference::helps;
 use crate::parts::{self, Part};
 
-/// What the parts need.
-struct Desk {
-    /// Pages are written, not compared.
+/// `cargo xtask book`.
+#[derive(clap::Args)]
+pub(crate) struct Wish {
+    /// The parts that are asked for
+    parts: Vec<String>,
+    /// Write pages, do not compare them
+    #[arg(long)]
     bless: bool,
-    /// The only page whose sessions are run, by its name.
+    /// The only page whose sessions are run, by its name
+    #[arg(long)]
     only: Option<String>,
 }
 
-const PARTS: &[Part<Desk>] = &[
+const PARTS: &[Part<Wish>] = &[
     ("reference", reference::run),
     ("sessions", sessions::run),
     ("scale", scale::run),
+    ("rates", |_| scale::rates()),
     ("pictures", pictures::run),
     ("built", |_| built::run()),
 ];
 
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (flags, wanted): (Vec<String>, Vec<String>) =
-        arguments.iter().cloned().partition(|word| word.starts_with("--"));
-    let only = flags.iter().find_map(|flag| flag.strip_prefix("--only=")).map(str::to_owned);
-    let desk = || Ok(Desk { bless: flags.contains(&"--bless".to_owned()), only });
-    parts::run("book", PARTS, &wanted, desk)
+pub(crate) fn run(wish: &Wish) -> Result<()> {
+    parts::run("book", PARTS, &wish.parts, wish)
 }

@@ -1,15 +1,33 @@
 //! Pages that a command writes, or compares with what it would write.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
+use harness::root;
 
 use super::steady::told;
-use crate::tools::root;
 
 /// The folder of the book.
 pub(super) fn docs() -> PathBuf {
     root().join("docs")
+}
+
+/// The files of a folder and of those in it whose names end so, in order.
+pub(super) fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path, ending)?);
+        } else if path.extension().is_some_and(|own| own == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Sees that a page of the book is as it would be written now, apart from what differs from run to run,

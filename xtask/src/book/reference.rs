@@ -3,15 +3,15 @@
 use std::{fmt::Write, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
+use harness::{Build, Held};
 use whyoom_causes::{CATALOGUE, GLOSSARY};
 
-use super::{Desk, format, page::keep};
-use crate::tools::release_build;
+use super::{Wish, format, page::keep};
 
 const STATUS: &str = "Exit status:";
 
-pub(super) fn run(desk: &Desk) -> Result<String> {
-    let helps = helps(&release_build()?.join("whyoom"))?;
+pub(super) fn run(wish: &Wish) -> Result<Held> {
+    let helps = helps(&Build::ready()?.whyoom())?;
     for (name, page) in [
         ("causes.md", causes()?),
         ("glossary.md", glossary()?),
@@ -19,14 +19,14 @@ pub(super) fn run(desk: &Desk) -> Result<String> {
         ("exit-status.md", statuses(&helps)?),
         ("recording-format.md", format::page()?),
     ] {
-        keep(name, &page, desk.bless)?;
+        keep(name, &page, wish.bless)?;
     }
-    Ok(format!(
+    Ok(Held::new(format!(
         "{} causes, {} counters and the help of {} commands are on their pages",
         CATALOGUE.len(),
         GLOSSARY.len(),
         helps.len()
-    ))
+    )))
 }
 
 fn causes() -> Result<String> {
@@ -128,7 +128,7 @@ fn is_status(word: &str) -> bool {
 }
 
 /// The help of the program, of each of its commands, and of theirs.
-fn helps(whyoom: &Path) -> Result<Vec<(String, String)>> {
+pub(crate) fn helps(whyoom: &Path) -> Result<Vec<(String, String)>> {
     let mut helps = Vec::new();
     let mut waiting = vec![Vec::<String>::new()];
     while let Some(words) = waiting.pop() {

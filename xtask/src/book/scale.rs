@@ -1,15 +1,13 @@
 //! Part `scale`: what the page on scale counts with, measured.
 
-use std::{fmt::Write, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fmt::Write, fs, path::Path, process::Command};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use harness::{Build, Held, Trial, python, root, shared_data, text};
 use whyoom_recording::Recording;
 
-use super::{Desk, page::docs};
-use crate::{
-    lab::Bench,
-    tools::{environment, number, python, root, scratch, shared_data, skipped},
-};
+use super::{Wish, page::docs};
+use crate::tools;
 
 const PAGE: &str = "scale.md";
 const STARTS: &str = "<!-- table: cargo xtask book scale --bless -->\n";
@@ -43,53 +41,48 @@ struct Measured {
     incident_bytes: u64,
 }
 
-pub(super) fn run(desk: &Desk) -> Result<String> {
-    let bench = Bench::prepare()?;
-    let runs = RUNS.iter().map(|run| measured(&bench, run)).collect::<Result<Vec<_>>>()?;
-    let table = table(&runs)?;
-    print!("{table}");
-    real_rates()?;
-    let bytes = |run: &Measured| (run.event_bytes + run.table_bytes) as f64 / run.events as f64;
-    let most =
-        runs.iter().map(|run| run.event_bytes as f64 / run.events as f64).fold(0.0, f64::max);
-    keep(&table, &runs.iter().map(bytes).collect::<Vec<_>>(), desk.bless)?;
-    let incident = runs.iter().map(|run| run.incident_bytes).max().unwrap_or(0);
-    Ok(format!("at most {most:.1} bytes an event without tables, {incident} bytes an incident"))
+impl Measured {
+    /// So many bytes for each event.
+    fn each(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.events as f64
+    }
 }
 
-fn measured(
-    bench: &Bench,
-    (program, what, memory): &(&str, &'static str, &str),
-) -> Result<Measured> {
-    let folder = scratch("book")?.join("scale");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+pub(super) fn run(wish: &Wish) -> Result<Held> {
+    let runs = RUNS.iter().map(measured).collect::<Result<Vec<_>>>()?;
+    let table = table(&runs)?;
+    print!("{table}");
+    let both = |run: &Measured| run.each(run.event_bytes + run.table_bytes);
+    keep(&table, &runs.iter().map(both).collect::<Vec<_>>(), wish.bless)?;
+    let most = runs.iter().map(|run| run.each(run.event_bytes)).max_by(f64::total_cmp);
+    let incident = runs.iter().map(|run| run.incident_bytes).max();
+    let (most, incident) = most.zip(incident).context("no runs")?;
+    Ok(Held::new(format!(
+        "at most {most:.1} bytes an event without tables, {incident} bytes an incident"
+    )))
+}
+
+fn measured((program, what, memory): &(&str, &'static str, &str)) -> Result<Measured> {
+    let mut command = vec![python()?, text(&root().join(program))];
+    if program.ends_with("validate.py") {
+        command.push("20000".to_owned());
     }
-    let words = [
-        bench.binaries.join("whyoom"),
-        "run".into(),
-        "-o".into(),
-        folder.clone(),
-        "--".into(),
-        environment("torch")?.join("bin/python"),
-        root().join(program),
-        "20000".into(),
-    ];
-    let takes_samples = program.ends_with("validate.py");
-    let words = &words[..words.len() - usize::from(!takes_samples)];
-    bench.run(&["--gpu", "rtx-4090", "--memory", memory], words)?;
-    let recording = Recording::open(&folder).with_context(|| (*program).to_owned())?;
-    let verdict = Command::new(bench.binaries.join("whyoom"))
-        .args(["why", "--json"])
-        .arg(&folder)
-        .output()?;
+    let trial = Trial::on(&["--gpu", "rtx-4090", "--memory", memory], &command);
+    let recorded = trial.recorded("book-scale")?;
+    let (status, folder) = (recorded.ran.status, &recorded.folder);
+    ensure!((status == 0) == what.ends_with("well"), "{program} ended with {status}");
+    let recording = Recording::open(folder).with_context(|| (*program).to_owned())?;
+    let events = recording.parts().iter().map(|part| part.events).sum();
+    ensure!(events > 0, "{program}: no events");
+    let mut why = Command::new(Build::ready()?.whyoom());
+    let verdict = why.args(["why", "--json"]).arg(folder).output()?;
     ensure!(verdict.status.success(), "{program}: no verdict");
     Ok(Measured {
         what,
-        events: recording.parts().iter().map(|part| part.events).sum(),
-        event_bytes: sum(&folder, "events", committed)?,
-        table_bytes: sum(&folder, "tables", committed)? + sum(&folder, "part", length)?,
-        incident_bytes: sum(&folder, "jsonl", length)? + verdict.stdout.len() as u64,
+        events,
+        event_bytes: sum(folder, "events", committed)?,
+        table_bytes: sum(folder, "tables", committed)? + sum(folder, "part", length)?,
+        incident_bytes: sum(folder, "jsonl", length)? + verdict.stdout.len() as u64,
     })
 }
 
@@ -119,40 +112,35 @@ fn committed(path: &Path) -> Result<u64> {
 fn table(runs: &[Measured]) -> Result<String> {
     let mut table = "| run | events | bytes an event | its stacks and names | both, an event | an incident |\n|---|---:|---:|---:|---:|---:|\n".to_owned();
     for run in runs {
-        let of_events = |bytes: u64| bytes as f64 / run.events as f64;
         writeln!(
             table,
             "| {} | {} | {:.1} B | {:.0} KiB | {:.1} B | {:.1} KiB |",
             run.what,
             run.events,
-            of_events(run.event_bytes),
+            run.each(run.event_bytes),
             run.table_bytes as f64 / 1024.0,
-            of_events(run.event_bytes + run.table_bytes),
+            run.each(run.event_bytes + run.table_bytes),
             run.incident_bytes as f64 / 1024.0
         )?;
     }
     Ok(table)
 }
 
-/// How often real GPUs' programs allocate, from the times in their own histories.
-fn real_rates() -> Result<()> {
-    let Some(shared) = shared_data() else {
-        skipped("rates of programs on real GPUs");
-        return Ok(());
-    };
-    let told = python("snapshot_rates.py", &[&shared.join("torch-snapshots")])?;
-    let files = told.as_object().context("no rates")?;
+/// Part `rates`: how often real GPUs' programs allocate, from the times in their own histories.
+pub(super) fn rates() -> Result<Held> {
+    let folder = shared_data()?.join("torch-snapshots");
+    // Of each file its entries, and the seconds between the first and the last.
+    let files: BTreeMap<String, (u64, f64)> = tools::python("snapshot_rates.py", &[&folder])?;
+    ensure!(files.values().all(|(_, seconds)| *seconds > 0.0), "a history of no length: {files:?}");
     let mut rates: Vec<f64> =
-        files.values().map(|told| number(&told[0]) / number(&told[1])).collect();
+        files.values().map(|(count, seconds)| *count as f64 / seconds).collect();
     rates.sort_by(f64::total_cmp);
-    println!(
-        "{} histories from real GPUs: {:.0} to {:.0} entries a second, median {:.0}",
-        rates.len(),
-        rates.first().context("no rates")?,
-        rates.last().context("no rates")?,
-        rates[rates.len() / 2]
-    );
-    Ok(())
+    let ([least, ..], [.., most]) = (&rates[..], &rates[..]) else { bail!("no histories") };
+    let median = rates[rates.len() / 2];
+    Ok(Held::new(format!(
+        "{} histories from real GPUs: {least:.0} to {most:.0} entries a second, median {median:.0}",
+        rates.len()
+    )))
 }
 
 /// Sees that the page's table has about the same bytes an event, or writes it.

@@ -88,8 +88,9 @@ fn printed(lab: Option<&str>, typed: &[&str], folder: &Path, path: &str) -> Resu
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let printed = String::from_utf8_lossy(&output.stdout);
     // Of what goes to standard error only the lab's own line is left: commands have theirs redirected.
-    let banner = said.lines().find(|line| line.starts_with("whyoom lab: "));
-    Ok(format!("{}\n{printed}", banner.unwrap_or_default()))
+    let mut own = said.lines().filter(|line| line.starts_with("whyoom lab: "));
+    let banner = if lab.is_some() { own.next().context("no lab")? } else { "" };
+    Ok(format!("{banner}\n{printed}"))
 }
 
 fn script_of(typed: &[&str]) -> Result<String> {

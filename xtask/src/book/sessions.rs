@@ -7,64 +7,48 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use harness::{Build, Held, environment, root, scratch};
 
 use super::{
-    Desk,
-    page::{docs, keep},
+    Wish,
+    page::{docs, files, keep},
     replaced::Replaced,
     session,
 };
-use crate::{
-    picture,
-    tools::{environment, release_build, root, scratch},
-};
+use crate::picture;
 
 /// `<!-- picture: FILE COMMAND -->`: the page shows FILE, which is what the command prints, in colour.
 const PICTURE: &str = "<!-- picture: ";
 
-pub(super) fn run(desk: &Desk) -> Result<String> {
-    let mut pages = Vec::new();
-    collect(&docs(), &mut pages)?;
-    pages.retain(|page| desk.only.as_ref().is_none_or(|only| page.ends_with(format!("{only}.md"))));
-    pages.sort();
-    ensure!(!pages.is_empty(), "no page has a session");
-    let binaries = release_build()?;
-    let (mut sessions, mut pictures) = (0, 0);
+pub(super) fn run(wish: &Wish) -> Result<Held> {
+    let mut pages = files(&docs(), "md")?;
+    pages.retain(|page| wish.only.as_ref().is_none_or(|only| page.ends_with(format!("{only}.md"))));
+    let build = Build::ready()?;
+    let (mut shown_on, mut sessions, mut pictures) = (0, 0, 0);
     for page in &pages {
         let written = fs::read_to_string(page)?;
+        let count = session::count(&written);
+        if count == 0 {
+            continue;
+        }
         let name = page.strip_prefix(docs())?.display().to_string();
-        let (folder, path) = prepared(&binaries, page)?;
+        let (folder, path) = prepared(build, page)?;
         let replaced = Replaced::new(&folder, &[&python()?, &environment("torch")?], &library()?);
         let now = session::typed(&written, &folder, &path, &replaced)
             .with_context(|| format!("docs/{name}"))?;
-        keep(&name, &now, desk.bless)?;
-        sessions += session::count(&written);
-        pictures += shown(&binaries, page, &folder, desk.bless)?;
+        keep(&name, &now, wish.bless)?;
+        (shown_on, sessions) = (shown_on + 1, sessions + count);
+        pictures += shown(build, page, &folder, wish.bless)?;
         println!("docs/{name}");
     }
-    Ok(format!(
-        "{sessions} sessions and {pictures} pictures on {} pages are what the commands print",
-        pages.len()
-    ))
-}
-
-/// The pages with sessions.
-fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, pages)?;
-        } else if path.extension().is_some_and(|ending| ending == "md")
-            && session::count(&fs::read_to_string(&path)?) > 0
-        {
-            pages.push(path);
-        }
-    }
-    Ok(())
+    ensure!(sessions > 0, "no page has a session");
+    Ok(Held::new(format!(
+        "{sessions} sessions and {pictures} pictures on {shown_on} pages are what the commands print"
+    )))
 }
 
 /// An empty folder with the programs beside a page, and the path on which commands are found.
-fn prepared(binaries: &Path, page: &Path) -> Result<(PathBuf, String)> {
+fn prepared(build: &Build, page: &Path) -> Result<(PathBuf, String)> {
     let name = page.file_stem().context("a page without a name")?;
     let folder = scratch("book")?.join(name);
     if folder.exists() {
@@ -77,7 +61,7 @@ fn prepared(binaries: &Path, page: &Path) -> Result<(PathBuf, String)> {
     }
     let python = python()?.join("bin");
     let rest = std::env::var("PATH").context("no PATH")?;
-    let path = format!("{}:{}:{rest}", binaries.display(), python.display());
+    let path = format!("{}:{}:{rest}", build.folder().display(), python.display());
     Ok((fs::canonicalize(folder)?, path))
 }
 
@@ -99,11 +83,12 @@ fn library() -> Result<String> {
     let python = environment("torch")?.join("bin/python");
     let script = "import sysconfig; print(sysconfig.get_path('stdlib'))";
     let output = Command::new(python).args(["-c", script]).output()?;
+    ensure!(output.status.success(), "Python does not say where its modules are");
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 /// Makes the pictures of a page.
-fn shown(binaries: &Path, page: &Path, folder: &Path, bless: bool) -> Result<usize> {
+fn shown(build: &Build, page: &Path, folder: &Path, bless: bool) -> Result<usize> {
     let written = fs::read_to_string(page)?;
     let asked = written.lines().filter_map(|line| line.strip_prefix(PICTURE));
     let mut count = 0;
@@ -113,7 +98,7 @@ fn shown(binaries: &Path, page: &Path, folder: &Path, bless: bool) -> Result<usi
         let (file, command) = line.split_once(' ').context("a picture without a command")?;
         let mut words = command.split_whitespace();
         ensure!(words.next() == Some("whyoom"), "{command}: pictures are of whyoom");
-        let mut whyoom = Command::new(binaries.join("whyoom"));
+        let mut whyoom = Command::new(build.whyoom());
         whyoom.args(words).current_dir(folder);
         let svg = picture::rendered(&mut whyoom, command)?;
         let place = page.with_file_name(file);

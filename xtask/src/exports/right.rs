@@ -1,218 +1,222 @@
 //! Whether a tool's figures are those of `whyoom why --json`: each comparison counts what it compared.
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use harness::documents::{Device, Finding, Incident, Totals, Why};
 
-/// Counts equal figures, and fails at the first that is not.
-#[derive(Default)]
-struct Tally(usize);
+use super::figures::{Counter, Failure, Space, Sums, Table, Trace, Viewed};
 
-impl Tally {
-    fn equal(&mut self, what: &str, found: &Value, said: &Value) -> Result<()> {
-        ensure!(number(found) == number(said), "{what} is {found}, and whyoom why says {said}");
-        self.0 += 1;
-        Ok(())
+/// Rows of a group in a table.
+const MOST_ROWS: u64 = 1 << 17;
+
+/// Compares figures, found and said, and counts them; an error at the first that is not equal.
+fn equal<'a>(figures: impl IntoIterator<Item = (&'a str, u64, u64)>) -> Result<usize> {
+    let mut compared = 0;
+    for (what, found, said) in figures {
+        ensure!(found == said, "{what} is {found}, and whyoom why says {said}");
+        compared += 1;
     }
-}
-
-fn number(value: &Value) -> Option<i128> {
-    value.as_u64().map(i128::from).or_else(|| value.as_i64().map(i128::from))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+    Ok(compared)
 }
 
 /// Whether a space's figures are a caching allocator's, and not the driver's.
-fn has_allocator(space: &Value) -> bool {
-    let driver = &space["driver"];
-    driver.is_null() || space["segments"] != 0 || space["blocks_made"] != driver["allocations_made"]
+fn has_allocator(space: &Totals) -> bool {
+    let is_other = |made| space.segments != 0 || space.blocks_made != made;
+    space.driver.as_ref().is_none_or(|driver| is_other(driver.allocations_made))
 }
 
-/// Spaces with nothing in them at any time have nothing to show.
-fn spaces(said: &Value) -> impl Iterator<Item = &Value> {
-    let ever = ["peak_allocated_bytes", "peak_reserved_bytes", "allocated_bytes", "reserved_bytes"];
-    list(&said["totals"]).iter().filter(move |space| ever.iter().any(|key| space[*key] != 0))
-}
-
-/// Counters rise and end as they should, and every failure is there.
-pub(super) fn perfetto(said: &Value, found: &Value) -> Result<usize> {
-    let mut tally = Tally::default();
-    ensure!(
-        list(&found["errors"]).is_empty(),
-        "the trace processor complains: {}",
-        found["errors"]
-    );
-    for space in spaces(said) {
-        let device = match space["device"].as_u64() {
-            Some(ordinal) => format!("GPU {ordinal}"),
-            None => space["device"].as_str().unwrap_or_default().to_owned(),
-        };
-        let counter = |name: &str| {
-            let name = format!("{device} {name}");
-            let is_it = |one: &&Value| {
-                one["counter"] == name.as_str() && one["process"] == space["process"]
-            };
-            list(&found["counters"])
-                .iter()
-                .find(is_it)
-                .with_context(|| format!("no counter {name}"))
-        };
-        let (allocated, reserved) = (counter("allocated")?, counter("reserved")?);
-        tally.equal("the end of allocated", &allocated["latest"], &space["allocated_bytes"])?;
-        tally.equal("the end of reserved", &reserved["latest"], &space["reserved_bytes"])?;
-        // Before its allocator begins, a process's figures are those of its driver memory.
-        let of_driver = number(&space["driver"]["peak_bytes"]).unwrap_or(0);
-        if !has_allocator(space) || number(&space["peak_allocated_bytes"]) >= Some(of_driver) {
-            tally.equal("the peak", &allocated["highest"], &space["peak_allocated_bytes"])?;
-            tally.equal("most reserved", &reserved["highest"], &space["peak_reserved_bytes"])?;
-        }
-        if number(&space["driver"]["allocations_made"]).is_some_and(|made| made > 0) {
-            let driver = counter("driver")?;
-            tally.equal("the end of driver", &driver["latest"], &space["driver"]["held_bytes"])?;
-        }
-    }
-    let failures = list(&found["failures"]);
-    tally.equal("failures", &failures.len().into(), &said["incidents_seen"])?;
-    for (found, said) in failures.iter().zip(list(&said["incidents"])) {
-        let Some(asked) = said["requested_bytes"].as_u64() else { continue };
-        let told =
-            found["arguments"]["requested bytes"].as_str().and_then(|text| text.parse().ok());
-        tally.equal("what was asked for", &told.unwrap_or(0u64).into(), &asked.into())?;
-    }
-    Ok(tally.0)
-}
-
-/// The sums over all spaces.
-pub(super) fn pprof(said: &Value, total: impl Fn(&str) -> Result<u64>) -> Result<usize> {
-    let mut tally = Tally::default();
-    let sum = |key: &str| spaces(said).filter_map(|space| space[key].as_u64()).sum::<u64>();
-    for (index, key) in [("inuse_space", "peak_allocated_bytes"), ("alloc_objects", "blocks_made")]
-    {
-        tally.equal(index, &total(index)?.into(), &sum(key).into())?;
-    }
-    Ok(tally.0)
-}
-
-/// Peaks and ends of every space, sums of changes, and the statement of the document.
-pub(super) fn parquet(said: &Value, found: &Value) -> Result<usize> {
-    let mut tally = Tally::default();
-    ensure!(
-        found["metadata"]["whyoom.schema"] == "whyoom.events",
-        "no schema: {}",
-        found["metadata"]
-    );
-    ensure!(found["sorted"] != false, "the rows are not in order");
-    ensure!(
-        found["largest_group"].as_u64().is_some_and(|rows| rows <= 1 << 17),
-        "groups are large"
-    );
-    let mut highest = 0;
-    for space in spaces(said) {
-        let device = space["device"].as_u64().map_or(-1, |ordinal| ordinal as i64);
-        let layer = if has_allocator(space) { "blocks" } else { "driver" };
-        let is_it = |one: &&Value| {
-            one["device"] == device && one["process"] == space["process"] && one["layer"] == layer
-        };
-        let row = list(&found["spaces"]).iter().find(is_it);
-        let row = row.with_context(|| format!("no rows of device {device}"))?;
-        for (own, key) in [
-            ("peak_allocated", "peak_allocated_bytes"),
-            ("peak_reserved", "peak_reserved_bytes"),
-            ("allocated", "allocated_bytes"),
-            ("changes", "allocated_bytes"),
-            ("reserved", "reserved_bytes"),
-            ("made", "blocks_made"),
-        ] {
-            tally.equal(own, &row[own], &space[key])?;
-        }
-        if device >= 0 {
-            highest = highest.max(space["peak_allocated_bytes"].as_u64().unwrap_or(0));
-        }
-    }
-    let places = list(&found["by_place"]);
-    let sum: u64 = places.iter().filter_map(|place| place["bytes"].as_u64()).sum();
-    tally.equal("the sum by place at the peak", &sum.into(), &highest.into())?;
-    Ok(tally.0)
-}
-
-/// What PyTorch's own viewer adds up, of the process that the file is of.
-pub(super) fn snapshot(said: &Value, found: &Value) -> Result<usize> {
-    let mut tally = Tally::default();
-    for space in own_spaces(said) {
-        // The host's memory has a list of its own, which the viewer does not read.
-        let Some(ordinal) = space["device"].as_u64() else { continue };
-        let device = &found["devices"][ordinal.to_string()];
-        let keys: &[&str] = match (has_allocator(space), space["active_blocks"] == 0) {
-            // Nothing is left: the file has no segment of the device.
-            (_, true) if space["reserved_bytes"] == 0 || !has_allocator(space) => &[],
-            (true, _) => &[
-                "reserved_bytes",
-                "allocated_bytes",
-                "active_bytes",
-                "requested_bytes",
-                "active_blocks",
-                "segments",
-            ],
-            (false, _) => &["allocated_bytes", "active_bytes", "active_blocks"],
-        };
-        for key in keys {
-            tally.equal(key, &device[*key], &space[*key])?;
-        }
-    }
-    let of_devices = |incident: &&Value| incident["message"].is_null();
-    let process = own_spaces(said).next().map_or(&Value::Null, |space| &space["process"]);
-    let failures: Vec<_> = list(&said["incidents"])
-        .iter()
-        .filter(of_devices)
-        .filter(|incident| incident["process"] == *process)
-        .collect();
-    tally.equal("failures", &list(&found["failures"]).len().into(), &failures.len().into())?;
-    Ok(tally.0)
-}
-
-/// What our own importer makes of the file; of a snapshot, the verdict too.
-pub(super) fn round_trip(said: &Value, again: &Value, is_snapshot: bool) -> Result<usize> {
-    let mut tally = Tally::default();
-    for space in own_spaces(said) {
-        let is_it = |one: &&Value| one["device"] == space["device"];
-        let Some(own) = list(&again["totals"]).iter().find(is_it) else {
-            ensure!(
-                space["reserved_bytes"] == 0 && space["blocks_made"] == 0,
-                "a device is missing"
-            );
-            continue;
-        };
-        if !has_allocator(space) {
-            continue;
-        }
-        let ends = ["reserved_bytes", "allocated_bytes", "active_bytes", "requested_bytes"];
-        let counts = ["active_blocks", "segments", "blocks_made", "blocks_freed"];
-        let peaks = ["peak_allocated_bytes", "peak_reserved_bytes"];
-        for key in ends.into_iter().chain(counts).chain(peaks) {
-            tally.equal(key, &own[key], &space[key])?;
-        }
-    }
-    if is_snapshot {
-        for key in ["cause", "strength", "headline", "because", "evidence", "remedies"] {
-            let (own, other) = (&again["verdict"][key], &said["verdict"][key]);
-            ensure!(own == other, "read back, its {key} is {own} in place of {other}");
-            tally.0 += 1;
-        }
-    }
-    Ok(tally.0)
+/// All but those with nothing in them at any time: they have nothing to show.
+fn spaces(said: &Why) -> Result<Vec<&Totals>> {
+    let ever = |space: &&Totals| {
+        let peaks = [space.peak_allocated_bytes, space.peak_reserved_bytes];
+        peaks
+            .into_iter()
+            .chain([space.allocated_bytes, space.reserved_bytes])
+            .any(|bytes| bytes > 0)
+    };
+    let spaces: Vec<_> = said.totals.iter().filter(ever).collect();
+    ensure!(!spaces.is_empty(), "it has no memory");
+    Ok(spaces)
 }
 
 /// The spaces of the process that a snapshot is of: the one that had most.
-fn own_spaces(said: &Value) -> impl Iterator<Item = &Value> {
-    let most = |process: &Value| {
-        let own = spaces(said).filter(|space| space["process"] == *process);
-        own.filter_map(|space| {
-            let peak = space["peak_allocated_bytes"].as_u64()?;
-            Some(peak.max(space["peak_reserved_bytes"].as_u64()?))
-        })
-        .sum::<u64>()
+fn own_spaces(said: &Why) -> Result<Vec<&Totals>> {
+    let mut spaces = spaces(said)?;
+    let most = |process: &&String| -> u64 {
+        let own = spaces.iter().filter(|space| space.process == **process);
+        own.map(|space| space.peak_allocated_bytes.max(space.peak_reserved_bytes)).sum()
     };
-    let chosen = spaces(said).map(|space| &space["process"]).max_by_key(|process| most(process));
-    spaces(said).filter(move |space| Some(&space["process"]) == chosen)
+    let chosen = spaces.iter().map(|space| &space.process).max_by_key(most).cloned();
+    spaces.retain(|space| Some(&space.process) == chosen.as_ref());
+    Ok(spaces)
+}
+
+/// Counters rise and end as they should, and every failure is there.
+pub(super) fn perfetto(said: &Why, found: &Trace) -> Result<usize> {
+    ensure!(found.errors.is_empty(), "the trace processor complains: {:?}", found.errors);
+    let mut compared = 0;
+    for space in spaces(said)? {
+        compared += counters(space, &found.counters)?;
+    }
+    compared += equal([("failures", found.failures.len() as u64, said.incidents_seen)])?;
+    ensure!(said.incidents.is_empty() == found.failures.is_empty(), "failures without incidents");
+    for (found, said) in found.failures.iter().zip(&said.incidents) {
+        compared += failure(found, said)?;
+    }
+    Ok(compared)
+}
+
+fn counters(space: &Totals, counters: &[Counter]) -> Result<usize> {
+    let counter = |name: &str| {
+        let name = match &space.device {
+            Device::Ordinal(ordinal) => format!("GPU {ordinal} {name}"),
+            Device::Host(host) => format!("{host} {name}"),
+            Device::Unknown(()) => format!("a GPU {name}"),
+        };
+        let is_it = |one: &&Counter| one.counter == name && one.process == space.process;
+        let found = counters.iter().find(is_it).with_context(|| format!("no counter {name}"))?;
+        ensure!(found.points > 0, "{name} has no points");
+        Ok(found)
+    };
+    let (allocated, reserved) = (counter("allocated")?, counter("reserved")?);
+    let mut compared = equal([
+        ("the end of allocated", allocated.latest, space.allocated_bytes),
+        ("the end of reserved", reserved.latest, space.reserved_bytes),
+    ])?;
+    // Before its allocator begins, a process's figures are those of its driver memory.
+    let is_above = |peak| space.peak_allocated_bytes >= peak;
+    if !has_allocator(space) || space.driver.as_ref().is_none_or(|one| is_above(one.peak_bytes)) {
+        compared += equal([
+            ("the peak", allocated.highest, space.peak_allocated_bytes),
+            ("most reserved", reserved.highest, space.peak_reserved_bytes),
+        ])?;
+    }
+    if let Some(driver) = space.driver.as_ref().filter(|driver| driver.allocations_made > 0) {
+        compared += equal([("the end of driver", counter("driver")?.latest, driver.held_bytes)])?;
+    }
+    Ok(compared)
+}
+
+fn failure(found: &Failure, said: &Incident) -> Result<usize> {
+    let name = if said.message.is_some() { "message" } else { "out of memory" };
+    ensure!(found.name == name, "{} in place of {name}", found.name);
+    let Some(asked) = said.requested_bytes else { return Ok(0) };
+    let told = found.arguments.get("requested bytes").context("no bytes were asked for")?;
+    equal([("what was asked for", told.parse()?, asked)])
+}
+
+/// The sums over all spaces.
+pub(super) fn pprof(said: &Why, total: impl Fn(&str) -> Result<u64>) -> Result<usize> {
+    let spaces = spaces(said)?;
+    let sum = |figure: fn(&Totals) -> u64| spaces.iter().map(|space| figure(space)).sum();
+    equal([
+        ("inuse_space", total("inuse_space")?, sum(|space| space.peak_allocated_bytes)),
+        ("alloc_objects", total("alloc_objects")?, sum(|space| space.blocks_made)),
+    ])
+}
+
+/// Peaks and ends of every space, sums of changes, and the statement of the document.
+pub(super) fn parquet(said: &Why, found: &Table) -> Result<usize> {
+    let schema = found.metadata.get("whyoom.schema").context("no schema")?;
+    ensure!(schema == "whyoom.events", "the schema is {schema}");
+    ensure!(found.sorted, "the rows are not in order");
+    ensure!(0 < found.events && found.events <= found.rows, "{} events", found.events);
+    ensure!((1..=MOST_ROWS).contains(&found.largest_group), "groups of {}", found.largest_group);
+    let mut compared = 0;
+    let mut peaks = Vec::new();
+    for space in spaces(said)? {
+        compared += rows(space, &found.spaces)?;
+        if let Device::Ordinal(_) = space.device {
+            peaks.push(space.peak_allocated_bytes);
+        }
+    }
+    let highest = peaks.into_iter().max().context("no GPU")?;
+    let sum = found.by_place.iter().map(|place| place.bytes).sum();
+    Ok(compared + equal([("the sum by place at the peak", sum, highest)])?)
+}
+
+fn rows(space: &Totals, found: &[Space]) -> Result<usize> {
+    let device = match space.device {
+        Device::Ordinal(ordinal) => ordinal.into(),
+        Device::Host(_) | Device::Unknown(()) => -1,
+    };
+    let layer = if has_allocator(space) { "blocks" } else { "driver" };
+    let is_it =
+        |one: &&Space| one.device == device && one.process == space.process && one.layer == layer;
+    let row = found.iter().find(is_it).with_context(|| format!("no rows of device {device}"))?;
+    equal([
+        ("peak_allocated", row.peak_allocated, space.peak_allocated_bytes),
+        ("peak_reserved", row.peak_reserved, space.peak_reserved_bytes),
+        ("allocated", row.allocated, space.allocated_bytes),
+        ("the sum of changes", row.changes, space.allocated_bytes),
+        ("reserved", row.reserved, space.reserved_bytes),
+        ("made", row.made, space.blocks_made),
+    ])
+}
+
+/// What PyTorch's own viewer adds up, of the process that the file is of.
+pub(super) fn snapshot(said: &Why, found: &Viewed) -> Result<usize> {
+    let spaces = own_spaces(said)?;
+    let mut compared = 0;
+    for space in &spaces {
+        // The host's memory has a list of its own, which the viewer does not read.
+        let Device::Ordinal(ordinal) = space.device else { continue };
+        let is_left = space.active_blocks > 0 || has_allocator(space) && space.reserved_bytes > 0;
+        match found.devices.get(&ordinal) {
+            Some(sums) => compared += viewed(space, sums)?,
+            None => ensure!(!is_left, "GPU {ordinal} is missing"),
+        }
+    }
+    let is_own = |one: &&Incident| one.message.is_none() && one.process == spaces[0].process;
+    let asked = said.incidents.iter().filter(is_own).map(|one| one.requested_bytes);
+    ensure!(found.failures.iter().copied().map(Some).eq(asked), "failures: {:?}", found.failures);
+    let reserved = found.devices.values().map(|device| device.reserved_bytes).sum::<u64>();
+    ensure!(found.flame_bytes == reserved, "{} bytes in its flame graph", found.flame_bytes);
+    let is_drawn = found.trace_lines >= found.entries.iter().sum() && found.plot_bytes > 0;
+    ensure!(is_drawn && !found.summary.is_empty(), "the viewer leaves something out");
+    Ok(compared)
+}
+
+fn viewed(space: &Totals, found: &Sums) -> Result<usize> {
+    let of_driver = [
+        ("allocated_bytes", found.allocated_bytes, space.allocated_bytes),
+        ("active_bytes", found.active_bytes, space.active_bytes),
+        ("active_blocks", found.active_blocks, space.active_blocks),
+    ];
+    let of_allocator = [
+        ("reserved_bytes", found.reserved_bytes, space.reserved_bytes),
+        ("requested_bytes", found.requested_bytes, space.requested_bytes),
+        ("segments", found.segments, space.segments),
+    ];
+    let of_allocator = has_allocator(space).then_some(of_allocator);
+    equal(of_driver.into_iter().chain(of_allocator.into_iter().flatten()))
+}
+
+/// What our own importer makes of the file; of a snapshot, the verdict too.
+pub(super) fn round_trip(said: &Why, again: &Why, is_snapshot: bool) -> Result<usize> {
+    let mut compared = 0;
+    for space in own_spaces(said)? {
+        let own = again.totals.iter().find(|one| one.device == space.device);
+        let own = own.with_context(|| format!("{:?} is missing", space.device))?;
+        compared += read_back(own, space)?;
+    }
+    if is_snapshot {
+        // Named after its file.
+        let again = Finding { process: said.verdict.process.clone(), ..again.verdict.clone() };
+        ensure!(again == said.verdict, "its verdict is {again:?} in place of {:?}", said.verdict);
+        compared += 1;
+    }
+    Ok(compared)
+}
+
+/// All figures of a space are as they were, apart from the driver's, which a snapshot does not tell.
+fn read_back(own: &Totals, space: &Totals) -> Result<usize> {
+    let mut expected = Totals { process: own.process.clone(), driver: None, ..space.clone() };
+    let mut figures = 10;
+    if !has_allocator(space) {
+        // Each allocation stands for a segment, and what a stream-ordered pool keeps is not told.
+        (expected.segments, expected.reserved_bytes) = (own.segments, own.reserved_bytes);
+        figures -= 2;
+    }
+    ensure!(*own == expected, "{own:?} in place of {expected:?}");
+    Ok(figures)
 }

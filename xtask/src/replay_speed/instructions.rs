@@ -13,7 +13,8 @@ pub(super) fn per_event(subject: &str, events: usize) -> Result<Option<f64>> {
     // Only what happens in turns counts, not the reading of the recording.
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     valgrind.arg("--toggle-collect=*replay_speed*subject*Subject*replay*");
-    valgrind.arg(std::env::current_exe()?).args(["replay-speed", &TURNS.to_string(), subject]);
+    valgrind.arg(std::env::current_exe()?).arg("replay-speed");
+    valgrind.args(["--turns", &TURNS.to_string(), "--subject", subject]);
     let Ok(output) = valgrind.output() else { return Ok(None) };
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{valgrind:?}: {said}");

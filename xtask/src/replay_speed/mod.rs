@@ -10,6 +10,7 @@ mod turn;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 
 use self::{
     subject::{SUBJECTS, Subject},
@@ -20,13 +21,23 @@ const EVENTS: usize = 10_000_000;
 /// How many times as fast as the reference PyTorch's allocator must be.
 const BAR: f64 = 2.0;
 
-/// `TURNS SUBJECT`, which [`instructions`] asks for, replays that much through one alone.
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
+/// What was asked for.
+#[derive(Args)]
+pub(crate) struct Wish {
+    /// Replay through one subject alone, so that its instructions can be counted
+    #[arg(long, hide = true, requires = "turns")]
+    subject: Option<String>,
+    /// So many times
+    #[arg(long, hide = true)]
+    turns: Option<usize>,
+}
+
+pub(crate) fn run(wish: &Wish) -> Result<()> {
     let turn = Turn::find()?;
-    if let [turns, name] = arguments {
+    if let (Some(name), Some(turns)) = (&wish.subject, wish.turns) {
         let found = SUBJECTS.iter().find(|(held, _)| held == name);
         let mut subject = (found.with_context(|| format!("no {name}"))?.1)(&turn)?;
-        return (0..turns.parse()?).try_for_each(|_| subject.replay(&turn));
+        return (0..turns).try_for_each(|_| subject.replay(&turn));
     }
     let turns = EVENTS.div_ceil(turn.events.len());
     println!("{}: {turns} times {} events", turn.name, turn.events.len());

@@ -7,10 +7,7 @@ use whyoom_allocators::{
 };
 
 use super::training_step;
-use crate::{
-    exactness::device_runs,
-    tools::{shared_data, skipped},
-};
+use harness::{device_runs, shared_data};
 
 /// Which recording: a language model in training.
 const RECORDING: &str = "torch-snapshots/lm-medium_512_training.pickle";
@@ -34,10 +31,7 @@ pub(super) struct Turn {
 impl Turn {
     /// A recording's, where the recordings are; else a training step's that is made up.
     pub(super) fn find() -> Result<Self> {
-        let Some(data) = shared_data() else {
-            skipped("a recording from a real GPU");
-            return Ok(training_step::turn());
-        };
+        let Ok(data) = shared_data() else { return Ok(training_step::turn()) };
         let runs = device_runs(&data.join(RECORDING))?;
         let run = runs.into_iter().max_by_key(|run| run.workload.steps.len());
         Ok(Self::from_workload(&run.context("nothing is recorded")?.workload))

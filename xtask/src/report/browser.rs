@@ -7,9 +7,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use harness::{from_str, must_succeed, root};
 use serde::{Deserialize, Serialize};
-
-use crate::tools::{must_succeed, root};
 
 /// Debian's browser, and where another may be named.
 const CHROMIUM: &str = "chromium";
@@ -27,14 +26,13 @@ pub(super) struct Look {
 
 /// What was seen.
 #[derive(Deserialize)]
-pub(super) struct Seen {
-    /// Milliseconds until the page was interactive.
-    pub(super) ready: u64,
+struct Seen {
+    ready: u64,
     complaints: Vec<String>,
 }
 
-/// Opens each of them in a page of its own.
-pub(super) fn look(looks: &[Look]) -> Result<Vec<Seen>> {
+/// Opens each of them in a page of its own; the most milliseconds until one was interactive.
+pub(super) fn look(looks: &[Look]) -> Result<u64> {
     let web = root().join("web");
     if !web.join("node_modules/puppeteer-core").is_dir() {
         must_succeed(Command::new("npm").args(["ci", "--silent"]).current_dir(&web))?;
@@ -52,12 +50,12 @@ pub(super) fn look(looks: &[Look]) -> Result<Vec<Seen>> {
     let output = node.wait_with_output()?;
     ensure!(output.status.success(), "the browser failed");
     let lines = String::from_utf8(output.stdout)?;
-    let seen: Vec<Seen> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let seen: Vec<Seen> = lines.lines().map(from_str).collect::<Result<_>>()?;
     ensure!(seen.len() == looks.len(), "{} of {} pages opened", seen.len(), looks.len());
     for (look, seen) in looks.iter().zip(&seen) {
         ensure!(seen.complaints.is_empty(), "{}: {:?}", look.file.display(), seen.complaints);
     }
-    Ok(seen)
+    seen.iter().map(|seen| seen.ready).max().context("no page was opened")
 }
 
 /// Where the browser is.

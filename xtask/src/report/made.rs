@@ -46,8 +46,7 @@ pub(super) fn write(folder: &Path, events: u64) -> Result<u64> {
     let part = Part::create(folder, Options::default())?;
     define(&part)?;
     let lease = part.lease(ThreadId(1))?;
-    let (mut run, start) = (Run::new(&part, lease), now());
-    run.start = start;
+    let mut run = Run::new(&part, lease);
     run.model()?;
     while run.events < events {
         run.step()?;
@@ -108,14 +107,13 @@ struct Run<'a> {
     device: Recorded,
     start: Time,
     events: u64,
-    steps: u64,
 }
 
 impl<'a> Run<'a> {
     fn new(part: &'a Part, lease: Lease) -> Self {
         let device = Recorded { device: SimulatedDevice::new(CAPACITY), calls: Vec::new() };
         let policy = PyTorch::new(PyTorchSettings::default());
-        Self { part, lease, policy, device, start: Time(0), events: 0, steps: 0 }
+        Self { part, lease, policy, device, start: now(), events: 0 }
     }
 
     fn push(&mut self, stack: StackId, action: Action) -> Result<()> {
@@ -181,7 +179,6 @@ impl<'a> Run<'a> {
             self.free(grant)?;
         }
         self.alloc(stack(5, 0), LEFT)?;
-        self.steps += 1;
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! What the cases come to together.
 
-use std::time::Duration;
+use harness::score::{BYTES_BAR, Case, Part};
 
-use super::{Scored, case::Case};
+use super::Row;
 
 /// Figures of a set, or of all.
 #[derive(Debug, Default)]
@@ -13,44 +13,43 @@ pub(super) struct Figures {
     pub(super) healthy: usize,
     /// Healthy cases that something else was said of than that nothing is wrong, or cannot be told.
     pub(super) alarms: usize,
-    /// Cases with advice that must not be given.
-    pub(super) wrong: usize,
-    /// Cases that lack advice that must be given.
-    pub(super) missing: usize,
+    /// Cases with advice that is wrong or missing.
+    pub(super) advice: usize,
     /// Cases whose bytes are known, and those in which they are right.
     pub(super) bytes: (usize, usize),
-    /// Cases whose remedy was applied, and those in which it worked.
-    pub(super) applied: (usize, usize),
-    pub(super) time: Duration,
+    /// Cases whose printed line a machine can apply, and those in which it worked.
+    pub(super) printed: (usize, usize),
+    /// Cases whose own fix was applied: a check of their truth.
+    pub(super) truths: usize,
+    pub(super) seconds: f64,
 }
 
 impl Figures {
     /// Of those cases.
-    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Scored>) -> Self {
-        all.fold(Self::default(), |mut figures, scored| {
-            figures.add(scored);
+    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Row>) -> Self {
+        all.fold(Self::default(), |mut figures, row| {
+            figures.add(row);
             figures
         })
     }
 
-    fn add(&mut self, scored: &Scored) {
-        let (case, grade) = (&scored.case, &scored.grade);
+    fn add(&mut self, row: &Row) {
         self.cases += 1;
-        self.right += usize::from(grade.cause);
-        self.healthy += usize::from(case.is_healthy());
-        self.alarms += usize::from(is_alarm(case, scored.cause()));
-        self.wrong += usize::from(!grade.wrong.is_empty());
-        self.missing += usize::from(grade.cause && !grade.missing.is_empty());
-        // What another cause would give back is no measure of this one.
-        if grade.cause && grade.bytes_off.is_some() {
+        self.right += usize::from(row.cause_is_right());
+        self.healthy += usize::from(row.case.is_healthy());
+        self.alarms += usize::from(is_alarm(&row.case, row.cause()));
+        self.seconds += row.seconds;
+        if let Some(worked) = row.line_worked() {
+            self.printed.0 += 1;
+            self.printed.1 += usize::from(worked);
+        }
+        let Some(scored) = &row.scored else { return };
+        self.advice += usize::from(scored.grade.faults.contains_key(&Part::Advice));
+        self.truths += usize::from(scored.truth_checked);
+        if let Some(off) = scored.grade.bytes_off {
             self.bytes.0 += 1;
-            self.bytes.1 += usize::from(grade.bytes_are_right());
+            self.bytes.1 += usize::from(off <= BYTES_BAR);
         }
-        if let Some(worked) = scored.worked() {
-            self.applied.0 += 1;
-            self.applied.1 += usize::from(worked);
-        }
-        self.time += scored.time();
     }
 
     /// The share of cases whose primary cause is right.
@@ -65,11 +64,11 @@ impl Figures {
             name.to_owned(),
             format!("{} of {} ({:.1} %)", self.right, self.cases, self.accuracy() * 100.0),
             of(self.bytes),
-            self.wrong.to_string(),
-            self.missing.to_string(),
+            self.advice.to_string(),
             format!("{} of {}", self.alarms, self.healthy),
-            of(self.applied),
-            format!("{:.0} s", self.time.as_secs_f64()),
+            of(self.printed),
+            self.truths.to_string(),
+            format!("{:.0} s", self.seconds),
         ]
     }
 }
@@ -79,11 +78,11 @@ pub(super) const COLUMNS: [&str; 8] = [
     "set",
     "primary cause right",
     "bytes within 5 %",
-    "wrong advice",
-    "advice missing",
+    "wrong or missing advice",
     "false alarms",
-    "remedy applied and worked",
-    "processor-seconds",
+    "printed lines that worked",
+    "truths checked by the author's fix",
+    "seconds",
 ];
 
 /// Whether something was said to be wrong where nothing is.

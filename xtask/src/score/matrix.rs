@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Scored;
+use super::Row;
 
 /// How often each cause was given each answer.
 pub(super) struct Matrix {
@@ -13,10 +13,10 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// Of those cases.
-    pub(super) fn of(scored: &[Scored]) -> Self {
+    pub(super) fn of(rows: &[Row]) -> Self {
         let mut counts = BTreeMap::new();
-        for one in scored {
-            let pair = (one.case.cause.clone(), one.cause().to_owned());
+        for row in rows {
+            let pair = (row.case.cause.clone(), row.cause().to_owned());
             *counts.entry(pair).or_default() += 1;
         }
         let is_met = |cause: &str| counts.keys().any(|(a, b)| a == cause || b == cause);

@@ -5,8 +5,9 @@ use std::{fmt::Write as _, fs, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Scored, stage::Stage, verdicts};
-use crate::tools::root;
+use harness::{Build, root};
+
+use super::{Row, verdicts};
 
 const PAGE: &str = "docs/served.md";
 
@@ -87,10 +88,10 @@ const WISHES: &[Wish] = &[
 const WORKSPACE: &str = "library-workspace-cublas";
 
 /// Asks for everything, and writes the page where that is wanted.
-pub(super) fn check(stage: &Stage, scored: &[Scored], bless: bool) -> Result<()> {
+pub(super) fn check(rows: &[Row], bless: bool) -> Result<()> {
     let mut page = HEAD.to_owned();
     for wish in WISHES {
-        let (title, said) = wish.answer(stage, scored).with_context(|| wish.what)?;
+        let (title, said) = wish.answer(rows).with_context(|| wish.what)?;
         for text in wish.says {
             ensure!(said.contains(text), "{}: “{text}” is not in\n{said}", wish.what);
         }
@@ -108,15 +109,15 @@ pub(super) fn check(stage: &Stage, scored: &[Scored], bless: bool) -> Result<()>
 
 impl Wish {
     /// The command as people type it, and what it prints.
-    fn answer(&self, stage: &Stage, scored: &[Scored]) -> Result<(String, String)> {
+    fn answer(&self, rows: &[Row]) -> Result<(String, String)> {
         match self.by {
             By::Case(name) => {
-                let one = scored.iter().find(|one| one.case.name == name);
+                let one = rows.iter().find(|one| one.case.name == name);
                 let one = one.with_context(|| format!("there is no case {name}"))?;
-                Ok((format!("whyoom why … ({name})"), verdicts::said(stage, one)?))
+                Ok((format!("whyoom why … ({name})"), verdicts::said(one)?))
             }
             By::Words(words) => {
-                let mut command = Command::new(stage.whyoom());
+                let mut command = Command::new(Build::ready()?.whyoom());
                 let output = command.args(words).env("COLUMNS", "100").current_dir(root());
                 let output = output.env("NO_COLOR", "1").output()?;
                 ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

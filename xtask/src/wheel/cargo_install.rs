@@ -1,21 +1,20 @@
 //! `cargo install --path crates/whyoom`: the command alone. What needs no library works; what needs one
 //! says where to get it, and finds it in `lib/whyoom` beside `bin`.
 
-use std::{path::Path, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use anyhow::{Result, ensure};
+use harness::{Build, fresh, must_succeed, root};
 
-use super::{cleared, output, packaged};
-use crate::tools::{binaries_given, must_succeed, release_build, root, scratch};
+use super::{output, packaged, verdict};
 
 pub(super) fn check() -> Result<()> {
-    let folder = scratch("wheel")?.join("cargo-install");
-    cleared(&folder)?;
+    let folder = fresh("cargo-install")?;
     let mut install = Command::new(env!("CARGO"));
     install
         .args(["install", "--quiet", "--locked", "--path", "crates/whyoom", "--root"])
         .arg(&folder);
-    if binaries_given() {
+    if Build::is_given() {
         install.arg("--debug");
     }
     must_succeed(install.current_dir(root()))?;
@@ -32,16 +31,13 @@ pub(super) fn check() -> Result<()> {
 }
 
 fn use_libraries(whyoom: &Path, folder: &Path) -> Result<()> {
-    let (built, libraries) = (release_build()?, folder.join("lib/whyoom"));
-    std::fs::create_dir_all(&libraries)?;
+    let (build, libraries) = (Build::ready()?, folder.join("lib/whyoom"));
+    fs::create_dir_all(&libraries)?;
     for file in packaged::libraries() {
-        std::fs::copy(built.join(file), libraries.join(file))?;
+        fs::copy(build.file(file), libraries.join(file))?;
     }
     let mut lab = Command::new(whyoom);
     lab.args(["lab", "run", "--"]).arg(whyoom).args(["run", "-o", "recording", "--"]);
     output(lab.arg(whyoom).args(["lab", "calibrate"]).current_dir(folder))?;
-    let mut why = Command::new(whyoom);
-    let answer = output(why.args(["why", "--json", "recording"]).current_dir(folder))?;
-    ensure!(answer.contains("\"kind\": \"recording\""), "no recording: {answer}");
-    Ok(())
+    verdict(whyoom, &folder.join("recording"), "recording").map(drop)
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use whyoom_trace::Bytes;
 
 use super::{output, packaged};
@@ -14,7 +14,7 @@ const LIST: &str = "import sys, zipfile\n\
 /// Lists the files; all that belongs there must be. How many there are.
 pub(super) fn check(wheel: &Path) -> Result<usize> {
     let list = output(Command::new("python3").args(["-c", LIST]).arg(wheel))?;
-    let files: Vec<(u64, &str)> = list.lines().filter_map(entry).collect();
+    let files: Vec<(u64, &str)> = list.lines().map(entry).collect::<Result<_>>()?;
     for (size, name) in &files {
         println!("{:>12}  {name}", Bytes(*size).to_string());
     }
@@ -43,9 +43,9 @@ pub(super) fn check(wheel: &Path) -> Result<usize> {
     Ok(files.len())
 }
 
-fn entry(line: &str) -> Option<(u64, &str)> {
-    let (size, name) = line.split_once(' ')?;
-    Some((size.parse().ok()?, name))
+fn entry(line: &str) -> Result<(u64, &str)> {
+    let (size, name) = line.split_once(' ').with_context(|| line.to_owned())?;
+    Ok((size.parse()?, name))
 }
 
 fn is_foreign(name: &str) -> bool {

@@ -6,9 +6,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use harness::{fresh, must_succeed, site_packages};
 
-use super::{cleared, output, packaged};
-use crate::tools::{must_succeed, root, scratch, site_packages};
+use super::{output, packaged, verdict};
 
 /// A virtual environment.
 pub(super) struct Environment {
@@ -18,13 +18,12 @@ pub(super) struct Environment {
 impl Environment {
     /// Nothing but the wheel: what it needs must be inside.
     pub(super) fn with(wheel: &Path) -> Result<Self> {
-        let folder = scratch("wheel")?.join("venv");
-        cleared(&folder)?;
+        let folder = fresh("wheel-venv")?;
         must_succeed(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let fresh = Self { folder };
-        output(fresh.pip().args(["install", "--quiet", "--no-index"]).arg(wheel))?;
-        output(fresh.pip().arg("check"))?;
-        Ok(fresh)
+        let own = Self { folder };
+        output(own.pip().args(["install", "--quiet", "--no-index"]).arg(wheel))?;
+        output(own.pip().arg("check"))?;
+        Ok(own)
     }
 
     pub(super) fn python(&self) -> Command {
@@ -48,7 +47,8 @@ impl Environment {
 
     pub(super) fn use_everything(&self) -> Result<()> {
         let whyoom = self.whyoom();
-        check_verdict(&whyoom)?;
+        let snapshot = Path::new("tests/fixtures/snapshots/fragmented-oom.pickle");
+        verdict(&whyoom, snapshot, "pytorch-snapshot")?.has_cause("fragmented-cache")?;
         check_lab(&whyoom)?;
         check_recorder(&whyoom)?;
         check_pool(&whyoom)?;
@@ -96,17 +96,6 @@ fn find(folder: &Path, word: &str) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn check_verdict(whyoom: &Path) -> Result<()> {
-    let answer = output(
-        Command::new(whyoom)
-            .args(["why", "--json", "tests/fixtures/snapshots/fragmented-oom.pickle"])
-            .current_dir(root())
-            .env_clear(),
-    )?;
-    ensure!(answer.contains("\"cause\": \"fragmented-cache\""), "another verdict: {answer}");
-    Ok(())
-}
-
 /// The installed lab, as an installed client of it sees it.
 fn check_lab(whyoom: &Path) -> Result<()> {
     let mut command = Command::new(whyoom);
@@ -118,22 +107,18 @@ fn check_lab(whyoom: &Path) -> Result<()> {
 
 /// The installed recorder, in a client of the installed lab.
 fn check_recorder(whyoom: &Path) -> Result<()> {
-    let folder = scratch("wheel")?.join("recording");
-    cleared(&folder)?;
+    let folder = fresh("wheel-recording")?;
     let mut command = Command::new(whyoom);
     command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["run", "-o"]).arg(&folder);
     command.arg("--").arg(whyoom).args(["lab", "calibrate"]);
     output(command.env_clear())?;
-    let answer = output(Command::new(whyoom).arg("why").arg(&folder).args(["--json"]).env_clear())?;
-    ensure!(answer.contains("\"kind\": \"recording\""), "no recording: {answer}");
-    Ok(())
+    verdict(whyoom, &folder, "recording").map(drop)
 }
 
 /// The installed pool, under a client of the installed lab: what it asks the driver for comes in pages.
 fn check_pool(whyoom: &Path) -> Result<()> {
-    let folder = scratch("wheel")?;
-    let (recording, log) = (folder.join("pooled"), folder.join("calls.jsonl"));
-    cleared(&recording)?;
+    let recording = fresh("wheel-pooled")?;
+    let log = recording.with_extension("jsonl");
     let mut command = Command::new(whyoom);
     command.args(["lab", "run", "--gpu", "t4", "--log"]).arg(&log).arg("--").arg(whyoom);
     command.args(["run", "--pool", "-o"]).arg(&recording).arg("--").arg(whyoom);

@@ -13,47 +13,49 @@ mod tag;
 
 use std::{path::Path, process::Command};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use harness::{Held, documents::Why, from_str, root};
 use whyoom_trace::Bytes;
 
-pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let all = arguments == ["all"];
-    ensure!(all || arguments.is_empty(), "what is known is: all");
+use crate::tools::file_name;
+
+pub(crate) fn run(all: bool) -> Result<Held> {
     let wheel = build::wheel()?;
     let files = contents::check(&wheel)?;
     let fresh = fresh::Environment::with(&wheel)?;
     fresh.use_everything()?;
     python::test_without_torch(&fresh)?;
+    let mut others = String::new();
     if all {
         tag::check(&wheel)?;
         python::read_as_the_oldest()?;
-        python::test_on_others(&fresh)?;
+        others = format!("; its tests on {}", python::test_on_others(&fresh)?);
         python::test_with_torch(&fresh)?;
         cargo_install::check()?;
     }
     fresh.uninstall()?;
-    let size = Bytes(std::fs::metadata(&wheel)?.len());
-    let name = wheel.file_name().unwrap_or_default().to_string_lossy();
-    println!(
-        "wheel: {name}, {size}, {files} files, installed alone and used: a verdict, a simulated GPU, a \
-         recording, the pool, Python"
-    );
-    Ok(())
+    let (name, size) = (file_name(&wheel), Bytes(wheel.metadata()?.len()));
+    Ok(Held::new(format!(
+        "{name}, {size}, {files} files, installed alone and used: a verdict, a simulated GPU, a recording, the \
+         pool, Python{others}"
+    )))
 }
 
 /// What a command prints; its errors where it fails.
 fn output(command: &mut Command) -> Result<String> {
-    let output = command.output()?;
+    let output = command.output().with_context(|| format!("{command:?}"))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{command:?}: {said}{errors}");
     Ok(said)
 }
 
-/// A folder that is not there, so that something can be made in its place.
-fn cleared(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
-    }
-    Ok(())
+/// What an installed command says of a file of this kind.
+fn verdict(whyoom: &Path, file: &Path, kind: &str) -> Result<Why> {
+    let mut command = Command::new(whyoom);
+    command.args(["why", "--json"]).arg(file).current_dir(root()).env_clear();
+    let told: Why = from_str(&output(&mut command)?)?;
+    let is_read = matches!(&told.inputs[..], [input] if input.kind == kind);
+    ensure!(is_read, "not read as {kind}: {:?}", told.inputs);
+    Ok(told)
 }

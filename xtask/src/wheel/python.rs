@@ -4,9 +4,9 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use harness::{environment, root, scratch};
 
 use super::{fresh, output};
-use crate::tools::{environment, root, scratch};
 
 /// The versions that the wheel says it runs on, by their minor number.
 const VERSIONS: std::ops::RangeInclusive<u32> = 9..=14;
@@ -26,15 +26,15 @@ pub(super) fn read_as_the_oldest() -> Result<()> {
     let mut command = Command::new(vermin);
     command.args(["--no-tips", "--violations", "--eval-annotations", &target]);
     let said = output(command.arg(root().join("python/whyoom")))?;
-    let least = said.lines().find(|line| line.starts_with("Minimum required")).unwrap_or_default();
-    println!("vermin: {}", least.to_lowercase());
+    let least = said.lines().find(|line| line.starts_with("Minimum required"));
+    println!("vermin: {}", least.context("vermin says nothing")?.to_lowercase());
     Ok(())
 }
 
-/// The tests on every other Python that is on the path.
-pub(super) fn test_on_others(fresh: &fresh::Environment) -> Result<()> {
+/// The tests on every other Python that is on the path: which are, and which are not.
+pub(super) fn test_on_others(fresh: &fresh::Environment) -> Result<String> {
     let installed = fresh.packages()?;
-    let mut missing = Vec::new();
+    let (mut tested, mut missing) = (Vec::new(), Vec::new());
     for minor in VERSIONS {
         let name = format!("python3.{minor}");
         let mut python = Command::new(&name);
@@ -44,11 +44,14 @@ pub(super) fn test_on_others(fresh: &fresh::Environment) -> Result<()> {
         }
         let told = test(Command::new(&name).env("PYTHONPATH", &installed))?;
         println!("{name}: {told}");
+        tested.push(name);
     }
-    if !missing.is_empty() {
-        println!("NOT HERE: {} (read as {OLDEST} only)", missing.join(", "));
-    }
-    Ok(())
+    ensure!(!tested.is_empty(), "none of {} is here", missing.join(", "));
+    let left_out = match &missing[..] {
+        [] => String::new(),
+        missing => format!(" (not here, read as {OLDEST} only: {})", missing.join(", ")),
+    };
+    Ok(tested.join(", ") + &left_out)
 }
 
 /// The tests with PyTorch, in notebooks too, on the simulated GPU; the notebook's page is kept.
@@ -75,6 +78,7 @@ fn test(python: &mut Command) -> Result<String> {
     let said = String::from_utf8_lossy(&ended.stderr);
     ensure!(ended.status.success(), "{python:?}:\n{said}");
     let ran = said.lines().find(|line| line.starts_with("Ran ")).context("no test was run")?;
-    let ending = said.lines().last().unwrap_or_default();
+    ensure!(!ran.starts_with("Ran 0 "), "no test was run");
+    let ending = said.lines().last().context("no ending")?;
     Ok(format!("{} {ending}", ran.to_lowercase()))
 }

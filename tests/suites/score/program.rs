@@ -1,0 +1,148 @@
+//! A case's program, and how it is started.
+
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+use harness::{
+    Ran, SceneStage, Trial, cuda_programs, environment, fresh, must_succeed, root,
+    score::{Case, Input},
+    text,
+};
+
+/// The interpreter of PyTorch's present release, which runs what names no other.
+const TORCH: &str = "torch";
+
+/// A case's program with everything that starts it.
+#[derive(Clone)]
+pub(super) struct Program<'a> {
+    case: &'a Case,
+    stage: &'a SceneStage,
+    pub(super) source: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) environment: Vec<(String, String)>,
+    /// Options of `whyoom run`.
+    pub(super) options: Vec<String>,
+}
+
+impl<'a> Program<'a> {
+    /// As the table says.
+    pub(super) fn of(case: &'a Case, stage: &'a SceneStage, source: PathBuf) -> Self {
+        let environment = case.environment.clone().into_iter().collect();
+        let (arguments, options) = (case.arguments.clone(), case.options.clone());
+        Self { case, stage, source, arguments, environment, options }
+    }
+
+    /// Whether it is a scene, which starts `whyoom run` itself.
+    fn is_scene(&self) -> bool {
+        self.source.extension().is_some_and(|kind| kind == "sh")
+    }
+
+    /// Runs it under `whyoom run`; the recording.
+    pub(super) fn recorded(&self, name: &str) -> Result<(PathBuf, Ran)> {
+        let folder = self.folder(name)?;
+        let recording = folder.join("run");
+        let record = self.record_words(&recording);
+        let mut command: Vec<OsString> = if self.is_scene() { Vec::new() } else { record.clone() };
+        command.extend(self.command()?.into_iter().map(Into::into));
+        command.extend(self.arguments.iter().map(Into::into));
+        let mut trial = Trial::on(&self.case.lab, &command);
+        trial.build = Some(self.stage.build.clone());
+        trial.environment.clone_from(&self.environment);
+        // A changed copy lies elsewhere than what it imports.
+        trial = trial.with("PYTHONPATH", original_folder(self.case)?);
+        if self.is_scene() {
+            trial.environment.extend(self.scene_variables(&folder, &record)?);
+        }
+        Ok((recording, trial.plain()?))
+    }
+
+    /// An empty folder of the case's own.
+    pub(super) fn folder(&self, what: &str) -> Result<PathBuf> {
+        let folder = fresh(&format!("score/{}/{what}", self.case.name))?;
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    fn record_words(&self, recording: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec![self.stage.build.whyoom().into()];
+        words.extend(["run".into(), "-o".into(), recording.into()]);
+        words.extend(self.options.iter().map(Into::into));
+        words.push("--".into());
+        words
+    }
+
+    /// The words that start it.
+    fn command(&self) -> Result<Vec<PathBuf>> {
+        let kind = self.source.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let source = self.source.clone();
+        Ok(match kind {
+            "py" => vec![python(self.case)?, source],
+            "c" => vec![self.compiled()?],
+            "sh" => vec!["sh".into(), "-euc".into(), scene_script(), source],
+            _ => vec![cuda_programs()?.join(source.file_name().context("no name")?)],
+        })
+    }
+
+    fn compiled(&self) -> Result<PathBuf> {
+        let out = self.folder("program")?.join(&self.case.name);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-g", "-Wall", "-pthread", "-o"]).arg(&out);
+        compiler.arg(&self.source).arg("-I").arg(root().join("tests/scenarios/recorder"));
+        // A changed copy lies elsewhere than what it includes.
+        compiler.arg("-I").arg(original_folder(self.case)?).arg("-ldl");
+        must_succeed(&mut compiler)?;
+        Ok(out)
+    }
+
+    /// What `tests/scenarios/scene.sh` says is given.
+    fn scene_variables(&self, folder: &Path, record: &[OsString]) -> Result<Vec<(String, String)>> {
+        let scratch = folder.join("scratch");
+        fs::create_dir_all(&scratch)?;
+        let words: Vec<_> = record.iter().map(|word| word.to_string_lossy()).collect();
+        let whyoom = self.stage.build.whyoom();
+        // Of a script, so that what it prints is kept wherever it is called.
+        let who = folder.join("who");
+        let said = who_document(folder);
+        let script = format!("#!/bin/sh\n\"{}\" who --json >\"{}\"\n", text(&whyoom), text(&said));
+        fs::write(&who, script)?;
+        fs::set_permissions(&who, fs::Permissions::from_mode(0o755))?;
+        let pairs = [
+            ("WHYOOM", text(&whyoom)),
+            ("PYTHON", text(&python(self.case)?)),
+            ("HOLDER", text(&self.stage.holder)),
+            ("CASES", text(&self.case.folder)),
+            ("SCRATCH", text(&scratch)),
+            ("RECORDING", text(&folder.join("run"))),
+            ("RECORD", words.join(" ")),
+            ("WHO", text(&who)),
+        ];
+        Ok(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// Where a scene's `whyoom who` writes.
+pub(super) fn who_document(folder: &Path) -> PathBuf {
+    folder.join("who.json")
+}
+
+/// The interpreter that a case runs in.
+fn python(case: &Case) -> Result<PathBuf> {
+    Ok(environment(case.python.as_deref().unwrap_or(TORCH))?.join("bin/python"))
+}
+
+fn original_folder(case: &Case) -> Result<PathBuf> {
+    let Input::Program(original) = case.input()? else { return Ok(PathBuf::new()) };
+    Ok(original.parent().map(Path::to_path_buf).unwrap_or_default())
+}
+
+/// Runs the scene that is its first argument, behind what scenes share.
+fn scene_script() -> PathBuf {
+    let shared = root().join("tests/scenarios/scene.sh");
+    format!(r#". "{}"; scene=$0; . "$scene""#, shared.display()).into()
+}

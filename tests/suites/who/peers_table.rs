@@ -1,0 +1,48 @@
+//! What the three monitors showed, as docs/who-peers.md keeps it.
+
+use anyhow::{Context, Result, ensure};
+use harness::root;
+
+const PAGE: &str = "docs/who-peers.md";
+
+const HEAD: &str = "\
+# What three monitors show
+
+Seen in one run of `cargo xtask who peers --bless` on a simulated GPU: each situation was made, and
+`whyoom who`, nvitop 1.7.2 (`nvitop --once`) and gpustat 1.1.1 (`gpustat --show-all --show-full-cmd`)
+were asked. \"Lists it\" means that the process stood in what the monitor printed; what it \"says\" stood
+beside the process, word by word, and \"no word of it\" means that none of the words that would say so
+were found. The multi-process server and its control program are stand-ins by name; what sleeps
+uninterruptibly is the parent of a vfork, which SIGKILL ends.
+
+| situation | whyoom who | nvitop | gpustat |
+|---|---|---|---|
+";
+
+/// One situation.
+pub(super) struct Row {
+    pub(super) situation: &'static str,
+    pub(super) whyoom: String,
+    pub(super) nvitop: String,
+    pub(super) gpustat: String,
+}
+
+/// The whole page.
+pub(super) fn markdown(rows: &[Row]) -> String {
+    let line = |row: &Row| {
+        let cells = [row.situation, &row.whyoom, &row.nvitop, &row.gpustat];
+        format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
+    };
+    rows.iter().map(line).fold(HEAD.to_owned(), |page, line| page + &line)
+}
+
+/// Sees that the page is as it was; writes it where `WHYOOM_BLESS` is 1.
+pub(super) fn keep(page: &str) -> Result<()> {
+    let path = root().join(PAGE);
+    if std::env::var("WHYOOM_BLESS").is_ok_and(|bless| bless == "1") {
+        std::fs::write(&path, page)?;
+    }
+    let kept = std::fs::read_to_string(&path).with_context(|| PAGE)?;
+    ensure!(kept == page, "{PAGE} is out of date: cargo xtask who peers --bless");
+    Ok(())
+}

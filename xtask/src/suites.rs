@@ -1,0 +1,159 @@
+//! The suites of `tests/suites`, run by nextest two checks at a time, and added up.
+
+use std::{collections::BTreeMap, process::Command};
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use harness::{Build, Outcome, Report, ReportFolder, read_reports, root, scratch};
+
+use crate::score;
+
+/// Parts that are asked for by name only: clocks that a shared machine does not tell, and the full size of
+/// what the gate does in part (`deep-…`).
+const BY_NAME: &str = "/::(deep-|zoo$|cost-driver$|cost-torch$)|^pool::cost$/";
+
+/// `cargo xtask suites`.
+#[derive(Args)]
+pub(crate) struct All {
+    /// The full size of what is shortened otherwise, and nothing else
+    #[arg(long)]
+    deep: bool,
+}
+
+/// `cargo xtask who`.
+#[derive(Args)]
+pub(crate) struct Who {
+    /// The parts that are asked for
+    parts: Vec<String>,
+    /// Write docs/who-peers.md
+    #[arg(long)]
+    bless: bool,
+}
+
+/// One suite, or parts of it.
+pub(crate) fn run(suite: &str, parts: &[String]) -> Result<()> {
+    let reports = reports(&filter(suite, parts), &[])?;
+    end(suite, &reports)
+}
+
+/// The suite that writes a page.
+pub(crate) fn who(wish: &Who) -> Result<()> {
+    let bless = wish.bless.then_some(("WHYOOM_BLESS", "1"));
+    let reports = reports(&filter("who", &wish.parts), bless.as_slice())?;
+    end("who", &reports)
+}
+
+/// All of them, in one queue.
+pub(crate) fn all(wish: &All) -> Result<()> {
+    let filter =
+        if wish.deep { "test(/::deep-/)".to_owned() } else { format!("not test({BY_NAME})") };
+    let reports = reports(&filter, &[])?;
+    let mut failed = Vec::new();
+    let mut by_suite: BTreeMap<&str, Vec<Report>> = BTreeMap::new();
+    for report in &reports {
+        by_suite.entry(report.place().0).or_default().push(report.clone());
+    }
+    for (suite, reports) in by_suite {
+        println!("\n--- {suite}");
+        let ended =
+            if suite == "score" { score::end(&reports, false) } else { end(suite, &reports) };
+        if let Err(error) = ended {
+            println!("{suite}: FAILED: {error:#}");
+            failed.push(suite);
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join(", "));
+    println!("suites: {} checks, none failed", reports.len());
+    Ok(())
+}
+
+fn filter(suite: &str, parts: &[String]) -> String {
+    if parts.is_empty() {
+        return format!("test(/^{suite}::/) and not test({BY_NAME})");
+    }
+    format!("test(/^{suite}::({})(::|$)/)", parts.join("|"))
+}
+
+/// Runs the checks that a filter of nextest names, and reads what they reported. What failed is among the
+/// reports, or was ended before it could report: then this is an error.
+pub(crate) fn reports(filter: &str, variables: &[(&str, &str)]) -> Result<Vec<Report>> {
+    let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
+    let build = Build::ready()?;
+    let mut nextest = Command::new(env!("CARGO"));
+    nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);
+    nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);
+    nextest.env(Build::VARIABLE, build.folder()).envs(variables.iter().copied());
+    let (name, value) = folder.variable();
+    let status = nextest.env(name, value).current_dir(root()).status()?;
+    let reports = read_reports(&folder)?;
+    folder.remove()?;
+    let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed { .. }));
+    ensure!(status.success() || failed, "nextest: {status}");
+    ensure!(!reports.is_empty(), "no check was run");
+    Ok(reports)
+}
+
+/// One part of a suite.
+#[derive(Default)]
+struct Part<'a> {
+    reports: Vec<&'a Report>,
+    counts: BTreeMap<&'a str, u64>,
+    seconds: f64,
+}
+
+/// Prints a table of the parts, and last the figure of the whole.
+pub(crate) fn end(suite: &str, reports: &[Report]) -> Result<()> {
+    let mut parts: BTreeMap<&str, Part<'_>> = BTreeMap::new();
+    for report in reports {
+        let part = parts.entry(report.place().1).or_default();
+        part.seconds += report.seconds;
+        if let Outcome::Held(held) = &report.outcome {
+            for (what, amount) in &held.counts {
+                *part.counts.entry(what).or_default() += amount;
+            }
+        }
+        part.reports.push(report);
+    }
+    println!("{:<18} {:>5} {:>7} {:>8} {:>8}", "part", "held", "failed", "skipped", "seconds");
+    for (name, part) in &parts {
+        let [held, failed, skipped] = tallied(&part.reports);
+        println!(
+            "{name:<18} {held:>5} {failed:>7} {skipped:>8} {:>8.0}  {}",
+            part.seconds,
+            figure(part)
+        );
+    }
+    for report in reports {
+        match &report.outcome {
+            Outcome::Held(_) => {}
+            Outcome::Failed { why } => println!("FAILED  {}: {why}", report.name),
+            Outcome::Skipped { why } => println!("SKIPPED {}: {why}", report.name),
+        }
+    }
+    let [held, failed, skipped] = tallied(&reports.iter().collect::<Vec<_>>());
+    let line =
+        format!("{held} checks held, {failed} failed, {skipped} skipped, on a simulated GPU");
+    if failed > 0 {
+        bail!("{line}");
+    }
+    println!("{suite}: {line}");
+    Ok(())
+}
+
+/// What a part came to: its own words where it is one check, else its sums.
+fn figure(part: &Part<'_>) -> String {
+    if let [Report { outcome: Outcome::Held(held), .. }] = part.reports[..] {
+        return held.figure.clone();
+    }
+    let counts = part.counts.iter().map(|(what, amount)| format!("{amount} {what}"));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+fn tallied(reports: &[&Report]) -> [usize; 3] {
+    let count = |is: fn(&Outcome) -> bool| reports.iter().filter(|one| is(&one.outcome)).count();
+    [
+        count(|outcome| matches!(outcome, Outcome::Held(_))),
+        count(|outcome| matches!(outcome, Outcome::Failed { .. })),
+        count(|outcome| matches!(outcome, Outcome::Skipped { .. })),
+    ]
+}
