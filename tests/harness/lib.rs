@@ -1,7 +1,7 @@
 //! What the suites and the figures share: one way to run a program on the simulated GPU, to read what it
 //! answers, and to say how a check ended.
 //!
-//! A check can end in three ways ([`Outcome`]), and what it reads is complete or an error ([`strict`]).
+//! A check can end in three ways ([`Outcome`]), and what it reads is complete or an error ([`from_str`]).
 
 mod build;
 mod checkout;
