@@ -4,7 +4,6 @@
 mod instructions;
 mod reference;
 mod subject;
-mod training_step;
 mod turn;
 
 use std::time::Instant;
@@ -14,7 +13,7 @@ use clap::Args;
 
 use self::{
     subject::{SUBJECTS, Subject},
-    turn::Turn,
+    turn::{RECORDING, Turn},
 };
 
 const EVENTS: usize = 10_000_000;
@@ -40,7 +39,7 @@ pub(crate) fn run(wish: &Wish) -> Result<()> {
         return (0..turns).try_for_each(|_| subject.replay(&turn));
     }
     let turns = EVENTS.div_ceil(turn.events.len());
-    println!("{}: {turns} times {} events", turn.name, turn.events.len());
+    println!("{RECORDING}: {turns} times {} events", turn.events.len());
     let rows = measure(&turn, turns)?;
     let [loop_alone, reference, native, ..] = &rows[..] else { anyhow::bail!("rows are missing") };
     println!("{:<12} {:>8} {:>13} {:>14}", "", "ns/op", "instructions", "peak reserved");

@@ -1,16 +1,14 @@
 //! A stretch of a run that ends as it began, so that it can be repeated without end.
 
 use anyhow::{Context, Result};
+use harness::{device_runs, shared_data};
 use whyoom_allocators::{
     Request,
     workload::{Step, Workload},
 };
 
-use super::training_step;
-use harness::{device_runs, shared_data};
-
 /// Which recording: a language model in training.
-const RECORDING: &str = "torch-snapshots/lm-medium_512_training.pickle";
+pub(super) const RECORDING: &str = "torch-snapshots/lm-medium_512_training.pickle";
 
 /// An allocation or a free; items are places in a table.
 #[derive(Clone, Copy)]
@@ -20,7 +18,6 @@ pub(super) enum Happening {
 }
 
 pub(super) struct Turn {
-    pub(super) name: &'static str,
     pub(super) items: usize,
     /// What is live when it begins.
     pub(super) start: Vec<Happening>,
@@ -29,10 +26,9 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// A recording's, where the recordings are; else a training step's that is made up.
+    /// A recording's.
     pub(super) fn find() -> Result<Self> {
-        let Ok(data) = shared_data() else { return Ok(training_step::turn()) };
-        let runs = device_runs(&data.join(RECORDING))?;
+        let runs = device_runs(&shared_data()?.join(RECORDING))?;
         let run = runs.into_iter().max_by_key(|run| run.workload.steps.len());
         Ok(Self::from_workload(&run.context("nothing is recorded")?.workload))
     }
@@ -41,17 +37,12 @@ impl Turn {
         let (restored, history) = workload.steps.split_at(workload.restored);
         let start: Vec<_> = restored.iter().filter_map(happening).collect();
         let history = history.iter().filter_map(happening).collect();
-        Self::closed(RECORDING, workload.items as usize, start, history)
+        Self::closed(workload.items as usize, start, history)
     }
 
     /// Adds what leads from the end back to the start: what was made since is freed, and what is
     /// missing of the start is made again.
-    pub(super) fn closed(
-        name: &'static str,
-        items: usize,
-        start: Vec<Happening>,
-        mut events: Vec<Happening>,
-    ) -> Self {
+    fn closed(items: usize, start: Vec<Happening>, mut events: Vec<Happening>) -> Self {
         let mut first = vec![None; items];
         note(&start, &mut first);
         let mut last = first.clone();
@@ -66,7 +57,7 @@ impl Turn {
                 events.push(Happening::Alloc { item: item as u32, request: *request });
             }
         }
-        Self { name, items, start, events }
+        Self { items, start, events }
     }
 }
 
