@@ -11,6 +11,7 @@ use super::{
     figures::{COLUMNS, Figures},
     matrix::Matrix,
     summary, table,
+    verdicts::without_folders,
 };
 
 const PAGE: &str = "docs/score.md";
@@ -74,7 +75,8 @@ fn push_misses(page: &mut String, rows: &[Row]) -> Result<()> {
     }
     for one in misses {
         let why = one.case.miss.as_ref().map_or("not known", |miss| miss.why.as_str());
-        writeln!(page, "- **{}**: {}. Why: {why}", one.case.name, table::faults(one).join("; "))?;
+        let faults = without_folders(&table::faults(one).join("; "))?;
+        writeln!(page, "- **{}**: {faults}. Why: {why}", one.case.name)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! docs/verdicts.md: one real answer for each cause, as a person reads it.
 
-use std::{fmt::Write as _, fs, process::Command};
+use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, ensure};
 use harness::{Build, cache, root, scratch};
@@ -34,10 +34,14 @@ pub(super) fn said(one: &Row) -> Result<String> {
     why.arg("why").args(&scored.judged).env("COLUMNS", "100").env("NO_COLOR", "1");
     let output = why.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Folders of the machine that it was made on tell nobody anything.
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let folders = [scratch("fresh/score")?, cache(), root()];
-    let text =
-        folders.iter().fold(text, |text, folder| text.replace(&folder.display().to_string(), "…"));
+    let text = without_folders(&String::from_utf8_lossy(&output.stdout))?;
     Ok(text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
+}
+
+/// Folders of the machine that a page was made on tell nobody anything.
+pub(super) fn without_folders(text: &str) -> Result<String> {
+    let folders = [scratch("fresh/score")?, root(), cache()];
+    let replaced =
+        |text: String, folder: &PathBuf| text.replace(&folder.display().to_string(), "…");
+    Ok(folders.iter().fold(text.to_owned(), replaced))
 }
