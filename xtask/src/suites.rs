@@ -33,6 +33,7 @@ pub(crate) struct Who {
 /// One suite, or parts of it.
 pub(crate) fn run(suite: &str, parts: &[String]) -> Result<()> {
     let reports = reports(&filter(suite, parts), &[])?;
+    each_was_run(suite, parts, &reports)?;
     end(suite, &reports)
 }
 
@@ -40,7 +41,19 @@ pub(crate) fn run(suite: &str, parts: &[String]) -> Result<()> {
 pub(crate) fn who(wish: &Who) -> Result<()> {
     let bless = wish.bless.then_some(("WHYOOM_BLESS", "1"));
     let reports = reports(&filter("who", &wish.parts), bless.as_slice())?;
+    each_was_run("who", &wish.parts, &reports)?;
     end("who", &reports)
+}
+
+/// A part that is misspelt beside a right one must not go unnoticed.
+fn each_was_run(suite: &str, parts: &[String], reports: &[Report]) -> Result<()> {
+    for part in parts {
+        let name = format!("{suite}::{part}");
+        let is_it =
+            |report: &Report| report.name == name || report.name.starts_with(&format!("{name}::"));
+        ensure!(reports.iter().any(is_it), "no check is called {name}");
+    }
+    Ok(())
 }
 
 /// All of them, in one queue.
@@ -88,7 +101,7 @@ pub(crate) fn reports(filter: &str, variables: &[(&str, &str)]) -> Result<Vec<Re
     let reports = read_reports(&folder)?;
     folder.remove()?;
     let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed { .. }));
-    ensure!(status.success() || failed, "nextest: {status}");
+    ensure!(status.success() || failed, "no check was run, or one could not report ({status})");
     ensure!(!reports.is_empty(), "no check was run");
     Ok(reports)
 }
@@ -156,4 +169,24 @@ fn tallied(reports: &[&Report]) -> [usize; 3] {
         count(|outcome| matches!(outcome, Outcome::Failed { .. })),
         count(|outcome| matches!(outcome, Outcome::Skipped { .. })),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use harness::Held;
+
+    use super::*;
+
+    #[test]
+    fn a_misspelt_part_beside_a_right_one_is_noticed() {
+        let outcome = Outcome::Held(Held::default());
+        let name = "pool::programs::program01".to_owned();
+        let reports = [Report { name, outcome, seconds: 1.0, data: None }];
+        let run = |parts: &[&str]| {
+            let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+            each_was_run("pool", &parts, &reports)
+        };
+        assert!(run(&["programs"]).is_ok() && run(&["programs::program01"]).is_ok());
+        assert!(run(&["programs", "steadi"]).is_err() && run(&["program"]).is_err());
+    }
 }

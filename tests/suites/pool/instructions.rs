@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs};
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::{Build, Held, Need, Trial, files, fresh, text};
+use harness::{Build, Held, Need, Trial, empty_folder, files, text};
 
 use super::cost::program;
 
@@ -44,8 +44,7 @@ pub(super) fn run() -> Result<Held> {
 
 /// Instructions of a pair, by pattern and allocator.
 fn counts() -> Result<BTreeMap<String, f64>> {
-    let folder = fresh("pool-instructions")?;
-    fs::create_dir_all(&folder)?;
+    let folder = empty_folder("pool-instructions")?;
     let valgrind = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no"];
     let mut command = valgrind.map(str::to_owned).to_vec();
     command.push(format!("--callgrind-out-file={}", text(&folder.join("out"))));

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use harness::{
-    Ran, SceneStage, Trial, cuda_programs, environment, fresh, must_succeed, root,
+    Ran, SceneStage, Trial, cuda_programs, empty_folder, environment, must_succeed, root,
     score::{Case, Input},
     text,
 };
@@ -64,9 +64,7 @@ impl<'a> Program<'a> {
 
     /// An empty folder of the case's own.
     pub(super) fn folder(&self, what: &str) -> Result<PathBuf> {
-        let folder = fresh(&format!("score/{}/{what}", self.case.name))?;
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
+        empty_folder(&format!("score/{}/{what}", self.case.name))
     }
 
     fn record_words(&self, recording: &Path) -> Vec<OsString> {

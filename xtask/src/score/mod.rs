@@ -87,7 +87,12 @@ pub(crate) fn run(wish: &Wish) -> Result<()> {
         ([], Some(set)) => format!("test(/^score::{set}::/)"),
         (names, _) => format!("test(/^score::[a-z]+::({})$/)", names.join("|")),
     };
-    end(&suites::reports(&filter, &[])?, wish.bless)
+    let reports = suites::reports(&filter, &[])?;
+    for name in &wish.only {
+        let is_it = |report: &Report| report.name.rsplit("::").next() == Some(name);
+        ensure!(reports.iter().any(is_it), "no case is called {name}");
+    }
+    end(&reports, wish.bless)
 }
 
 /// Adds the reports up.
