@@ -3,6 +3,7 @@
 //!
 //! A check can end in three ways ([`Outcome`]), and what it reads is complete or an error ([`from_str`]).
 
+mod bounded;
 mod build;
 mod checkout;
 pub mod documents;
@@ -26,6 +27,7 @@ mod suite;
 mod trial;
 
 pub use self::{
+    bounded::{Bounded, STRANGER, VICTIM, give_to, input_bytes},
     build::Build,
     checkout::{cache, empty_folder, fresh, root, scratch, text},
     environment::{cuda, environment, lend, python, site_packages},

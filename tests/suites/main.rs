@@ -4,6 +4,7 @@
 //! A suite is a folder here and a line in the table.
 
 mod fit;
+mod hostile;
 mod lab;
 mod pool;
 mod recorder;
@@ -18,6 +19,7 @@ use harness::Suite;
 
 const SUITES: &[Suite] = &[
     Suite { name: "fit", checks: fit::checks },
+    Suite { name: "hostile", checks: hostile::checks },
     Suite { name: "lab", checks: lab::checks },
     Suite { name: "pool", checks: pool::checks },
     Suite { name: "recorder", checks: recorder::checks },

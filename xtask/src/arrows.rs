@@ -8,6 +8,7 @@ use harness::{Held, root};
 /// Which crates of ours each may use. Tests and benchmarks are bound by it too.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-trace", &[]),
+    ("whyoom-files", &[]),
     ("whyoom-recording", &["whyoom-trace"]),
     ("whyoom-stacks", &[]),
     ("whyoom-symbols", &["whyoom-recording", "whyoom-trace"]),
@@ -67,6 +68,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-allocators",
             "whyoom-causes",
             "whyoom-lab-core",
+            "whyoom-memory",
             "whyoom-recording",
             "whyoom-sources",
             "whyoom-trace",

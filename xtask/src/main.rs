@@ -8,7 +8,6 @@ mod arrows;
 mod book;
 mod breakages;
 mod exports;
-mod hostile;
 mod imports;
 mod log_speed;
 mod model_scale;
@@ -73,6 +72,8 @@ enum Command {
     Replay(Parts),
     /// Every case of tests/scenarios judged
     Score(score::Wish),
+    /// Attacks by other users and by files that somebody sent
+    Hostile(Parts),
     /// All suites in one queue
     Suites(suites::All),
     /// Deliberate breakages, each of which must make its check fail
@@ -89,8 +90,6 @@ enum Command {
         #[arg(long)]
         deep: bool,
     },
-    /// Hostile pickles are refused in bounded time and memory
-    Hostile,
     /// Every export opened by the tool that it is for (docs/exports.md)
     Exports(Bless),
     /// What RMM and Nsight Systems wrote, read to the byte
@@ -130,6 +129,7 @@ impl Command {
             }
             Self::Pool(Parts { parts }) => ("pool", done(suites::run("pool", &parts))),
             Self::Replay(Parts { parts }) => ("replay", done(suites::run("replay", &parts))),
+            Self::Hostile(Parts { parts }) => ("hostile", done(suites::run("hostile", &parts))),
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),
             Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
@@ -137,7 +137,6 @@ impl Command {
             Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),
             Self::WhySpeed => ("why-speed", held(why_speed::run())),
             Self::ModelScale { deep } => ("model-scale", held(model_scale::run(deep))),
-            Self::Hostile => ("hostile", held(hostile::run())),
             Self::Exports(Bless { bless }) => ("exports", held(exports::run(bless))),
             Self::Imports(Parts { parts }) => ("imports", done(imports::run(&parts))),
             Self::LogSpeed => ("log-speed", held(log_speed::run())),

@@ -1,15 +1,13 @@
-//! `cargo xtask hostile`: what attacks the parser is refused, in bounded time and memory.
+//! Pickles that attack the parser are refused, in bounded time and memory.
 
-use std::{path::Path, time::Instant};
+use std::{process::Command, time::Instant};
 
 use anyhow::{Context, Result, ensure};
-use harness::{Build, Held, scratch, shared_data};
+use harness::{Build, Held, empty_folder, from_slice, root, shared_data};
 use serde::Deserialize;
 use whyoom_memory::Model;
 use whyoom_sources::torch_snapshot;
 use whyoom_trace::{Bytes, Tables};
-
-use crate::tools::python;
 
 /// Refusing must take no longer than this.
 const MAX_SECONDS: f64 = 5.0;
@@ -19,7 +17,7 @@ const MAX_RESIDENT: Bytes = Bytes(1 << 30);
 /// There must be as many.
 const INPUTS: usize = 26;
 
-/// What `hostile.py` prints.
+/// What `pickles.py` prints.
 #[derive(Deserialize)]
 struct Answers {
     cases: Vec<Answer>,
@@ -37,19 +35,20 @@ struct Answer {
     resident: u64,
 }
 
-pub(crate) fn run() -> Result<Held> {
-    let folder = scratch("hostile")?;
-    let answers: Answers = python("hostile.py", &[&Build::ready()?.whyoom(), &folder])?;
+pub(super) fn refused() -> Result<Held> {
+    let folder = empty_folder("hostile-pickles")?;
+    let mut script = Command::new("python3");
+    script.arg(root().join("tests/suites/hostile/pickles.py"));
+    let output = script.arg(Build::ready()?.whyoom()).arg(folder).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let answers: Answers = from_slice(&output.stdout)?;
     ensure!(!answers.owned, "a pickle ran a command");
     ensure!(answers.cases.len() == INPUTS, "{} inputs, not {INPUTS}", answers.cases.len());
     println!("{:<40} {:>6} {:>8} {:>12}  message", "input", "exit", "time", "resident");
     for answer in &answers.cases {
         answer.check()?;
     }
-    let cuts = truncate_everywhere()?;
-    Ok(Held::new(format!(
-        "{INPUTS} inputs refused or judged in bounds, {cuts} truncations refused"
-    )))
+    Ok(Held::new("refused or judged in bounds").count("pickles", INPUTS as u64))
 }
 
 impl Answer {
@@ -69,7 +68,7 @@ impl Answer {
 }
 
 /// Every prefix of a file must be refused, and the whole accepted.
-fn truncate_everywhere() -> Result<usize> {
+pub(super) fn truncated() -> Result<Held> {
     let file = shared_data()?.join("torch-snapshots/lm-tiny-mem_snapshot.pickle");
     let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
     let started = Instant::now();
@@ -77,13 +76,9 @@ fn truncate_everywhere() -> Result<usize> {
         ensure!(import(&bytes[..length]).is_err(), "cut at byte {length} it was accepted");
     }
     ensure!(import(&bytes).is_ok(), "the whole file was refused");
-    let name = Path::new(&file).file_name().unwrap_or_default().to_string_lossy();
-    println!(
-        "{name} cut at each of its {} bytes: {:.1} s",
-        bytes.len(),
-        started.elapsed().as_secs_f64()
-    );
-    Ok(bytes.len())
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Held::new(format!("each refused, in {seconds:.1} s"))
+        .count("truncations", bytes.len() as u64))
 }
 
 fn import(bytes: &[u8]) -> Result<(), torch_snapshot::SnapshotError> {
