@@ -7,7 +7,7 @@ use std::{fs, io, path::Path};
 ///
 /// # Errors
 /// Where it cannot be read, or is no text.
-#[expect(clippy::disallowed_methods, reason = "the kernel's own file")]
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file")]
 pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
     fs::read_to_string(path)
 }
@@ -16,7 +16,7 @@ pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
 ///
 /// # Errors
 /// Where it cannot be read.
-#[expect(clippy::disallowed_methods, reason = "the kernel's own file")]
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file")]
 pub fn bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     fs::read(path)
 }

@@ -38,7 +38,7 @@ pub fn create_file(path: &Path) -> io::Result<File> {
 /// Where it cannot be written.
 pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => create_file(path)?.write_all(bytes.as_ref()),
     }
 }
