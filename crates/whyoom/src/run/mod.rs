@@ -107,11 +107,10 @@ fn execute(
     let mut command = Command::new(name);
     command.args(arguments).envs(setting);
     // The recorder, which serves the driver's functions from the pool, comes before it.
-    let pool = pool.map(|pool| pool.equip(&mut command));
-    let recorded = recorder.map(|recorder| recorder.equip(&mut command));
-    for error in [pool, recorded].into_iter().flatten().filter_map(Result::err) {
-        say(&format!("{error:#}"));
-    }
+    let told = |error: &anyhow::Error| say(&format!("{error:#}"));
+    let _ = pool.map(|pool| pool.equip(&mut command).inspect_err(told));
+    // What Python runs first is there while the program is.
+    let _home = recorder.map(|recorder| recorder.equip(&mut command).inspect_err(told));
     let before = Kills::count();
     let running = Running::start(command).map_err(|error| {
         recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));

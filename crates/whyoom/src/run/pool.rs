@@ -1,20 +1,17 @@
 //! `--pool`: the program's GPU memory from whyoom's pool.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result};
+use whyoom_files::private;
 
-use super::{
-    folder,
-    preload::{self, Library},
-};
+use super::preload::{self, Library};
 use crate::{
     arguments::{PoolMode, RunArguments},
-    startup,
+    startup::{self, Home},
 };
 
 const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-pool" };
@@ -52,17 +49,16 @@ pub(super) struct Pool {
     debug: bool,
     library: PathBuf,
     /// Of what Python runs first; removed with this.
-    folder: PathBuf,
+    home: Home,
 }
 
 impl Pool {
     /// The pool that was asked for.
     pub(super) fn prepare(arguments: &RunArguments, mode: PoolMode) -> Result<Self> {
         let library = LIBRARY.find()?;
-        let name = format!("whyoom-pool-{}", std::process::id());
-        let folder = folder::numbered(&std::env::temp_dir().join(name))?;
+        let home = Home::temporary()?;
         let RunArguments { pool_cap: cap, pool_debug: debug, .. } = *arguments;
-        Ok(Self { mode, cap, debug, library, folder })
+        Ok(Self { mode, cap, debug, library, home })
     }
 
     /// Makes a command take its GPU memory from the pool.
@@ -79,23 +75,16 @@ impl Pool {
         if self.debug {
             command.env(DEBUG_VARIABLE, "1");
         }
-        let found_first = startup::equip(command, &self.folder, STARTUP)?;
+        let found_first = startup::equip(command, self.home.path(), STARTUP)?;
         write_package(&found_first.join("whyoom"))
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // Nothing is lost where it stays: it is a temporary folder.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 fn write_package(folder: &Path) -> Result<()> {
     let context = || format!("cannot write into {}", folder.display());
-    fs::create_dir_all(folder).with_context(context)?;
+    startup::own_folder(folder).with_context(context)?;
     for (name, text) in PACKAGE {
-        fs::write(folder.join(name), text).with_context(context)?;
+        private::write(&folder.join(name), text).with_context(context)?;
     }
     Ok(())
 }
