@@ -41,7 +41,11 @@ pub fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(FILE_MODE).custom_flags(flags);
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file".to_owned())) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(refused("not a regular file".to_owned()))
+    }
 }
 
 /// Writes a file as a whole, in place of what may be there: a link is replaced and not followed.

@@ -33,7 +33,7 @@ pub use clock::now;
 pub use definition::{Definition, RawFrame};
 pub use live::{LIVE_DEVICES, LiveDevice, LiveTotals};
 pub use read::{
-    Ending, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError, Recording, Resolve,
-    Unresolved,
+    Ending, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError, Recording,
+    Resolve, Unresolved,
 };
 pub use write::{ForkGuard, Lease, Options, Part, Stop};

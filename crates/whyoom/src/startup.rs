@@ -45,7 +45,8 @@ impl Home {
     }
 
     fn inside(folder: &Path) -> Result<Self> {
-        let advice = "TMPDIR must name a folder that others cannot change, or a sticky one as /tmp is";
+        let advice =
+            "TMPDIR must name a folder that others cannot change, or a sticky one as /tmp is";
         let checked = private::check_way(folder);
         checked.with_context(|| format!("no code is put into {}: {advice}", folder.display()))?;
         let mut builder = tempfile::Builder::new();

@@ -1,9 +1,9 @@
 """A process that holds GPU memory and says that it is recorded, and `whyoom who`, which looks at it.
 
-usage: whyoom lab run ... -- python3 live.py BOUNDED WHYOOM TRAP
+usage: whyoom lab run ... -- python3 live.py BOUNDED WHYOOM TRAP...
 
 The traps: what stands under the name of the process's part file in the folder that WHYOOM_RECORDING names.
-Prints one line of JSON: what `bounded.py` says of each `who` that was run.
+Prints one line of JSON: for each trap what `bounded.py` says of each `who` that was run.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ import time
 
 STRANGER = 61002
 LOOKS = 60
-LOOKING_SECONDS = 4
+LOOKING_SECONDS = 3
 PART = 8192
 
 
@@ -69,17 +69,18 @@ def cut_and_mend(path, ended):
 
 def trapped(bounded, whyoom, trap, folder):
     recording = os.path.join(folder, "recording")
-    os.mkdir(recording)
+    os.makedirs(recording)
     user = "-" if trap in ("none", "cut") else str(STRANGER)
     words = [sys.executable, __file__, "holder", user]
-    if trap in ("none", "cut"):
+    # "foreign": its own part file, but of the user that it was before.
+    if trap in ("none", "cut", "foreign"):
         words = [whyoom, "run", "-q", "-o", recording, "--", *words]
     variables = os.environ | {"WHYOOM_RECORDING": recording}
     pipe = subprocess.PIPE
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, env=variables, text=True)
     pid, started = process.stdout.readline().split()
     part = os.path.join(recording, f"{pid}-{started}.part")
-    ended, cutter = threading.Event(), None
+    cutter = None
     if trap == "fifo":
         os.mkfifo(part, 0o666)
     elif trap == "link":
@@ -110,7 +111,9 @@ def main():
         threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
         return cut_and_mend(sys.argv[2], ended)
     with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(trapped(*sys.argv[1:4], folder)))
+        bounded, whyoom, *traps = sys.argv[1:]
+        folders = [os.path.join(folder, trap) for trap in traps]
+        print(json.dumps([trapped(bounded, whyoom, *each) for each in zip(traps, folders)]))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 mod folders;
 mod live;
 mod pickles;
+mod variables;
 
 use anyhow::Result;
 use harness::Check;
@@ -17,6 +18,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("live::cut-while-looked-at", live::cut_while_looked_at),
         Check::new("live::status-of-the-program", live::status_of_the_program),
         Check::new("live::fault-of-the-program", live::fault_of_the_program),
+        Check::new("variables::pool-cap", variables::pool_cap),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
     ])

@@ -1,12 +1,6 @@
 //! What a recorded process holds while it runs, seen from another process.
 
-use std::{
-    fs, io,
-    os::unix::fs::FileExt,
-    path::Path,
-    sync::atomic::Ordering,
-    time::Duration,
-};
+use std::{fs, io, os::unix::fs::FileExt, path::Path, sync::atomic::Ordering, time::Duration};
 
 use rustix::{
     io::Errno,

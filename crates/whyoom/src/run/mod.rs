@@ -53,6 +53,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
         let ran = execute(&arguments.command, None, None, None);
         return Ok(ran.map_or_else(|code| code, exit_code));
     }
+    if arguments.pool.is_some() {
+        Pool::check_environment(arguments)?;
+    }
     let pool = prepare_pool(arguments);
     let recorder = match prepare(arguments) {
         Ok(recorder) if pool.is_some() => Some(recorder.under_pool()),

@@ -11,6 +11,7 @@ use whyoom_files::private;
 use super::preload::{self, Library};
 use crate::{
     arguments::{PoolMode, RunArguments},
+    misuse::Misuse,
     startup::{self, Home},
 };
 
@@ -41,6 +42,9 @@ const LIBRARY_VARIABLE: &str = "WHYOOM_POOL_LIBRARY";
 const CAP_VARIABLE: &str = "WHYOOM_POOL_CAP";
 const DEBUG_VARIABLE: &str = "WHYOOM_POOL_DEBUG";
 
+/// More of a variable's value is not repeated.
+const LONGEST_SHOWN: usize = 64;
+
 /// The pool under a program.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -53,8 +57,28 @@ pub(super) struct Pool {
 }
 
 impl Pool {
+    /// What the environment asks of the pool and cannot be meant: who asks for a cap wants one, so that nothing
+    /// is run without it.
+    pub(super) fn check_environment(arguments: &RunArguments) -> Result<(), Misuse> {
+        let options = [
+            (CAP_VARIABLE, arguments.pool_cap.is_some(), "a number of bytes", "--pool-cap 8GiB"),
+            (DEBUG_VARIABLE, arguments.pool_debug, "0 or 1", "--pool-debug"),
+        ];
+        for (name, given, meant, option) in options {
+            let value = std::env::var_os(name).filter(|_| !given).unwrap_or_default();
+            if !value.is_empty() && value.to_str().is_none_or(|text| text.parse::<u64>().is_err()) {
+                let text: String = value.to_string_lossy().chars().take(LONGEST_SHOWN).collect();
+                return Err(Misuse(format!(
+                    "{name} is {text:?}, not {meant}: unset it, or use {option}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The pool that was asked for.
     pub(super) fn prepare(arguments: &RunArguments, mode: PoolMode) -> Result<Self> {
+        Self::check_environment(arguments)?;
         let library = LIBRARY.find()?;
         let home = Home::temporary()?;
         let RunArguments { pool_cap: cap, pool_debug: debug, .. } = *arguments;
