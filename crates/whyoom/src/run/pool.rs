@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_package_is_whole() {
         let folder = Path::new(".").join("../../python/whyoom");
-        let files = fs::read_dir(folder).expect("the package").flatten();
+        let files = std::fs::read_dir(folder).expect("the package").flatten();
         let mut there: Vec<_> = files.map(|file| file.file_name()).collect();
         there.retain(|name| name.as_encoded_bytes().ends_with(b".py"));
         there.sort();
