@@ -37,11 +37,15 @@ fn named(folder: &Path) -> Result<PathBuf> {
     let context = || format!("cannot make the folder {}", folder.display());
     // What the path ends with besides the name would follow a link of that name.
     let folder: &Path = &folder.components().collect::<PathBuf>();
-    if let Some(parent) = folder.parent() {
+    let mut made = private::create_folder(folder);
+    if let (Err(error), Some(parent)) = (&made, folder.parent())
+        && error.kind() == io::ErrorKind::NotFound
+    {
         // These are ordinary folders, which the umask is for.
         fs::create_dir_all(parent).with_context(context)?;
+        made = private::create_folder(folder);
     }
-    match private::create_folder(folder) {
+    match made {
         Ok(()) => return Ok(folder.to_owned()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error).with_context(context),
@@ -177,6 +181,9 @@ mod tests {
     #[test]
     fn a_folder_becomes_private_where_it_is_used() {
         let outer = tempfile::tempdir().expect("a folder");
+        let deep = outer.path().join("new/deep");
+        assert_eq!(make(Some(&deep)).expect("with its parents"), deep);
+        assert_eq!(mode(&deep), 0o700);
         let [used, project] = ["used", "project"].map(|name| outer.path().join(name));
         for folder in [&used, &project] {
             fs::create_dir(folder).expect("a folder");
