@@ -17,7 +17,7 @@ import threading
 import time
 
 STRANGER = 61002
-LOOKS = 60
+LOOKS, FEWEST_LOOKS = 60, 5
 LOOKING_SECONDS = 3
 PART = 8192
 
@@ -92,7 +92,8 @@ def trapped(bounded, whyoom, trap, folder):
     elif trap == "cut":
         cutter = subprocess.Popen([sys.executable, __file__, "cutter", part], stdin=pipe)
     answers, until = [], time.monotonic() + LOOKING_SECONDS
-    while len(answers) < (LOOKS if cutter else 1) and time.monotonic() < until:
+    most, fewest = (LOOKS, FEWEST_LOOKS) if cutter else (1, 1)
+    while len(answers) < fewest or (len(answers) < most and time.monotonic() < until):
         answers.append(who(bounded, whyoom))
     for other in (cutter, process):
         if other:
