@@ -24,6 +24,7 @@ mod products;
 mod report;
 mod residual;
 mod scene;
+mod uses;
 mod waits;
 
 pub use capture::{
@@ -35,3 +36,4 @@ pub use report::{
     DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
     SuspicionKind, Workload,
 };
+pub use uses::uses_driver;

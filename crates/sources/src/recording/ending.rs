@@ -3,6 +3,7 @@
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
+use whyoom_files::private;
 use whyoom_trace::{Bytes, Counter, Symptom};
 
 /// The file's name in the recording's folder.
@@ -51,7 +52,7 @@ impl Ending {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(ENDING), serde_json::to_vec_pretty(self)?)
+        private::write(&folder.join(ENDING), serde_json::to_vec_pretty(self)?)
     }
 
     /// Reads that of a recording's folder; nothing where there is none, or none that is whole.

@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use whyoom_files::private;
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
     models::GpuModel,
@@ -188,7 +189,7 @@ fn join(running: ScopedJoinHandle<'_, Result<Observed>>) -> Result<Observed> {
 
 /// What the program prints means nothing here; its last lines are kept for the case that it fails.
 fn output(folder: &Path) -> io::Result<(File, File)> {
-    let file = File::create(folder.join("output"))?;
+    let file = private::create_file(&folder.join("output"))?;
     let copy = file.try_clone()?;
     Ok((file, copy))
 }

@@ -53,6 +53,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
         let ran = execute(&arguments.command, None, None, None);
         return Ok(ran.map_or_else(|code| code, exit_code));
     }
+    if arguments.pool.is_some() {
+        Pool::check_environment(arguments)?;
+    }
     let pool = prepare_pool(arguments);
     let recorder = match prepare(arguments) {
         Ok(recorder) if pool.is_some() => Some(recorder.under_pool()),
@@ -107,11 +110,10 @@ fn execute(
     let mut command = Command::new(name);
     command.args(arguments).envs(setting);
     // The recorder, which serves the driver's functions from the pool, comes before it.
-    let pool = pool.map(|pool| pool.equip(&mut command));
-    let recorded = recorder.map(|recorder| recorder.equip(&mut command));
-    for error in [pool, recorded].into_iter().flatten().filter_map(Result::err) {
-        say(&format!("{error:#}"));
-    }
+    let told = |error: &anyhow::Error| say(&format!("{error:#}"));
+    let _ = pool.map(|pool| pool.equip(&mut command).inspect_err(told));
+    // What Python runs first is there while the program is.
+    let _home = recorder.map(|recorder| recorder.equip(&mut command).inspect_err(told));
     let before = Kills::count();
     let running = Running::start(command).map_err(|error| {
         recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
