@@ -2,6 +2,8 @@
 //! attacked.
 
 mod pickles;
+mod secrets;
+mod terminal;
 
 use anyhow::Result;
 use harness::Check;
@@ -10,5 +12,10 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     Ok(vec![
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
+        Check::new("secrets::recorded", secrets::recorded),
+        Check::new("secrets::quoted", secrets::quoted),
+        Check::new("secrets::told", secrets::told),
+        Check::new("terminal::files", terminal::files),
+        Check::new("terminal::processes", terminal::processes),
     ])
 }

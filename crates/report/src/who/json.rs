@@ -9,6 +9,7 @@ use whyoom_node::{
 };
 
 use super::kind_name;
+use crate::written::{write_document, write_line};
 
 const VERSION: u32 = 1;
 
@@ -103,8 +104,7 @@ pub fn write_who_json(
     alerts: &[WhoAlert],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(report, alerts))?;
-    writeln!(out)
+    write_document(&document(report, alerts), out)
 }
 
 /// Writes the same document in one line, for a stream of them.
@@ -116,8 +116,7 @@ pub fn write_who_json_line(
     alerts: &[WhoAlert],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &document(report, alerts))?;
-    writeln!(out)
+    write_line(&document(report, alerts), out)
 }
 
 fn document<'a>(report: &'a NodeReport, alerts: &'a [WhoAlert]) -> Document<'a> {
