@@ -12,6 +12,13 @@ use super::kind_name;
 use crate::written::{write_document, write_line};
 
 const VERSION: u32 = 1;
+/// What is told of the machine and its users. `whyoom_node::Capture::private` has left out the rest.
+const CONTAINS: &[&str] = &[
+    "the GPUs of this machine, by name and identifier",
+    "users, process numbers and program names of those who hold memory",
+    "command lines of this user's processes, secrets masked",
+    "places in this machine's recorded programs that hold memory",
+];
 
 /// A condition that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +39,7 @@ struct Document<'a> {
     devices: Vec<DeviceJson<'a>>,
     alerts: &'a [WhoAlert],
     notes: &'a [String],
+    contains: &'static [&'static str],
 }
 
 #[derive(Serialize)]
@@ -127,6 +135,7 @@ fn document<'a>(report: &'a NodeReport, alerts: &'a [WhoAlert]) -> Document<'a> 
         devices: report.devices.iter().map(device).collect(),
         alerts,
         notes: &report.notes,
+        contains: CONTAINS,
     }
 }
 
