@@ -51,9 +51,9 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<()> {
     let size = Bytes(file.handle()?.metadata()?.len());
     file.finish()?;
     let name = arguments.output.display().to_string();
-    print_line(format!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name)));
+    print_line(&format!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name)));
     for note in contents.input.notes.iter().chain(&exported.notes) {
-        say(format!("note: {note}"));
+        say(&format!("note: {note}"));
     }
     Ok(())
 }

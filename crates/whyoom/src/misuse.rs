@@ -23,7 +23,7 @@ pub(crate) struct Misuse(pub(crate) String);
 /// Says what is wrong with the arguments, as everything else is said; the exit code comes back.
 pub(crate) fn tell(error: &Error) -> ExitCode {
     match first_word(error).as_deref().map(hint) {
-        Some(hint) => say(hint),
+        Some(hint) => say(&hint),
         None if error.use_stderr() => {
             let text = error.render().ansi().to_string();
             anstream::eprint!("{}", text.replacen("error:", "whyoom:", 1));

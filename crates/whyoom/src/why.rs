@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     out.flush()?;
     drop(out);
     if let Some(path) = &arguments.report {
-        say(report::write(&mut reading, &verdict, path)?);
+        say(&report::write(&mut reading, &verdict, path)?);
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
         arguments.assertions.iter().map(|assertion| assertion.judge(&answer.gpus)).collect();
     write(&answer, arguments.json)?;
     if let Some(path) = &arguments.report {
-        say(write_report(&answer, &observed, path)?);
+        say(&write_report(&answer, &observed, path)?);
     }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
@@ -130,6 +130,6 @@ fn write(answer: &FitAnswer, json: bool) -> Result<()> {
 /// A program that cannot be started has failed by itself, too.
 fn unstarted(error: anyhow::Error) -> Result<u8> {
     let unstartable = error.downcast::<Unstartable>()?;
-    say(unstartable);
+    say(&unstartable.to_string());
     Ok(observed::PROGRAM_FAILED)
 }

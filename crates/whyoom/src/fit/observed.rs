@@ -109,7 +109,7 @@ impl ProgramFailed {
     /// Tells people; the exit code.
     pub(crate) fn tell(&self) -> u8 {
         anstream::eprint!("{}", self.output);
-        say(format!("{self}; its last lines stand above"));
+        say(&format!("{self}; its last lines stand above"));
         PROGRAM_FAILED
     }
 }

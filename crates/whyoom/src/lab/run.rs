@@ -134,7 +134,7 @@ impl Lab {
             Ok(status) => Ok(exit_code(status)),
             Err(error) => {
                 let unstartable = Unstartable::new(program, &error);
-                say(&unstartable);
+                say(&unstartable.to_string());
                 Ok(unstartable.code)
             }
         }

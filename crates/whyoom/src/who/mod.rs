@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
     if let Some(wanted) = arguments.device
         && let Some(lack) = live.lacks(wanted)?
     {
-        say(lack);
+        say(&lack);
         return Ok(MISUSED);
     }
     let mut out = io::BufWriter::new(anstream::stdout().lock());
