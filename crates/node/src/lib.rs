@@ -19,6 +19,7 @@ mod holders;
 mod judge;
 mod look;
 mod parentage;
+mod private;
 pub mod proc;
 mod products;
 mod report;

@@ -2,6 +2,8 @@
 
 use whyoom_files::kernel;
 
+use whyoom_redact::mask_arguments;
+
 use crate::{
     clock,
     format::{Kind, PART_IDENTITY, VERSION},
@@ -24,7 +26,7 @@ pub(crate) struct PartIdentity {
     pub(crate) segment_bytes: u32,
     /// What ring mode keeps; 0 for everything.
     pub(crate) limit: u64,
-    /// The arguments, each with a zero byte behind it.
+    /// The arguments without their secrets, each with a zero byte behind it.
     pub(crate) command: Vec<u8>,
 }
 
@@ -36,7 +38,8 @@ impl PartIdentity {
     pub(crate) fn of_this_process(segment_bytes: u32, limit: Option<u64>) -> Self {
         let stat = kernel::text("/proc/self/stat").unwrap_or_default();
         let (parent, started) = parent_and_start(&stat);
-        let mut command = kernel::bytes("/proc/self/cmdline").unwrap_or_default();
+        // Secrets go before anything is cut off: half of one is one, too.
+        let mut command = mask_arguments(&kernel::bytes("/proc/self/cmdline").unwrap_or_default());
         command.truncate(PART_IDENTITY - COMMAND);
         let boot = kernel::text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {

@@ -5,6 +5,8 @@ mod folders;
 mod live;
 mod pickles;
 mod variables;
+mod secrets;
+mod terminal;
 
 use anyhow::Result;
 use harness::Check;
@@ -21,5 +23,10 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("variables::pool-cap", variables::pool_cap),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
+        Check::new("secrets::recorded", secrets::recorded),
+        Check::new("secrets::quoted", secrets::quoted),
+        Check::new("secrets::told", secrets::told),
+        Check::new("terminal::files", terminal::files),
+        Check::new("terminal::processes", terminal::processes),
     ])
 }

@@ -20,6 +20,7 @@ use whyoom_lab_core::{
     session::{Session, interrupted},
 };
 use whyoom_memory::Model;
+use whyoom_redact::mask_words;
 use whyoom_trace::Bytes;
 
 use super::observed::Observed;
@@ -72,10 +73,10 @@ impl Program {
         self.words.iter().any(|word| word.to_string_lossy().contains(text))
     }
 
-    /// As it would be typed, for people to recognise.
+    /// As it would be typed, for people to recognise, without secrets: reports are sent to others.
     pub(crate) fn text(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
-        words.join(" ")
+        mask_words(&words).join(" ")
     }
 }
 

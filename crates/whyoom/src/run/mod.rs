@@ -15,7 +15,6 @@ mod watcher;
 
 use std::{
     ffi::OsString,
-    io::Write,
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Command, ExitStatus},
@@ -37,6 +36,7 @@ use self::{
 use crate::{
     arguments::RunArguments,
     obstacle::{Obstacle, Sureness},
+    terminal::say,
     unstartable::Unstartable,
 };
 
@@ -151,10 +151,4 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
     };
     let _ = ending.write(folder);
-}
-
-/// A line to the person who waits. The program's own output goes elsewhere or stands above. Where it
-/// cannot be written, the program and its exit code still come first.
-fn say(line: &str) {
-    let _ = writeln!(anstream::stderr(), "whyoom: {line}");
 }
