@@ -1,6 +1,6 @@
-/* Calls the driver for so many seconds, whatever it answers, and touches what it gets.
+/* Calls the driver until its input ends, whatever it answers, and touches what it gets.
  *
- *     caller SECONDS
+ *     caller
  *
  * It says "started" when it has a context, and at the end how many calls it made, how many of them were
  * refused, and how long the longest took: {"calls":N,"refused":N,"longest_ms":X}
@@ -9,6 +9,7 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define SIZE ((size_t)4 << 20)
+#define WRITTEN ((size_t)64 << 10)
 #define FILE_DESCRIPTOR 1
 
 struct location {
@@ -53,15 +55,17 @@ static void *function(const char *name) {
     return found;
 }
 
+static double began;
+
 /* Counts a call; true where it succeeded. */
-static int done(double began, int code) {
+static int done(int code) {
     double took = now() - began;
     if (took > longest) longest = took;
     calls++;
     refused += code != 0;
     return code == 0;
 }
-#define CALL(call) done(now(), call)
+#define CALL(call) (began = now(), done(call))
 
 static int (*mem_info)(size_t *, size_t *);
 static int (*mem_alloc)(uint64_t *, size_t);
@@ -100,19 +104,20 @@ static void plain(void) {
     uint64_t address = 0;
     CALL(mem_info(&free_bytes, &total));
     if (CALL(mem_alloc(&address, SIZE))) {
-        CALL(mem_set(address, 7, SIZE));
+        CALL(mem_set(address, 7, WRITTEN));
         CALL(mem_free(address));
     }
     CALL(synchronize());
 }
 
-/* Maps a handle and writes all of it: where the file behind it is shorter, this crashes. */
+/* Maps a handle and writes its end: where the file behind it is shorter, this crashes. */
 static void touch(uint64_t handle) {
     uint64_t address = 0;
     struct access access = {{1, 0}, 3};
     if (!CALL(reserve(&address, SIZE, 0, 0, 0))) return;
     if (CALL(map(address, SIZE, 0, handle, 0))) {
-        if (CALL(set_access(address, SIZE, &access, 1))) CALL(mem_set(address, 7, SIZE));
+        if (CALL(set_access(address, SIZE, &access, 1)))
+            CALL(mem_set(address + SIZE - WRITTEN, 7, WRITTEN));
         CALL(unmap(address, SIZE));
     }
     CALL(unreserve(address, SIZE));
@@ -133,8 +138,12 @@ static void between_processes(void) {
     CALL(release(own));
 }
 
-int main(int count, char **words) {
-    double seconds = count > 1 ? atof(words[1]) : 1;
+static int input_goes_on(void) {
+    struct pollfd input = {STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) == 0;
+}
+
+int main(void) {
     int (*init)(unsigned) = function("cuInit");
     int (*retain)(void **, int) = function("cuDevicePrimaryCtxRetain");
     int (*set_current)(void *) = function("cuCtxSetCurrent");
@@ -149,7 +158,7 @@ int main(int count, char **words) {
     }
     printf("started\n");
     fflush(stdout);
-    for (double end = now() + seconds; now() < end;) {
+    while (input_goes_on()) {
         plain();
         between_processes();
     }

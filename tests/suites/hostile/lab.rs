@@ -23,8 +23,8 @@ use serde::Deserialize;
 const KEEP: &str = r#"printf '%s\n' "$WHYOOM_LAB" "$LD_LIBRARY_PATH" "$LD_PRELOAD"; exec cat"#;
 const VARIABLES: [&str; 3] = ["WHYOOM_LAB", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
-/// So long the attacked program runs.
-const SECONDS: &str = "3";
+/// So long an attack lasts.
+const SECONDS: &str = "2";
 /// One call may take so long, in milliseconds, and a program under attack makes so many.
 const LONGEST: f64 = 2000.0;
 const CALLS: u64 = 100;
@@ -125,21 +125,21 @@ pub(super) fn stays_out() -> Result<Held> {
     Need::Root.met()?;
     let (build, folder) = (Build::readable()?, Shared::new("stays-out")?);
     let (lab, caller) = (Lab::start(&build, &folder, &[])?, caller(&folder)?);
-    let own = lab.run(VICTIM, &[&caller, "0"])?;
+    let own = lab.run(VICTIM, &[&caller])?;
     ensure!(own.status == Some(0), "its own user cannot enter: {}", own.err);
     let state = text(lab.state()?);
     for open in ["<", ">>"] {
         let tried = lab.run(STRANGER, &["sh", "-c", &format!(": {open} {state}")])?;
         ensure!(tried.status != Some(0), "a stranger can open the state ({open})");
     }
-    let refused = lab.run(STRANGER, &[&caller, "0"])?.in_bounds(0)?;
+    let refused = lab.run(STRANGER, &[&caller])?.in_bounds(0)?;
     ensure!(refused.status == Some(1), "a stranger has a context in another's lab");
     // The other way: a state that a stranger can change is no state to enter.
     fs::set_permissions(lab.state()?.parent().context("no folder")?, mode(0o755))?;
     for (owner, writable) in [(VICTIM, 0o666), (STRANGER, 0o600), (STRANGER, 0o666)] {
         give_to(owner, lab.state()?)?;
         fs::set_permissions(lab.state()?, mode(writable))?;
-        let led = lab.run(VICTIM, &[&caller, "0"])?.in_bounds(0)?;
+        let led = lab.run(VICTIM, &[&caller])?.in_bounds(0)?;
         ensure!(led.status == Some(1), "{owner}'s state of mode {writable:o} was entered");
         ensure!(led.err.contains("--shared"), "it does not say what to do: {}", led.err);
     }
@@ -179,6 +179,7 @@ fn attacked(kind: &str) -> Result<Held> {
     let attack = attack.map_err(|_| anyhow::anyhow!("the attack panicked"))??;
     let attack: Attacked = from_str(&attack.out).with_context(|| attack.err.clone())?;
     ensure!(!attack.shortened && attack.written > 0, "{attack:?}");
+    drop(victim.stdin.take());
     let last = lines.next();
     let status = wait(&mut victim)?;
     ensure!(status == Some(0), "the program in the lab ended with {status:?}");
@@ -194,8 +195,8 @@ fn attacked(kind: &str) -> Result<Held> {
 
 fn start(lab: &Lab, caller: &str) -> Result<Child> {
     let mut command = Command::new("env");
-    command.args(&lab.variables).args([caller, SECONDS]).uid(VICTIM).gid(VICTIM);
-    Ok(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?)
+    command.args(&lab.variables).arg(caller).uid(VICTIM).gid(VICTIM);
+    Ok(command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?)
 }
 
 /// How it ended: minus the signal, where one ended it.
