@@ -105,3 +105,38 @@ fn receive(lab: &OwnedFd, bytes: &mut [u8], state: &mut Option<OwnedFd>) -> io::
     }
     Ok(got.bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{Machine, layout::MAGIC},
+        *,
+    };
+
+    /// What a process that is no lab of ours could hand over.
+    fn entered(name: &str, magic: u64) -> String {
+        let path = std::env::temp_dir().join(format!("whyoom-door-{name}-{}", std::process::id()));
+        let flags = rustix::fs::MemfdFlags::CLOEXEC;
+        let file = rustix::fs::memfd_create("short", flags).expect("memory files work");
+        answer(&path, file, magic, [0; SPEC_WORDS]).expect("it listens");
+        let error = Machine::open(&path).err().expect("it is refused");
+        fs::remove_file(path).expect("it is there");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_state_that_could_be_shortened_is_refused() {
+        assert!(entered("unsealed", MAGIC).contains("shortened"));
+        assert!(entered("other", MAGIC + 1).contains("another version"));
+    }
+
+    #[test]
+    fn a_lab_that_does_not_answer_is_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("whyoom-door-mute-{}", std::process::id()));
+        let _mute = UnixListener::bind(&path).expect("it listens");
+        let began = std::time::Instant::now();
+        assert!(Machine::open(&path).is_err());
+        assert!(began.elapsed() < 2 * PATIENCE);
+        fs::remove_file(path).expect("it is there");
+    }
+}
