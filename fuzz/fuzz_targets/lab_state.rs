@@ -10,6 +10,7 @@ use std::{
         unix::fs::FileExt,
     },
     path::PathBuf,
+    sync::Mutex,
 };
 
 use libfuzzer_sys::fuzz_target;
@@ -33,7 +34,7 @@ struct Lab {
     sound: Vec<u8>,
     machine: Machine,
     driver: Driver,
-    opened: u32,
+    attempts: u32,
     written: u32,
 }
 
@@ -51,15 +52,22 @@ impl Lab {
             ..MachineSpec::default()
         };
         let machine = Machine::create(&path, &spec).unwrap();
+        keep(machine);
         let driver = Driver::on(machine, &[0, 1], None).unwrap();
         let file = File::options().read(true).write(true).open(&path).unwrap();
         let sound = fs::read(&path).unwrap();
-        Self { path, file, sound, machine, driver, opened: 0, written: 0 }
+        Self { path, file, sound, machine, driver, attempts: 0, written: 0 }
     }
 
     fn reset(&self) {
         self.file.write_all_at(&self.sound, 0).unwrap();
     }
+}
+
+/// What a machine is made of lasts as long as the process, and must be seen to be in use until its end.
+fn keep(machine: Machine) {
+    static KEPT: Mutex<Vec<Machine>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(machine);
 }
 
 /// The bytes as choices, one after the other; zeros behind their end.
@@ -142,11 +150,12 @@ fn step(lab: &mut Lab, held: &mut Held, choices: &mut Choices<'_>) {
             assert!(machine.device(device).is_ok() == (device < 2));
             assert!(machine.synchronize_nanoseconds() == 0);
         }
-        13 if lab.opened < MOST_OPENED => {
-            lab.opened += 1;
+        13 if lab.attempts < MOST_OPENED => {
+            lab.attempts += 1;
             if let Ok(other) = Machine::open(&lab.path) {
                 assert!(other.device_count() <= 16);
                 let _ = (other.effects(), other.used(0));
+                keep(other);
             }
         }
         _ => drive(lab, held, device),
