@@ -59,7 +59,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("whyoom-lab-abi", &[]),
-    ("whyoom-lab-core", &["whyoom-trace"]),
+    ("whyoom-lab-core", &["whyoom-files", "whyoom-trace"]),
     ("whyoom-lab-calibrate", &["whyoom-lab-core"]),
     ("whyoom-lab-cuda", &["whyoom-lab-abi", "whyoom-lab-core", "whyoom-trace"]),
     ("whyoom-lab-cudart", &["whyoom-lab-abi"]),
@@ -70,7 +70,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-cublas12", &["whyoom-lab-abi"]),
     ("whyoom-lab-cublaslt12", &["whyoom-lab-abi"]),
     ("whyoom-lab-cudnn", &["whyoom-lab-abi"]),
-    ("whyoom-lab-nccl", &["whyoom-lab-abi"]),
+    ("whyoom-lab-nccl", &["whyoom-files", "whyoom-lab-abi"]),
     ("whyoom-lab-client", &[]),
     (
         "whyoom-tests",

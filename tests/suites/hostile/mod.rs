@@ -2,6 +2,7 @@
 //! attacked.
 
 mod folders;
+mod lab;
 mod live;
 mod pickles;
 mod variables;
@@ -21,6 +22,11 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("live::status-of-the-program", live::status_of_the_program),
         Check::new("live::fault-of-the-program", live::fault_of_the_program),
         Check::new("variables::pool-cap", variables::pool_cap),
+        Check::new("lab::a-stranger-stays-out", lab::stays_out),
+        Check::new("lab::any-bytes", lab::any_bytes),
+        Check::new("lab::any-owner-of-the-lock", lab::owners),
+        Check::new("lab::beside-others", lab::beside_others),
+        Check::new("lab::modes", lab::modes),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
         Check::new("secrets::recorded", secrets::recorded),

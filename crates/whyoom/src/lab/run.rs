@@ -51,6 +51,7 @@ impl Lab {
         let mut spec = MachineSpec {
             devices: vec![device; arguments.gpus.into()],
             effects: arguments.kernel.clone(),
+            shared: arguments.shared,
             ..MachineSpec::default()
         };
         for fault in &arguments.fault {
