@@ -18,6 +18,9 @@ mod cost {
     pub(super) const SYNCHRONIZE: u64 = 20_000;
 }
 
+/// No device has more addresses, and what is added to one of these does not overflow.
+const MOST_ADDRESSES: u64 = 1 << 62;
+
 /// A device of some capacity that gives addresses and keeps count.
 #[derive(Debug)]
 pub struct SimulatedDevice {
@@ -32,7 +35,18 @@ pub struct SimulatedDevice {
     mappings: BTreeMap<u64, Handle>,
     calls: u64,
     nanoseconds: u64,
+    /// What the policy went through by itself.
+    looked_at: u64,
+    /// What all of that may come to.
+    most_effort: u64,
 }
+
+/// A call of the driver is as much work here as looking at so many things.
+const EFFORT_OF_CALL: u64 = 8;
+/// A replay may take so much effort, and so much for each step: some microseconds. A loop that maps and unmaps all
+/// of a large device in each of its turns takes less.
+const EFFORT: u64 = 1 << 22;
+const EFFORT_OF_STEP: u64 = 512;
 
 #[derive(Clone, Copy, Debug)]
 struct Physical {
@@ -56,7 +70,28 @@ impl SimulatedDevice {
             mappings: BTreeMap::new(),
             calls: 0,
             nanoseconds: 0,
+            looked_at: 0,
+            most_effort: u64::MAX,
         }
+    }
+
+    /// A device that gives nothing more once a policy has taken out of all proportion to so many steps.
+    #[must_use]
+    pub fn for_steps(capacity: u64, steps: usize) -> Self {
+        let mut device = Self::new(capacity);
+        device.allow(steps);
+        device
+    }
+
+    /// Bounds what a policy may take for so many steps.
+    pub(crate) fn allow(&mut self, steps: usize) {
+        self.most_effort = EFFORT.saturating_add(EFFORT_OF_STEP.saturating_mul(steps as u64));
+    }
+
+    /// Whether a policy has taken more than it may.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.calls.saturating_mul(EFFORT_OF_CALL).saturating_add(self.looked_at) > self.most_effort
     }
 
     /// The most that was in use at a time.
@@ -113,6 +148,7 @@ impl SimulatedDevice {
 
     fn take(&mut self, size: u64) -> bool {
         let fits = self.in_use.checked_add(size).is_some_and(|sum| sum <= self.capacity);
+        let fits = fits && !self.is_spent() && self.next_address <= MOST_ADDRESSES;
         if fits {
             self.in_use += size;
             self.peak = self.peak.max(self.in_use);
@@ -123,7 +159,8 @@ impl SimulatedDevice {
     /// New addresses, with a gap before the next so that nothing joins by accident.
     fn new_addresses(&mut self, size: u64) -> u64 {
         let address = self.next_address;
-        self.next_address += size.next_multiple_of(PAGE) + PAGE;
+        let size = size.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+        self.next_address = address.saturating_add(size).saturating_add(PAGE);
         address
     }
 
@@ -203,5 +240,9 @@ impl Device for SimulatedDevice {
 
     fn in_use(&self) -> u64 {
         self.in_use
+    }
+
+    fn looked_at(&mut self, things: u64) {
+        self.looked_at = self.looked_at.saturating_add(things);
     }
 }
