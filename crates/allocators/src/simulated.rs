@@ -37,16 +37,17 @@ pub struct SimulatedDevice {
     nanoseconds: u64,
     /// What the policy went through by itself.
     looked_at: u64,
-    /// What all of that may come to.
-    most_effort: u64,
+    /// What calls and looks may come to.
+    most_calls: u64,
+    most_looks: u64,
 }
 
-/// A call of the driver is as much work here as looking at so many things.
-const EFFORT_OF_CALL: u64 = 8;
-/// A replay may take so much effort, and so much for each step: some microseconds. A loop that maps and unmaps all
-/// of a large device in each of its turns takes less.
-const EFFORT: u64 = 1 << 22;
-const EFFORT_OF_STEP: u64 = 512;
+/// What a policy may take for a replay, and for each of its steps: a microsecond or two. All of a device of 512 GiB
+/// can be mapped in pages.
+const CALLS: u64 = 1 << 19;
+const CALLS_OF_STEP: u64 = 32;
+const LOOKS: u64 = 1 << 22;
+const LOOKS_OF_STEP: u64 = 128;
 
 #[derive(Clone, Copy, Debug)]
 struct Physical {
@@ -71,7 +72,8 @@ impl SimulatedDevice {
             calls: 0,
             nanoseconds: 0,
             looked_at: 0,
-            most_effort: u64::MAX,
+            most_calls: u64::MAX,
+            most_looks: u64::MAX,
         }
     }
 
@@ -85,13 +87,14 @@ impl SimulatedDevice {
 
     /// Bounds what a policy may take for so many steps.
     pub(crate) fn allow(&mut self, steps: usize) {
-        self.most_effort = EFFORT.saturating_add(EFFORT_OF_STEP.saturating_mul(steps as u64));
+        self.most_calls = CALLS.saturating_add(CALLS_OF_STEP.saturating_mul(steps as u64));
+        self.most_looks = LOOKS.saturating_add(LOOKS_OF_STEP.saturating_mul(steps as u64));
     }
 
     /// Whether a policy has taken more than it may.
     #[must_use]
     pub fn is_spent(&self) -> bool {
-        self.calls.saturating_mul(EFFORT_OF_CALL).saturating_add(self.looked_at) > self.most_effort
+        self.calls > self.most_calls || self.looked_at > self.most_looks
     }
 
     /// The most that was in use at a time.
@@ -244,5 +247,24 @@ impl Device for SimulatedDevice {
 
     fn looked_at(&mut self, things: u64) {
         self.looked_at = self.looked_at.saturating_add(things);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_gives_nothing_more_once_a_policy_is_out_of_proportion() {
+        let mut device = SimulatedDevice::for_steps(u64::MAX / 4, 10);
+        let most = CALLS + 10 * CALLS_OF_STEP;
+        let created = (0..2 * CALLS).map_while(|_| device.create(PAGE)).count() as u64;
+        assert_eq!((created, device.is_spent()), (most, true));
+
+        let mut looking = SimulatedDevice::for_steps(u64::MAX / 4, 10);
+        looking.looked_at(LOOKS);
+        assert!(looking.alloc(1).is_some() && !looking.is_spent());
+        looking.looked_at(LOOKS);
+        assert!(looking.alloc(1).is_none() && looking.is_spent());
     }
 }

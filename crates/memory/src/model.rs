@@ -28,6 +28,8 @@ const MAX_INCIDENTS: usize = 4096;
 /// The address map is measured for so many incidents of each space, then for ever fewer: a loop that
 /// retries would have it measured a million times.
 const MEASURED_INCIDENTS: u64 = 16;
+/// Of other processes the largest are kept with an incident: a device serves fewer at a time.
+const MOST_OTHERS: usize = 128;
 /// The largest request that PyTorch serves from small segments.
 const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 /// The driver's code for want of memory. Others say that a context is unusable, or that a call was wrong.
@@ -167,6 +169,7 @@ impl Model {
             .filter(|(_, held)| *held > Bytes::ZERO)
             .collect();
         others.sort_by_key(|(_, held)| std::cmp::Reverse(*held));
+        others.truncate(MOST_OTHERS);
         others
     }
 

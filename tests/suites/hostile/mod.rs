@@ -4,13 +4,14 @@
 mod folders;
 mod live;
 mod pickles;
+mod proportion;
 mod variables;
 
 use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    Ok(vec![
+    let mut checks = vec![
         Check::new("folders::made-by-another", folders::made_by_another),
         Check::new("folders::code-swapped", folders::code_swapped),
         Check::new("folders::modes", folders::modes),
@@ -21,5 +22,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("variables::pool-cap", variables::pool_cap),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
-    ])
+    ];
+    checks.extend(proportion::checks());
+    Ok(checks)
 }

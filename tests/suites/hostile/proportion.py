@@ -137,6 +137,22 @@ def stacks(count):
     return snapshot([alloc(n, BASE + n * MIB, 1024, frames=frames(n)) for n in range(count)])
 
 
+def stacks_of_devices(count):
+    """Very many stacks, and devices of which each knows only the last."""
+    frames = lambda n: [{"name": f"f{n}", "filename": "a.py", "line": n}]
+    first = [alloc(n, BASE + n * MIB, 1024, frames=frames(n)) for n in range(count)]
+    return snapshot(first, *[[alloc(0, BASE, 1024, frames=first[-1]["frames"])] for _ in range(1000)])
+
+
+def failures_of_stacks(count):
+    """Very many stacks, then failures that each look at all of them."""
+    frames = lambda n: [{"name": f"f{n}", "filename": "a.py", "line": n}]
+    head = {"device": 0, "address": BASE, "total_size": count * 4 * MIB, "segment_type": "large", "blocks": []}
+    trace = [alloc(n, BASE + n * 4 * MIB, 1024, frames=frames(n)) for n in range(count)]
+    trace += [{"action": "oom", "addr": 0, "size": GIB, "stream": 0, "time_us": count + n} for n in range(4096)]
+    return snapshot(trace, segments=[head])
+
+
 def deep_stacks(count):
     """Stacks of 400 frames that share all but the first."""
     common = [{"name": f"g{n}", "filename": "b.py", "line": n} for n in range(400)]
@@ -301,7 +317,7 @@ def nsys(count, processes=False, streams=False, chains=False, marks=False, devic
     export.chain(1, "load", "main")
     rows, calls, links, ranges = [], [], [], []
     for n in range(count):
-        pid = ((1 << 56) | ((n + 1) << 24)) if processes else names["GLOBAL_PID"]
+        pid = ((1 << 56) | ((n // 2 % 1000 + 1) << 24)) if processes else names["GLOBAL_PID"]
         device = n % 1000 if devices else 0
         result = 2 if failures and n % 2 else 0
         calls.append((n * 10, n * 10 + 5, 0, pid | 1, n, export.string("cudaMalloc_v3020"), result, n + 2 if chains else 1))
@@ -329,6 +345,8 @@ KINDS = {
     for name, value in list(globals().items())
     if callable(value) and name not in {"alloc", "free", "snapshot", "rmm", "rmm_row", "nsys"}
 }
+KINDS["nsys_failing_processes"] = lambda count: nsys(count, processes=True, failures=True)
+KINDS["nsys_failing_pools"] = lambda count: nsys(count, pools=True, failures=True)
 for what in ("processes", "streams", "chains", "marks", "devices", "failures", "pools"):
     KINDS[f"nsys_{what}"] = lambda count, what=what: nsys(count, **{what: True})
 
