@@ -164,7 +164,9 @@ impl Workload {
         let reserved = recorded_reserved(&self.steps);
         let mut failures =
             self.steps.iter().zip(reserved).filter_map(|(step, reserved)| match step {
-                Step::OutOfMemory { device_free: Some(free), .. } => Some(reserved.saturating_add(free.0)),
+                Step::OutOfMemory { device_free: Some(free), .. } => {
+                    Some(reserved.saturating_add(free.0))
+                }
                 _ => None,
             });
         failures.next_back()

@@ -22,8 +22,7 @@ const SNAPSHOTS: &[Input] = &[
     ("misses", 20_000, "pickle"),
     ("stacks_of_devices", 20_000, "pickle"),
 ];
-const LOGS: &[Input] =
-    &[("rmm_streams", 40_000, "csv"), ("rmm_streams_in_turn", 20_000, "csv")];
+const LOGS: &[Input] = &[("rmm_streams", 40_000, "csv"), ("rmm_streams_in_turn", 20_000, "csv")];
 const TEXTS: &[Input] = &[
     ("text_messages", 5_000, "log"),
     ("text_holders", 20_000, "log"),
@@ -68,10 +67,15 @@ fn in_proportion(name: &str, command: &str, inputs: &[Input]) -> Result<Held> {
             let ran = Bounded::run(&words, None, &[])?;
             let (seconds, resident) = (ran.seconds, Bytes(ran.resident));
             println!("{what:<24} {:>10} {seconds:>6.2} s {resident:>10}", Bytes(bytes).to_string());
-            let ran = ran.in_bounds(bytes).with_context(|| format!("{what}: {}", words.join(" ")))?;
+            let ran =
+                ran.in_bounds(bytes).with_context(|| format!("{what}: {}", words.join(" ")))?;
             // A file without a history has nothing to replay or to export: it says so.
             let status = ran.status.context("it was not killed")?;
-            ensure!(status == 0 || (status == 1 && ran.err.contains("whyoom")), "{what}: {}", ran.err);
+            ensure!(
+                status == 0 || (status == 1 && ran.err.contains("whyoom")),
+                "{what}: {}",
+                ran.err
+            );
             runs += 1;
         }
     }

@@ -61,12 +61,7 @@ impl RmmPool {
         Some(())
     }
 
-    fn take_from_others(
-        &mut self,
-        size: u64,
-        own: ListId,
-        device: &mut dyn Device,
-    ) -> Option<u32> {
+    fn take_from_others(&mut self, size: u64, own: ListId, device: &mut dyn Device) -> Option<u32> {
         let lists = self.pools.get(own.pool).lists.len();
         device.looked_at(u64::from(lists));
         let others = (0..lists).filter(|list| *list != own.list).map(|list| ListId { list, ..own });
