@@ -22,11 +22,17 @@ const SNAPSHOTS: &[Input] = &[
     ("misses", 20_000, "pickle"),
     ("stacks_of_devices", 20_000, "pickle"),
 ];
+/// No export replays anything: these are what it goes through itself.
+const EXPORTED: &[Input] = &[
+    ("streams_that_free", 5_000, "pickle"),
+    ("segment_frees", 20_000, "pickle"),
+    ("stacks_of_devices", 20_000, "pickle"),
+];
 const LOGS: &[Input] = &[("rmm_streams", 40_000, "csv"), ("rmm_streams_in_turn", 20_000, "csv")];
 const TEXTS: &[Input] = &[
-    ("text_messages", 5_000, "log"),
+    ("text_messages", 1_000, "log"),
     ("text_holders", 20_000, "log"),
-    ("text_ranks", 5_000, "log"),
+    ("text_ranks", 1_000, "log"),
     ("text_tracebacks", 20_000, "log"),
 ];
 const NSIGHT: &[Input] = &[
@@ -40,7 +46,8 @@ const FORMATS: [&str; 4] = ["perfetto", "pprof", "parquet", "pytorch-snapshot"];
 /// One check for each command and each kind of file that it reads.
 pub(super) fn checks() -> Vec<Check> {
     let families = [
-        ("snapshot", SNAPSHOTS, &["why", "report", "replay", "export"][..]),
+        ("snapshot", SNAPSHOTS, &["why", "report", "replay"][..]),
+        ("snapshot", EXPORTED, &["export"]),
         ("rmm", LOGS, &["why", "report", "replay", "export"]),
         ("text", TEXTS, &["why", "report"]),
         ("nsight", NSIGHT, &["why", "report", "export"]),
