@@ -76,6 +76,12 @@ impl Model {
         self.spaces.iter().map(|(&(process, device), space)| (process, device, space))
     }
 
+    /// One process's memory on every device that it has any on, without a look at other processes.
+    pub fn devices_of(&self, process: ProcessId) -> impl Iterator<Item = (DeviceId, &Space)> {
+        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
+        self.spaces.range(first..=last).map(|(&(_, device), space)| (device, space))
+    }
+
     /// One process's memory on one device.
     #[must_use]
     pub fn space(&self, process: ProcessId, device: DeviceId) -> Option<&Space> {
@@ -191,8 +197,7 @@ impl Model {
 
     /// The spaces of one process.
     fn spaces_of(&self, process: ProcessId) -> impl Iterator<Item = &Space> {
-        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
-        self.spaces.range(first..=last).map(|(_, space)| space)
+        self.devices_of(process).map(|(_, space)| space)
     }
 
     fn course(&self, process: ProcessId) -> Course {
