@@ -34,4 +34,8 @@ pub trait Device {
     fn capacity(&self) -> u64;
     /// What the process has of it.
     fn in_use(&self) -> u64;
+
+    /// The policy went through so many of its own things to serve a request. A replay gives up where that is out of
+    /// all proportion; a device has no use for it.
+    fn looked_at(&mut self, _things: u64) {}
 }

@@ -1,6 +1,9 @@
 //! Whether the model of PyTorch's allocator does what the recorded one did.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+};
 
 use whyoom_trace::{Address, SizeClass};
 
@@ -45,6 +48,10 @@ pub struct Miss {
 pub fn follow(workload: &Workload, settings: &PyTorchSettings) -> Agreement {
     let mut follower = Follower::start(workload, settings);
     for (index, step) in workload.steps.iter().enumerate().skip(workload.restored) {
+        // What comes behind is not compared: the count of allocations tells.
+        if follower.device.other.is_spent() {
+            break;
+        }
         follower.step(index, step);
     }
     follower.agreement
@@ -90,10 +97,14 @@ fn compare<P: Policy>(
     reserved: impl Fn(&P, &SimulatedDevice) -> u64,
 ) -> (usize, Vec<Difference>) {
     let recorded = recorded_reserved(&workload.steps);
-    let mut device = SimulatedDevice::new(capacity);
+    let mut device = SimulatedDevice::for_steps(capacity, workload.steps.len());
     let mut live: HashMap<Item, BlockId> = HashMap::new();
     let (mut compared, mut differences) = (0, Vec::new());
     for (index, step) in workload.steps.iter().enumerate() {
+        // What comes behind is not compared: the count of steps tells.
+        if device.is_spent() {
+            break;
+        }
         match *step {
             Step::Alloc { item, request, .. } => {
                 if let Ok(grant) = model.alloc(request, &mut device) {
@@ -144,7 +155,7 @@ impl Follower {
             let blocks = model.adopt(&segment);
             live.extend(items.into_iter().zip(blocks));
         }
-        let device = RecordedDevice::new(history);
+        let device = RecordedDevice::new(history, workload.steps.len());
         Self { model, device, live, agreement: Agreement::default() }
     }
 
@@ -165,7 +176,7 @@ impl Follower {
                 if let Ok(grant) = granted {
                     self.model.free(grant.block, &mut self.device);
                 }
-                if let Some(block) = self.model.place_at(address.0, size.0) {
+                if let Some(block) = self.model.place_at(address.0, size.0, &mut self.device) {
                     self.live.insert(item, block);
                 }
             }
@@ -201,10 +212,19 @@ fn segments_at_start(restored: &[Step]) -> Vec<(AdoptedSegment, Vec<Item>)> {
         }
     }
     live.sort_unstable_by_key(|(address, ..)| *address);
-    let adopted = |segment: Segment| {
-        let end = segment.address.offset(segment.size);
-        let first = live.partition_point(|(address, ..)| *address < segment.address);
-        let inside = live[first..].iter().take_while(|(address, ..)| *address < end);
+    // Each block is of one segment: those of a damaged file may lie over each other.
+    let mut owned = vec![0..0; segments.len()];
+    let mut order: Vec<usize> = (0..segments.len()).collect();
+    order.sort_by_key(|&index| segments[index].address);
+    let mut next = 0;
+    for index in order {
+        let (start, end) = (segments[index].address, segments[index].end());
+        let first = next + live[next..].partition_point(|(address, ..)| *address < start);
+        next = first + live[first..].partition_point(|(address, ..)| *address < end);
+        owned[index] = first..next;
+    }
+    let adopted = |(segment, owned): (Segment, Range<usize>)| {
+        let inside = live[owned].iter();
         let (blocks, items) =
             inside.map(|(address, size, item)| ((address.0, *size), *item)).unzip();
         let segment = AdoptedSegment {
@@ -217,31 +237,33 @@ fn segments_at_start(restored: &[Step]) -> Vec<(AdoptedSegment, Vec<Item>)> {
         };
         (segment, items)
     };
-    segments.into_iter().map(adopted).collect()
+    segments.into_iter().zip(owned).map(adopted).collect()
 }
 
 /// A device that gives segments the addresses that they had.
 struct RecordedDevice {
-    addresses: VecDeque<(u64, u64)>,
+    /// The addresses of segments that come, by their size.
+    addresses: HashMap<u64, VecDeque<u64>>,
     /// For what the recording does not have.
     other: SimulatedDevice,
 }
 
 impl RecordedDevice {
-    fn new(history: &[Step]) -> Self {
-        let segments = history.iter().filter_map(|step| match step {
-            Step::SegmentAlloc(segment) => Some((segment.size.0, segment.address.0)),
-            _ => None,
-        });
-        Self { addresses: segments.collect(), other: SimulatedDevice::new(u64::MAX / 2) }
+    fn new(history: &[Step], steps: usize) -> Self {
+        let mut addresses = HashMap::<u64, VecDeque<u64>>::new();
+        for step in history {
+            if let Step::SegmentAlloc(segment) = step {
+                addresses.entry(segment.size.0).or_default().push_back(segment.address.0);
+            }
+        }
+        Self { addresses, other: SimulatedDevice::for_steps(u64::MAX / 2, steps) }
     }
 }
 
 impl Device for RecordedDevice {
     fn alloc(&mut self, size: u64) -> Option<u64> {
-        let place = self.addresses.iter().position(|(recorded, _)| *recorded == size);
-        let recorded = place.and_then(|place| self.addresses.remove(place));
-        recorded.map(|(_, address)| address).or_else(|| self.other.alloc(size))
+        let recorded = self.addresses.get_mut(&size).and_then(VecDeque::pop_front);
+        recorded.or_else(|| self.other.alloc(size))
     }
 
     fn free(&mut self, address: u64) {
@@ -276,5 +298,9 @@ impl Device for RecordedDevice {
 
     fn in_use(&self) -> u64 {
         self.other.in_use()
+    }
+
+    fn looked_at(&mut self, things: u64) {
+        self.other.looked_at(things);
     }
 }

@@ -5,7 +5,7 @@
 //! right before a new segment, and whyoom's pool puts the pages that it takes away elsewhere at once.
 //! Everything else was asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use whyoom_trace::{Address, PoolId};
 
@@ -29,6 +29,7 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Ve
     steps.extend(history);
     let reserved = recorded_reserved(&steps);
     let peak = reserved.iter().copied().max().unwrap_or_default();
+    let shrinking = if habit == Habit::MovesPages { shrinking(&steps) } else { Vec::new() };
     let mut pools = BTreeMap::new();
     steps[..first].iter().for_each(|step| note_pool(step, &mut pools));
     let mut inferred = steps[..first].to_vec();
@@ -40,7 +41,7 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Ve
             let before = index.checked_sub(1).map_or(0, |last| reserved[last]);
             let own = match steps.get(end) {
                 Some(Step::OutOfMemory { .. }) => true,
-                _ if habit == Habit::MovesPages => !shrinks(&steps[index..]),
+                _ if habit == Habit::MovesPages => !shrinking[index],
                 Some(Step::SegmentAlloc(new) | Step::SegmentMap(new)) => {
                     habit == Habit::CollectsGarbage || before + new.size.0 > peak
                 }
@@ -56,19 +57,21 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Ve
     inferred
 }
 
-/// Whether fewer pages are mapped after the changes that come at once.
-fn shrinks(steps: &[Step]) -> bool {
-    let (mut came, mut went) = (0, 0);
-    for step in steps {
-        match step {
-            Step::SegmentMap(segment) => came += segment.size.0,
-            Step::SegmentUnmap { size, .. } => went += size.0,
-            // It moved what it had, and that was not enough.
-            Step::OutOfMemory { .. } => return false,
-            _ => break,
-        }
+/// Of each step, whether fewer pages are mapped after the changes that come at once from there on.
+fn shrinking(steps: &[Step]) -> Vec<bool> {
+    let mut shrinking = vec![false; steps.len()];
+    // How many bytes go on balance; nothing where pages were moved and that was not enough.
+    let mut gone = Some(0_i128);
+    for (step, shrinks) in steps.iter().zip(&mut shrinking).rev() {
+        gone = match step {
+            Step::SegmentMap(segment) => gone.map(|gone| gone - i128::from(segment.size.0)),
+            Step::SegmentUnmap { size, .. } => gone.map(|gone| gone + i128::from(size.0)),
+            Step::OutOfMemory { .. } => None,
+            _ => Some(0),
+        };
+        *shrinks = gone.is_some_and(|gone| gone > 0);
     }
-    went > came
+    shrinking
 }
 
 /// Keeps the pool of each segment and mapped range that there is. Addresses are used again, by
@@ -93,11 +96,11 @@ fn request(run: &[Step], own: bool, pools: &BTreeMap<Address, PoolId>, inferred:
         _ => PoolId::default(),
     };
     let mut of_common = false;
-    let mut retired: Vec<PoolId> = Vec::new();
+    let (mut retired, mut known) = (Vec::new(), BTreeSet::new());
     for pool in run.iter().map(pool_of) {
         if pool == PoolId::default() {
             of_common = true;
-        } else if !retired.contains(&pool) {
+        } else if known.insert(pool) {
             retired.push(pool);
         }
     }

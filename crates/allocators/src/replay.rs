@@ -24,6 +24,8 @@ pub struct Outcome {
     pub allocations: u64,
     /// Requests that made the policy call the driver.
     pub calling: u64,
+    /// The policy took so much work that the replay was not ended: the figures are those of its first part.
+    pub given_up: bool,
 }
 
 impl Outcome {
@@ -40,22 +42,23 @@ impl Outcome {
     /// Whether every request was served.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.failed.is_none()
+        self.failed.is_none() && !self.given_up
     }
 }
 
 /// The unit that live bytes are counted in: every allocator here rounds to it at least.
 const UNIT: u64 = 512;
 
-/// Replays a run. A failure ends it.
+/// Replays a run. A failure ends it, and so does a policy that takes work out of all proportion to the run.
 pub fn replay(
     workload: &Workload,
     policy: &mut dyn Policy,
     device: &mut SimulatedDevice,
 ) -> Outcome {
+    device.allow(workload.steps.len());
     let mut run = Running::new(workload, policy, device);
     for step in &workload.steps {
-        if run.step(step).is_err() {
+        if run.step(step).is_err() || run.device.is_spent() {
             break;
         }
     }
@@ -167,14 +170,15 @@ impl<'a> Running<'a> {
                 let grant = self.alloc(request)?;
                 let index = item.0 as usize;
                 self.live[index] = Some(grant);
-                self.sizes[index] = request.size.next_multiple_of(UNIT);
-                self.live_bytes += self.sizes[index];
+                // A size that no device has is not served: the sums stay below the device's capacity.
+                self.sizes[index] = request.size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX);
+                self.live_bytes = self.live_bytes.saturating_add(self.sizes[index]);
                 self.outcome.peak_live = self.outcome.peak_live.max(self.live_bytes);
             }
             Step::Free { item } => {
                 let index = item.0 as usize;
                 if let Some(grant) = self.live[index].take() {
-                    self.live_bytes -= self.sizes[index];
+                    self.live_bytes = self.live_bytes.saturating_sub(self.sizes[index]);
                     self.free(grant.block);
                 }
             }
@@ -236,6 +240,7 @@ impl<'a> Running<'a> {
             peak_reserved: self.device.peak(),
             driver_calls: self.device.calls(),
             driver_nanoseconds: self.device.modelled_nanoseconds(),
+            given_up: self.device.is_spent(),
             ..self.outcome
         }
     }

@@ -18,6 +18,9 @@ mod cost {
     pub(super) const SYNCHRONIZE: u64 = 20_000;
 }
 
+/// No device has more addresses, and what is added to one of these does not overflow.
+const MOST_ADDRESSES: u64 = 1 << 62;
+
 /// A device of some capacity that gives addresses and keeps count.
 #[derive(Debug)]
 pub struct SimulatedDevice {
@@ -32,7 +35,19 @@ pub struct SimulatedDevice {
     mappings: BTreeMap<u64, Handle>,
     calls: u64,
     nanoseconds: u64,
+    /// What the policy went through by itself.
+    looked_at: u64,
+    /// What calls and looks may come to.
+    most_calls: u64,
+    most_looks: u64,
 }
+
+/// What a policy may take for a replay, and for each of its steps: a microsecond or two. All of a device of 512 GiB
+/// can be mapped in pages.
+const CALLS: u64 = 1 << 19;
+const CALLS_OF_STEP: u64 = 32;
+const LOOKS: u64 = 1 << 22;
+const LOOKS_OF_STEP: u64 = 128;
 
 #[derive(Clone, Copy, Debug)]
 struct Physical {
@@ -56,7 +71,30 @@ impl SimulatedDevice {
             mappings: BTreeMap::new(),
             calls: 0,
             nanoseconds: 0,
+            looked_at: 0,
+            most_calls: u64::MAX,
+            most_looks: u64::MAX,
         }
+    }
+
+    /// A device that gives nothing more once a policy has taken out of all proportion to so many steps.
+    #[must_use]
+    pub fn for_steps(capacity: u64, steps: usize) -> Self {
+        let mut device = Self::new(capacity);
+        device.allow(steps);
+        device
+    }
+
+    /// Bounds what a policy may take for so many steps.
+    pub(crate) fn allow(&mut self, steps: usize) {
+        self.most_calls = CALLS.saturating_add(CALLS_OF_STEP.saturating_mul(steps as u64));
+        self.most_looks = LOOKS.saturating_add(LOOKS_OF_STEP.saturating_mul(steps as u64));
+    }
+
+    /// Whether a policy has taken more than it may.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.calls > self.most_calls || self.looked_at > self.most_looks
     }
 
     /// The most that was in use at a time.
@@ -113,6 +151,7 @@ impl SimulatedDevice {
 
     fn take(&mut self, size: u64) -> bool {
         let fits = self.in_use.checked_add(size).is_some_and(|sum| sum <= self.capacity);
+        let fits = fits && !self.is_spent() && self.next_address <= MOST_ADDRESSES;
         if fits {
             self.in_use += size;
             self.peak = self.peak.max(self.in_use);
@@ -123,7 +162,8 @@ impl SimulatedDevice {
     /// New addresses, with a gap before the next so that nothing joins by accident.
     fn new_addresses(&mut self, size: u64) -> u64 {
         let address = self.next_address;
-        self.next_address += size.next_multiple_of(PAGE) + PAGE;
+        let size = size.checked_next_multiple_of(PAGE).unwrap_or(u64::MAX);
+        self.next_address = address.saturating_add(size).saturating_add(PAGE);
         address
     }
 
@@ -203,5 +243,28 @@ impl Device for SimulatedDevice {
 
     fn in_use(&self) -> u64 {
         self.in_use
+    }
+
+    fn looked_at(&mut self, things: u64) {
+        self.looked_at = self.looked_at.saturating_add(things);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_gives_nothing_more_once_a_policy_is_out_of_proportion() {
+        let mut device = SimulatedDevice::for_steps(u64::MAX / 4, 10);
+        let most = CALLS + 10 * CALLS_OF_STEP;
+        let created = (0..2 * CALLS).map_while(|_| device.create(PAGE)).count() as u64;
+        assert_eq!((created, device.is_spent()), (most, true));
+
+        let mut looking = SimulatedDevice::for_steps(u64::MAX / 4, 10);
+        looking.looked_at(LOOKS);
+        assert!(looking.alloc(1).is_some() && !looking.is_spent());
+        looking.looked_at(LOOKS);
+        assert!(looking.alloc(1).is_none() && looking.is_spent());
     }
 }

@@ -52,16 +52,11 @@ const BINS: usize = 64 << MANTISSA_BITS;
 const WORDS: usize = BINS / 64;
 
 /// Free blocks in order of size, tie and address.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SizeBins {
     occupied: [u64; WORDS],
+    /// As far as any was ever needed: each stream has a set of its own, and most hold few sizes.
     bins: Vec<Vec<Entry>>,
-}
-
-impl Default for SizeBins {
-    fn default() -> Self {
-        Self { occupied: [0; WORDS], bins: vec![Vec::new(); BINS] }
-    }
 }
 
 /// The bin of a size. Larger sizes never fall into lower bins.
@@ -77,6 +72,9 @@ fn bin_of(size: u64) -> usize {
 impl SizeBins {
     pub(crate) fn insert(&mut self, entry: Entry) {
         let index = bin_of(entry.size);
+        if index >= self.bins.len() {
+            self.bins.resize(index + 1, Vec::new());
+        }
         let bin = &mut self.bins[index];
         if bin.last().is_none_or(|smallest| entry.is_before(smallest)) {
             bin.push(entry);
@@ -89,7 +87,7 @@ impl SizeBins {
 
     pub(crate) fn remove(&mut self, entry: Entry) {
         let bin = bin_of(entry.size);
-        let held = &self.bins[bin];
+        let Some(held) = self.bins.get(bin) else { return };
         let index = held.partition_point(|held| entry.is_before(held));
         if held.get(index) == Some(&entry) {
             self.remove_at(Place { bin, index });
@@ -114,7 +112,7 @@ impl SizeBins {
     #[inline]
     pub(crate) fn at_least(&self, size: u64) -> Option<(Entry, Place)> {
         let bin = bin_of(size);
-        let held = &self.bins[bin];
+        let held = self.bins.get(bin)?;
         if held.first().is_none_or(|largest| largest.size < size) {
             return self.first_beyond(bin);
         }
@@ -136,8 +134,18 @@ impl SizeBins {
     }
 
     /// All entries in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Entry> {
         self.bins.iter().flat_map(|bin| bin.iter().rev()).copied()
+    }
+
+    /// The entries that are at least so large, in order.
+    pub(crate) fn from(&self, size: u64) -> impl Iterator<Item = Entry> {
+        let mut next = self.at_least(size);
+        std::iter::from_fn(move || {
+            let (entry, place) = next?;
+            next = self.after(place);
+            Some(entry)
+        })
     }
 
     fn first_beyond(&self, bin: usize) -> Option<(Entry, Place)> {
@@ -189,6 +197,8 @@ mod tests {
                     }
                 }
             }
+            let middle = tree.iter().nth(tree.len() / 2).map_or(0, |entry| entry.size);
+            prop_assert!(bins.from(middle).eq(tree.iter().copied().filter(|entry| entry.size >= middle)));
             prop_assert!(bins.iter().eq(tree));
         }
 

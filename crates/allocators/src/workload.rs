@@ -4,7 +4,7 @@
 //! replay needs the addresses, and whoever asks for another policy needs to know which releases the
 //! program asked for.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 use whyoom_trace::{
@@ -92,6 +92,13 @@ pub struct Segment {
     pub growth: SegmentGrowth,
 }
 
+impl Segment {
+    /// Where it ends.
+    pub(crate) fn end(&self) -> Address {
+        self.address.offset(self.size)
+    }
+}
+
 /// One process's run on one device.
 #[derive(Clone, Debug, Default)]
 pub struct Workload {
@@ -101,9 +108,22 @@ pub struct Workload {
     pub restored: usize,
     /// How many allocations there are, those of the start included.
     pub items: u32,
+    /// Allocations of streams and pools beyond those that are told apart: they count as of the default stream.
+    pub folded: u64,
     live: HashMap<Address, Item, RandomState>,
     device_free: Option<Bytes>,
+    /// The streams of each pool that are told apart.
+    lanes: HashSet<Lane, RandomState>,
+    /// The last one, which nearly always is the next too.
+    last_lane: Lane,
 }
+
+/// A stream in a pool.
+type Lane = (PoolId, StreamId);
+
+/// Every allocator keeps lists for each stream in each pool. PyTorch itself makes no more than some hundred streams
+/// of a device: who has more of them is no program that anybody replays.
+const MOST_LANES: usize = 512;
 
 impl Workload {
     /// A run from its beginning that did this, with so many allocations.
@@ -121,10 +141,10 @@ impl Workload {
             match step {
                 Step::Alloc { item, request, .. } => {
                     sizes[item.0 as usize] = measure(*request);
-                    live += sizes[item.0 as usize];
+                    live = live.saturating_add(sizes[item.0 as usize]);
                     peak = peak.max(live);
                 }
-                Step::Free { item } => live -= sizes[item.0 as usize],
+                Step::Free { item } => live = live.saturating_sub(sizes[item.0 as usize]),
                 _ => {}
             }
         }
@@ -144,7 +164,9 @@ impl Workload {
         let reserved = recorded_reserved(&self.steps);
         let mut failures =
             self.steps.iter().zip(reserved).filter_map(|(step, reserved)| match step {
-                Step::OutOfMemory { device_free: Some(free), .. } => Some(reserved + free.0),
+                Step::OutOfMemory { device_free: Some(free), .. } => {
+                    Some(reserved.saturating_add(free.0))
+                }
                 _ => None,
             });
         failures.next_back()
@@ -172,9 +194,23 @@ impl Workload {
         history.iter().filter(|step| matches!(step, Step::Alloc { .. })).count()
     }
 
+    /// The stream and the pool of an event, as far as they are told apart.
+    fn lane_of(&mut self, event: &Event) -> Lane {
+        let lane = (event.origin.pool, event.origin.stream);
+        let known = lane == self.last_lane || self.lanes.contains(&lane);
+        if !known && self.lanes.len() >= MOST_LANES {
+            self.folded += u64::from(matches!(event.action, Action::BlockAlloc { .. }));
+            return Lane::default();
+        }
+        if !known {
+            self.lanes.insert(lane);
+        }
+        self.last_lane = lane;
+        lane
+    }
+
     fn push(&mut self, event: &Event) {
-        let origin = event.origin;
-        let (stream, pool) = (origin.stream, origin.pool);
+        let (pool, stream) = self.lane_of(event);
         match event.action {
             Action::HistoryStart => self.restored = self.steps.len(),
             Action::BlockAlloc { address, requested, size } => {
@@ -296,10 +332,12 @@ pub(crate) fn recorded_reserved(steps: &[Step]) -> Vec<u64> {
     let mut after = |step: &Step| {
         match step {
             Step::SegmentAlloc(segment) | Step::SegmentMap(segment) => {
-                now += segment.size.0;
+                now = now.saturating_add(segment.size.0);
                 segments.insert(segment.address, segment.size.0);
             }
-            Step::SegmentFree { address } => now -= segments.remove(address).unwrap_or(0),
+            Step::SegmentFree { address } => {
+                now = now.saturating_sub(segments.remove(address).unwrap_or(0));
+            }
             Step::SegmentUnmap { size, .. } => now = now.saturating_sub(size.0),
             _ => {}
         }

@@ -100,10 +100,8 @@ fn largest_context(scene: &Scene<'_>) -> Bytes {
 pub(crate) fn works_elsewhere(scene: &Scene<'_>, process: ProcessId, device: DeviceId) -> bool {
     let peak = |space: &Space| space.peak().0.allocated;
     let here = scene.model.space(process, device).map_or(Bytes::ZERO, peak);
-    let spaces = scene
-        .model
-        .spaces()
-        .filter(|(other, on, _)| *other == process && *on != device && *on != DeviceId::HOST);
-    let elsewhere = spaces.map(|(_, _, space)| peak(space)).max().unwrap_or_default();
+    let spaces = scene.model.devices_of(process);
+    let spaces = spaces.filter(|(on, _)| *on != device && *on != DeviceId::HOST);
+    let elsewhere = spaces.map(|(_, space)| peak(space)).max().unwrap_or_default();
     elsewhere > Bytes::ZERO && here.share_of(elsewhere) < UNUSED
 }

@@ -154,8 +154,7 @@ impl<'a> Scene<'a> {
     /// Whether a caching allocator serves the process, on any device: pinned memory has one too, which
     /// nothing tells of.
     pub(crate) fn uses_allocator(&self) -> bool {
-        let mut spaces = self.model.spaces().filter(|(process, ..)| *process == self.process);
-        spaces.any(|(_, _, space)| space.has_allocator())
+        self.model.devices_of(self.process).any(|(_, space)| space.has_allocator())
     }
 
     /// What a context takes here: what this process holds beside everything that its allocator, its

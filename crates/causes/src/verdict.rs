@@ -195,9 +195,8 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
 /// nothing anywhere.
 fn uneventful(model: &Model) -> Vec<(ProcessId, DeviceId)> {
     let is_used = |space: &Space| space.has_allocator() || space.history() != (0, 0);
-    let used_elsewhere = |process: ProcessId| {
-        model.spaces().any(|(other, _, space)| other == process && is_used(space))
-    };
+    let used_elsewhere =
+        |process: ProcessId| model.devices_of(process).any(|(_, space)| is_used(space));
     let spaces = model.spaces().filter(|(process, _, space)| {
         is_used(space) || model.process(*process).is_none() || !used_elsewhere(*process)
     });

@@ -5,6 +5,7 @@
 
 mod address_map;
 mod block;
+mod by_stack;
 mod category;
 mod driver;
 mod film;

@@ -5,7 +5,10 @@
 
 use whyoom_trace::{Bytes, StackId};
 
-use crate::iterations::{Boundaries, Boundary};
+use crate::{
+    by_stack::ByStack,
+    iterations::{Boundaries, Boundary},
+};
 
 /// Lines beyond these are not followed: a program has fewer of its own.
 const MANY_LINES: usize = 2048;
@@ -15,19 +18,15 @@ const LEVELS: usize = 128;
 /// The stacks outside any module that allocate, and what each held whenever it did.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    /// Where each stack's levels are, by its id: ids are dense. Zero is nowhere.
-    places: Vec<u32>,
+    /// Where each stack's levels are. Zero is nowhere.
+    places: ByStack<u32>,
     levels: Vec<Boundaries>,
 }
 
 impl Lines {
     /// Takes an allocation of a stack that holds so much of what was in use at that boundary.
     pub(crate) fn allocation(&mut self, stack: StackId, boundary: Boundary, holds: Bytes) {
-        let index = stack.0 as usize;
-        if index >= self.places.len() {
-            self.places.resize(index + 1, 0);
-        }
-        let place = &mut self.places[index];
+        let place = self.places.get_mut(stack);
         if *place == 0 {
             if self.levels.len() >= MANY_LINES {
                 return;
@@ -40,7 +39,7 @@ impl Lines {
 
     /// The levels of a stack, if it was followed.
     pub(crate) fn levels(&self, stack: StackId) -> Option<&Boundaries> {
-        let place = *self.places.get(stack.0 as usize)?;
+        let place = self.places.get(stack);
         self.levels.get((place as usize).checked_sub(1)?)
     }
 }

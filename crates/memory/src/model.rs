@@ -28,6 +28,10 @@ const MAX_INCIDENTS: usize = 4096;
 /// The address map is measured for so many incidents of each space, then for ever fewer: a loop that
 /// retries would have it measured a million times.
 const MEASURED_INCIDENTS: u64 = 16;
+/// Of other processes the largest are kept with an incident: a device serves fewer at a time.
+const MOST_OTHERS: usize = 128;
+/// Of so many incidents it is looked what other processes held, as with [`MEASURED_INCIDENTS`] over all processes.
+const LOOKS_AT_OTHERS: u64 = 256;
 /// The largest request that PyTorch serves from small segments.
 const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 /// The driver's code for want of memory. Others say that a context is unusable, or that a call was wrong.
@@ -41,6 +45,7 @@ pub struct Model {
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
     incidents: Vec<Incident>,
     incidents_seen: u64,
+    looks_at_others: u64,
     occasions: BTreeMap<ProcessId, Occasion>,
     profiles: Profiles,
     events: u64,
@@ -69,6 +74,12 @@ impl Model {
     /// Every process's memory on every device that it has any on.
     pub fn spaces(&self) -> impl Iterator<Item = (ProcessId, DeviceId, &Space)> {
         self.spaces.iter().map(|(&(process, device), space)| (process, device, space))
+    }
+
+    /// One process's memory on every device that it has any on, without a look at other processes.
+    pub fn devices_of(&self, process: ProcessId) -> impl Iterator<Item = (DeviceId, &Space)> {
+        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
+        self.spaces.range(first..=last).map(|(&(_, device), space)| (device, space))
     }
 
     /// One process's memory on one device.
@@ -167,6 +178,7 @@ impl Model {
             .filter(|(_, held)| *held > Bytes::ZERO)
             .collect();
         others.sort_by_key(|(_, held)| std::cmp::Reverse(*held));
+        others.truncate(MOST_OTHERS);
         others
     }
 
@@ -185,8 +197,7 @@ impl Model {
 
     /// The spaces of one process.
     fn spaces_of(&self, process: ProcessId) -> impl Iterator<Item = &Space> {
-        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
-        self.spaces.range(first..=last).map(|(_, space)| space)
+        self.devices_of(process).map(|(_, space)| space)
     }
 
     fn course(&self, process: ProcessId) -> Course {
@@ -243,8 +254,7 @@ impl Model {
         let (process, device) = (event.origin.process, event.origin.device);
         let Some(space) = self.spaces.get_mut(&(process, device)) else {
             // It could not even begin: then others are all there is to tell of.
-            incident.recorded_others = self.others_on(process, device);
-            incident.idle_caches = self.idle_caches(&incident.recorded_others, device);
+            self.look_at_others(incident);
             return;
         };
         let seen = space.count_refusal();
@@ -267,10 +277,21 @@ impl Model {
         incident.free_space = Some(space.free_space_for(request));
         incident.driver = self.driver_state(process, space, pools);
         incident.live = space.live_sums();
-        incident.recorded_others = self.others_on(process, device);
-        incident.idle_caches = self.idle_caches(&incident.recorded_others, device);
         let course = Course { refused: Some(event.stack), ..self.course(process) };
         incident.growth = space.growth(course, &self.profiles);
+        self.look_at_others(incident);
+    }
+
+    /// What other processes hold at an incident. That takes time in proportion to all of them: it is done for so
+    /// many incidents, then for ever fewer.
+    fn look_at_others(&mut self, incident: &mut Incident) {
+        self.looks_at_others += 1;
+        let looks = self.looks_at_others;
+        if looks > LOOKS_AT_OTHERS && !looks.is_power_of_two() {
+            return;
+        }
+        incident.recorded_others = self.others_on(incident.process, incident.device);
+        incident.idle_caches = self.idle_caches(&incident.recorded_others, incident.device);
     }
 
     fn driver_state(

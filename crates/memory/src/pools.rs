@@ -4,7 +4,7 @@
 //! given out at once, less what a trim or a synchronize made it give up. Where the driver was asked
 //! ([`PoolFigures`]), its answer counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use whyoom_trace::{Bytes, Counter, PoolId, StreamId, SyncScope};
 
@@ -63,6 +63,14 @@ impl PoolState {
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
     pools: BTreeMap<PoolId, Pool>,
+    /// What all of them keep unused.
+    idle: u128,
+    /// Those that changed since the host last waited: for others waiting once more changes nothing.
+    changed: BTreeSet<PoolId>,
+    /// Those with something that waits for a stream.
+    waiting: BTreeMap<StreamId, BTreeSet<PoolId>>,
+    /// Those that have a threshold and never gave anything out.
+    unserved: BTreeSet<PoolId>,
 }
 
 #[derive(Debug, Default)]
@@ -74,32 +82,58 @@ struct Pool {
     served: bool,
     /// Freed since the stream was last waited for.
     unsynchronized: BTreeMap<StreamId, Bytes>,
+    /// The sum of these.
+    unwaited: Bytes,
 }
 
 impl Pools {
     pub(crate) fn alloc(&mut self, pool: PoolId, size: Bytes) {
-        let pool = self.pools.entry(pool).or_default();
-        pool.served = true;
-        pool.used = pool.used.plus(size);
-        pool.reserved = pool.reserved.max(pool.used);
+        let newly = self.change(pool, |pool| {
+            pool.used = pool.used.plus(size);
+            pool.reserved = pool.reserved.max(pool.used);
+            !std::mem::replace(&mut pool.served, true)
+        });
+        if newly && self.unserved.remove(&pool) {
+            self.changed.insert(PoolId(0));
+        }
     }
 
     pub(crate) fn free(&mut self, pool: PoolId, size: Bytes, stream: StreamId) {
-        let pool = self.pools.entry(pool).or_default();
-        pool.used = pool.used.minus(size);
-        let waiting = pool.unsynchronized.entry(stream).or_default();
-        *waiting = waiting.plus(size);
+        self.change(pool, |pool| {
+            pool.used = pool.used.minus(size);
+            let waiting = pool.unsynchronized.entry(stream).or_default();
+            *waiting = waiting.plus(size);
+            pool.unwaited = pool.unwaited.plus(size);
+        });
+        self.waiting.entry(stream).or_default().insert(pool);
     }
 
     pub(crate) fn set_threshold(&mut self, pool: PoolId, value: Bytes) {
-        self.pools.entry(pool).or_default().threshold = Some(value);
+        let served = self.change(pool, |pool| {
+            pool.threshold = Some(value);
+            pool.served
+        });
+        if !served {
+            self.unserved.insert(pool);
+            self.changed.insert(PoolId(0));
+        }
     }
 
     pub(crate) fn trim(&mut self, pool: PoolId, keep: Bytes) {
         let name = self.serving(pool);
-        if let Some(pool) = self.pools.get_mut(&name) {
-            pool.reserved = pool.reserved.min(keep.max(pool.used));
+        if self.pools.contains_key(&name) {
+            self.change(name, |pool| pool.reserved = pool.reserved.min(keep.max(pool.used)));
         }
+    }
+
+    /// Changes a pool, which is there from then on.
+    fn change<T>(&mut self, name: PoolId, by: impl FnOnce(&mut Pool) -> T) -> T {
+        let pool = self.pools.entry(name).or_default();
+        let before = pool.idle();
+        let result = by(pool);
+        self.idle = self.idle - u128::from(before.0) + u128::from(pool.idle().0);
+        self.changed.insert(name);
+        result
     }
 
     /// The host waited. Waiting for the default stream waits for the others too; what came before an event
@@ -110,30 +144,36 @@ impl Pools {
             SyncScope::Stream => stream == StreamId(0),
             _ => return,
         };
-        let thresholds: Vec<_> =
-            self.pools.keys().map(|&name| (name, self.threshold(name))).collect();
-        for (name, threshold) in thresholds {
-            let Some(pool) = self.pools.get_mut(&name) else { continue };
-            if all {
-                pool.unsynchronized.clear();
-            } else {
-                pool.unsynchronized.remove(&stream);
-            }
-            let in_use = pool.used.plus(pool.pending());
-            pool.reserved = pool.reserved.min(threshold.max(in_use));
+        let mut concerned = std::mem::take(&mut self.changed);
+        if all {
+            concerned.extend(std::mem::take(&mut self.waiting).into_values().flatten());
+        } else {
+            concerned.extend(self.waiting.remove(&stream).unwrap_or_default());
         }
+        for name in concerned {
+            if !self.pools.contains_key(&name) {
+                continue;
+            }
+            let threshold = self.threshold(name);
+            self.change(name, |pool| {
+                pool.wait_for((!all).then_some(stream));
+                let in_use = pool.used.plus(pool.pending());
+                pool.reserved = pool.reserved.min(threshold.max(in_use));
+            });
+        }
+        self.changed.clear();
     }
 
     /// What all of them keep unused, as far as the calls tell.
     pub(crate) fn idle(&self) -> Bytes {
-        self.pools.values().map(|pool| pool.reserved.minus(pool.used)).sum()
+        Bytes(u64::try_from(self.idle).unwrap_or(u64::MAX))
     }
 
     /// Every pool that gave anything out, or that the driver told of.
     pub(crate) fn states(&self, told: &BTreeMap<PoolId, PoolFigures>) -> Vec<PoolState> {
         let mut states: Vec<PoolState> =
             told.iter().map(|(&pool, figures)| self.told(pool, figures)).collect();
-        let covered: Vec<PoolId> = told.keys().map(|&pool| self.serving(pool)).collect();
+        let covered: BTreeSet<PoolId> = told.keys().map(|&pool| self.serving(pool)).collect();
         let served =
             self.pools.iter().filter(|(name, pool)| pool.served && !covered.contains(name));
         states.extend(served.map(|(&name, pool)| PoolState {
@@ -161,7 +201,7 @@ impl Pools {
             reserved: figures.reserved.or(seen.map(|pool| pool.reserved)).unwrap_or_default(),
             pending,
             // How much of it a later request got again, the calls do not tell; what the driver holds does.
-            unwaited: seen.map_or(Bytes::ZERO, |pool| pool.unsynchronized.values().copied().sum()),
+            unwaited: seen.map_or(Bytes::ZERO, |pool| pool.unwaited),
             threshold: figures.threshold.unwrap_or_else(|| self.threshold(serving)),
             told: true,
         }
@@ -178,17 +218,35 @@ impl Pools {
     fn threshold(&self, name: PoolId) -> Bytes {
         let own = self.pools.get(&name).and_then(|pool| pool.threshold);
         let unserved = || {
-            let mut others = self.pools.values().filter(|pool| !pool.served);
-            others.find_map(|pool| pool.threshold).filter(|_| name == PoolId(0))
+            let first = self.unserved.first().filter(|_| name == PoolId(0))?;
+            self.pools.get(first)?.threshold
         };
         own.or_else(unserved).unwrap_or_default()
     }
 }
 
 impl Pool {
+    /// What it keeps that it did not give out.
+    fn idle(&self) -> Bytes {
+        self.reserved.minus(self.used)
+    }
+
     fn pending(&self) -> Bytes {
-        let pending: Bytes = self.unsynchronized.values().copied().sum();
-        pending.min(self.reserved.minus(self.used))
+        self.unwaited.min(self.idle())
+    }
+
+    /// A stream was waited for, or all of them.
+    fn wait_for(&mut self, stream: Option<StreamId>) {
+        match stream {
+            Some(stream) => {
+                let waited = self.unsynchronized.remove(&stream).unwrap_or_default();
+                self.unwaited = self.unwaited.minus(waited);
+            }
+            None => {
+                self.unsynchronized.clear();
+                self.unwaited = Bytes::ZERO;
+            }
+        }
     }
 }
 

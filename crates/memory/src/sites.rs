@@ -2,6 +2,8 @@
 
 use whyoom_trace::StackId;
 
+use crate::by_stack::ByStack;
+
 /// What one call site did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Site {
@@ -19,30 +21,21 @@ impl Site {
     }
 }
 
-/// All call sites, by the id of their stack: ids are dense.
+/// All call sites, by their stack.
 #[derive(Debug, Default)]
-pub(crate) struct Sites(Vec<Site>);
+pub(crate) struct Sites(ByStack<Site>);
 
 impl Sites {
     pub(crate) fn made(&mut self, stack: StackId) {
-        self.site(stack).made += 1;
+        self.0.get_mut(stack).made += 1;
     }
 
     pub(crate) fn ended(&mut self, stack: StackId) {
-        self.site(stack).ended += 1;
-    }
-
-    fn site(&mut self, stack: StackId) -> &mut Site {
-        let index = stack.0 as usize;
-        if index >= self.0.len() {
-            self.0.resize(index + 1, Site::default());
-        }
-        &mut self.0[index]
+        self.0.get_mut(stack).ended += 1;
     }
 
     /// Those that made anything.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (StackId, Site)> {
-        let sites = self.0.iter().enumerate().filter(|(_, site)| site.made > 0);
-        sites.map(|(index, site)| (StackId(index as u32), *site))
+        self.0.iter().filter(|(_, site)| site.made > 0)
     }
 }

@@ -1,17 +1,26 @@
 //! Running sums of what is live: by kind, by stack, by stream.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use whyoom_trace::{Bytes, StackId, StreamId};
 
-use crate::{block::LiveBlock, category::Category};
+use crate::{block::LiveBlock, by_stack::ByStack, category::Category};
+
+/// As many streams are searched one by one, which is cheaper than a map. A program has fewer.
+const FEW_STREAMS: usize = 16;
+
+/// Telling who holds most takes time in proportion to stacks and streams. Up to so many of them a point of a
+/// series is free; of more, one is made only after so large a part of them in events.
+const FEW_HOLDERS: u64 = 4096;
+const PART_OF_HOLDERS: u64 = 64;
 
 /// Running sums over the blocks that the program holds.
 #[derive(Debug, Default)]
 pub(crate) struct LiveSums {
     pub(crate) by_category: [Bytes; Category::ALL.len()],
-    /// By the stack's id: ids are dense.
-    by_stack: Vec<Bytes>,
-    /// Few, so that a search is cheaper than a map.
-    by_stream: Vec<(StreamId, Bytes)>,
+    by_stack: ByStack<Bytes>,
+    by_stream: StreamSums,
 }
 
 impl LiveSums {
@@ -26,46 +35,25 @@ impl LiveSums {
     fn change(&mut self, block: &LiveBlock, by: fn(Bytes, Bytes) -> Bytes) {
         let category = &mut self.by_category[block.category as usize];
         *category = by(*category, block.size);
-        let stack = self.stack_mut(block.stack);
+        let stack = self.by_stack.get_mut(block.stack);
         *stack = by(*stack, block.size);
-        let stream = self.stream_mut(block.stream);
-        *stream = by(*stream, block.size);
-    }
-
-    fn stack_mut(&mut self, stack: StackId) -> &mut Bytes {
-        let index = stack.0 as usize;
-        if index >= self.by_stack.len() {
-            self.by_stack.resize(index + 1, Bytes::ZERO);
-        }
-        &mut self.by_stack[index]
-    }
-
-    fn stream_mut(&mut self, stream: StreamId) -> &mut Bytes {
-        let known = self.by_stream.iter().position(|(known, _)| *known == stream);
-        let index = known.unwrap_or_else(|| {
-            // A stream that holds nothing makes room, so that many short-lived ones stay few.
-            self.by_stream.retain(|(_, bytes)| *bytes > Bytes::ZERO);
-            self.by_stream.push((stream, Bytes::ZERO));
-            self.by_stream.len() - 1
-        });
-        &mut self.by_stream[index].1
+        self.by_stream.change(block.stream, |bytes| by(bytes, block.size));
     }
 
     /// What a stack holds.
     pub(crate) fn of_stack(&self, stack: StackId) -> Bytes {
-        self.by_stack.get(stack.0 as usize).copied().unwrap_or_default()
+        self.by_stack.get(stack)
     }
 
-    /// Stacks up to the largest id that ever held something.
-    pub(crate) fn known_stacks(&self) -> usize {
-        self.by_stack.len()
+    /// Whether a point that tells who holds most may be made, after so many events since the last one.
+    pub(crate) fn affords_point(&self, events: u64) -> bool {
+        let holders = (self.by_stack.len() + self.by_stream.len()) as u64;
+        holders <= FEW_HOLDERS || events * PART_OF_HOLDERS >= holders
     }
 
     /// The stacks that hold something.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = (StackId, Bytes)> {
-        let stacks = self.by_stack.iter().enumerate();
-        let holding = stacks.filter(|(_, bytes)| **bytes > Bytes::ZERO);
-        holding.map(|(index, &bytes)| (StackId(index as u32), bytes))
+        self.by_stack.iter().filter(|(_, bytes)| *bytes > Bytes::ZERO)
     }
 
     /// The stacks that hold most.
@@ -75,7 +63,50 @@ impl LiveSums {
 
     /// The streams that hold most.
     pub(crate) fn top_streams(&self, count: usize) -> Vec<(StreamId, Bytes)> {
-        top(self.by_stream.clone(), count)
+        top(self.by_stream.iter().collect(), count)
+    }
+}
+
+/// What each stream holds.
+#[derive(Debug, Default)]
+struct StreamSums {
+    /// The first that came. One that holds nothing makes room for another.
+    few: Vec<(StreamId, Bytes)>,
+    /// All others that hold something.
+    others: HashMap<StreamId, Bytes, RandomState>,
+}
+
+impl StreamSums {
+    fn change(&mut self, stream: StreamId, by: impl Fn(Bytes) -> Bytes) {
+        if let Some((_, bytes)) = self.few.iter_mut().find(|(known, _)| *known == stream) {
+            *bytes = by(*bytes);
+            return;
+        }
+        let before = self.others.remove(&stream).unwrap_or_default();
+        let now = by(before);
+        if now > Bytes::ZERO {
+            self.put(stream, now);
+        }
+    }
+
+    fn put(&mut self, stream: StreamId, bytes: Bytes) {
+        let unused = self.few.iter().position(|(_, bytes)| *bytes == Bytes::ZERO);
+        match unused {
+            Some(unused) => self.few[unused] = (stream, bytes),
+            None if self.few.len() < FEW_STREAMS => self.few.push((stream, bytes)),
+            None => {
+                self.others.insert(stream, bytes);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.few.len() + self.others.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (StreamId, Bytes)> {
+        let others = self.others.iter().map(|(&stream, &bytes)| (stream, bytes));
+        self.few.iter().copied().chain(others)
     }
 }
 
@@ -89,4 +120,43 @@ fn top<K>(mut sums: Vec<(K, Bytes)>, count: usize) -> Vec<(K, Bytes)> {
     }
     sums.sort_by_key(most_first);
     sums
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn streams_add_up_as_in_a_map(
+            steps in prop::collection::vec((0u64..40, 0u64..5, any::<bool>()), 0..400),
+        ) {
+            let (mut sums, mut expected) = (StreamSums::default(), BTreeMap::new());
+            for (stream, size, more) in steps {
+                let stream = StreamId(stream);
+                let by = if more { Bytes::plus } else { Bytes::minus };
+                sums.change(stream, |bytes| by(bytes, Bytes(size)));
+                let entry: &mut Bytes = expected.entry(stream).or_default();
+                *entry = by(*entry, Bytes(size));
+            }
+            let held = sums.iter().filter(|(_, bytes)| *bytes > Bytes::ZERO);
+            let held: BTreeMap<StreamId, Bytes> = held.collect();
+            expected.retain(|_, bytes| *bytes > Bytes::ZERO);
+            prop_assert_eq!(held, expected);
+        }
+    }
+
+    #[test]
+    fn very_many_streams_come_and_go_in_little_room() {
+        let mut sums = StreamSums::default();
+        for stream in 0..100_000 {
+            sums.change(StreamId(stream), |bytes| bytes.plus(Bytes(1)));
+            sums.change(StreamId(stream), |bytes| bytes.minus(Bytes(1)));
+        }
+        assert_eq!(sums.len(), 1);
+    }
 }

@@ -41,11 +41,13 @@ pub struct Timeline {
     series: Series<Point>,
     /// The highest moment of the point that has begun.
     highest: Option<Moment>,
+    /// Events in the point that has begun.
+    in_point: u64,
 }
 
 impl Default for Timeline {
     fn default() -> Self {
-        Self { series: Series::of_less_than(MAX_POINTS), highest: None }
+        Self { series: Series::of_less_than(MAX_POINTS), highest: None, in_point: 0 }
     }
 }
 
@@ -62,9 +64,11 @@ impl Timeline {
         if now.allocated > highest.allocated {
             *highest = now;
         }
-        if !self.series.count() {
+        self.in_point += 1;
+        if !self.series.count() || !sums.affords_point(self.in_point) {
             return;
         }
+        self.in_point = 0;
         let point = Point {
             highest: self.highest.take().unwrap_or(now),
             end: now,

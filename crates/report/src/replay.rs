@@ -32,6 +32,9 @@ pub struct ReplayAnswer<'a> {
     pub model: ModelCheck,
     /// The allocators, the best first.
     pub rows: Vec<ReplayRow<'a>>,
+    /// What was left out, for people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How far the model reproduces what was recorded.
@@ -111,6 +114,9 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
             grouped(row.driver_calls),
             seconds(row.driver_nanoseconds),
         )?;
+    }
+    for note in &answer.notes {
+        writeln!(out, "{} {note}", styled(style::FAINT, "note:"))?;
     }
     // What ran in the pool is in the pool already: only something better is worth a line.
     let worthwhile = |row: &&ReplayRow<'_>| {

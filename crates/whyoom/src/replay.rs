@@ -196,17 +196,20 @@ fn answer<'a>(
         (None, Some(bytes)) => (Some(bytes), "from the failure in the recording"),
         (None, None) => (None, "unknown"),
     };
-    let room = capacity.unwrap_or(UNLIMITED);
+    let room = capacity.unwrap_or(UNLIMITED).min(UNLIMITED);
     let mut recorded = PyTorchSettings::from_recorded(&run.settings);
     recorded.device_total = room.min(UNLIMITED / 64);
+    let recorded = &recorded;
     let (model, outcomes) = thread::scope(|scope| {
-        let model = scope.spawn(|| model_check(run, &recorded, known.unwrap_or(UNLIMITED)));
-        let outcomes = replay_all(&run.workload, candidates, &recorded, room, progress);
+        let known = known.unwrap_or(UNLIMITED).min(UNLIMITED);
+        let model = scope.spawn(move || model_check(run, recorded, known));
+        let outcomes = replay_all(&run.workload, candidates, recorded, room, progress);
         (model.join(), outcomes)
     });
     let model = model.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let peak_live = outcomes.iter().map(|outcome| outcome.peak_live).max().unwrap_or_default();
-    let rows = candidates.iter().zip(&outcomes).map(|(candidate, outcome)| ReplayRow {
+    let ended = candidates.iter().zip(&outcomes).filter(|(_, outcome)| !outcome.given_up);
+    let rows = ended.map(|(candidate, outcome)| ReplayRow {
         allocator: &candidate.name,
         about: candidate.about,
         switch: switch_of(candidate, run),
@@ -231,7 +234,29 @@ fn answer<'a>(
         capacity_from,
         model,
         rows,
+        notes: left_out(run, candidates, &outcomes),
     }
+}
+
+/// What the answer says nothing of, or only roughly: a file may hold what no program does.
+fn left_out(run: &Run, candidates: &[Candidate], outcomes: &[Outcome]) -> Vec<String> {
+    let given_up = candidates.iter().zip(outcomes).filter(|(_, outcome)| outcome.given_up);
+    let names: Vec<&str> = given_up.map(|(candidate, _)| candidate.name.as_str()).collect();
+    let mut notes = Vec::new();
+    if !names.is_empty() {
+        notes.push(format!(
+            "left out, because the replay takes work out of proportion to the run: {}",
+            names.join(", ")
+        ));
+    }
+    let folded = run.workload.folded;
+    if folded > 0 {
+        notes.push(format!(
+            "the run has more streams and pools than are told apart: {folded} allocations count as of the \
+             default stream"
+        ));
+    }
+    notes
 }
 
 /// Replays a run with every candidate, as many at a time as there are processors.

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::Verdict;
-use whyoom_report::{Report, write_report_html, write_report_json};
+use whyoom_report::{ReplayAnswer, Report, write_report_html, write_report_json};
 use whyoom_sources::recording::Ending;
 use whyoom_trace::Bytes;
 
@@ -19,6 +19,9 @@ use crate::{
 /// What a report of a recording made in the lab says of itself.
 const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
                          simulated, and nothing was computed.";
+
+/// Notes on replays beyond these say nothing new.
+const MOST_NOTES: usize = 4;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
     let mut reading = Reading::new(true);
@@ -72,10 +75,19 @@ fn with_report<T>(
         answer: Some(reading.answer(verdict)),
         memory: Some((&reading.model, &reading.tables)),
         replay: &replay,
-        replay_note: what_if.note.clone(),
+        replay_note: note(&what_if, &replay),
         simulated: is_simulated(reading).then(|| SIMULATED.to_owned()),
         fit: None,
     })
+}
+
+/// What is left out of the replays, if anything is.
+fn note(what_if: &WhatIf, replay: &[ReplayAnswer<'_>]) -> Option<String> {
+    let of_answers = replay.iter().flat_map(|answer| answer.notes.iter().cloned());
+    let mut notes: Vec<String> = what_if.note.iter().cloned().chain(of_answers).collect();
+    notes.dedup();
+    notes.truncate(MOST_NOTES);
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// A path as people recognise it: without the folders before its name.

@@ -5,6 +5,7 @@ mod folders;
 mod lab;
 mod live;
 mod pickles;
+mod proportion;
 mod variables;
 mod secrets;
 mod terminal;
@@ -13,7 +14,7 @@ use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    Ok(vec![
+    let mut checks = vec![
         Check::new("folders::made-by-another", folders::made_by_another),
         Check::new("folders::code-swapped", folders::code_swapped),
         Check::new("folders::modes", folders::modes),
@@ -35,4 +36,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("terminal::files", terminal::files),
         Check::new("terminal::processes", terminal::processes),
     ])
+    ];
+    checks.extend(proportion::checks());
+    Ok(checks)
 }

@@ -125,6 +125,7 @@ impl Bfc {
     fn release_idle(&mut self, device: &mut dyn Device) {
         for pool in 0..self.pools.len() {
             let pool = self.pools.get_mut(pool);
+            device.looked_at(1 + pool.free.len());
             for region in self.blocks.idle_segments(&pool.free) {
                 self.blocks.take_free(region, &mut pool.free);
                 pool.reserved -= self.blocks[region].size;
@@ -155,6 +156,7 @@ impl Policy for Bfc {
         let mut found = self.take(size, pool);
         if found.is_none() {
             if self.extend(size, pool, device).is_none() {
+                device.looked_at(self.pools.get(pool).free.len());
                 if !self.could_help(size, pool, device) {
                     return Err(failed);
                 }

@@ -61,12 +61,13 @@ impl RmmPool {
         Some(())
     }
 
-    fn take_from_others(&mut self, size: u64, own: ListId) -> Option<u32> {
+    fn take_from_others(&mut self, size: u64, own: ListId, device: &mut dyn Device) -> Option<u32> {
         let lists = self.pools.get(own.pool).lists.len();
+        device.looked_at(u64::from(lists));
         let others = (0..lists).filter(|list| *list != own.list).map(|list| ListId { list, ..own });
         others.clone().find_map(|other| self.take(size, other)).or_else(|| {
             others.clone().find_map(|other| {
-                self.merge(other, own);
+                device.looked_at(self.merge(other, own));
                 self.take(size, own)
             })
         })
@@ -80,13 +81,16 @@ impl RmmPool {
         Some(block)
     }
 
-    /// Adds one list to another.
-    fn merge(&mut self, from: ListId, to: ListId) {
+    /// Adds one list to another; how many blocks it had.
+    fn merge(&mut self, from: ListId, to: ListId) -> u64 {
         let lists = &mut self.pools.get_mut(from.pool).lists;
-        for block in lists.get(from.list).by_address() {
+        let blocks = lists.get(from.list).by_address();
+        let count = blocks.len() as u64;
+        for block in blocks {
             self.blocks.take_free(block, lists.get_mut(from.list));
             self.blocks.insert_free(block, to, lists.get_mut(to.list));
         }
+        count
     }
 
     fn grow(&mut self, size: u64, list: ListId, device: &mut dyn Device) -> Option<()> {
@@ -155,8 +159,9 @@ impl RmmPool {
         for pool in 0..self.pools.len() {
             let common = ListId { pool, list: 0 };
             for list in 1..self.pools.get(pool).lists.len() {
-                self.merge(ListId { pool, list }, common);
+                device.looked_at(1 + self.merge(ListId { pool, list }, common));
             }
+            device.looked_at(1 + self.pools.get(pool).lists.get(0).len());
             for segment in self.blocks.idle_segments(self.pools.get(pool).lists.get(0)) {
                 self.give_back(segment, device);
             }
@@ -172,7 +177,7 @@ impl Policy for RmmPool {
         let pool = self.pools.number(request.pool);
         let list = self.pools.get_mut(pool).lists.number(request.stream);
         let own = ListId { pool, list };
-        let mut found = self.take(size, own).or_else(|| self.take_from_others(size, own));
+        let mut found = self.take(size, own).or_else(|| self.take_from_others(size, own, device));
         if found.is_none() {
             if self.grow(size, own, device).is_none() {
                 self.release_idle(device);

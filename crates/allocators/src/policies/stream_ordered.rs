@@ -113,6 +113,7 @@ impl StreamOrdered {
     /// Gives idle chunks back, the highest first, as long as at least `keep` is left.
     fn trim(&mut self, number: u32, keep: u64, device: &mut dyn Device) {
         let pool = self.pools.get_mut(number);
+        device.looked_at(1 + pool.lists.iter().map(|list| 1 + list.len()).sum::<u64>());
         let mut idle: Vec<u32> =
             pool.lists.iter().flat_map(|list| self.blocks.idle_segments(list)).collect();
         idle.sort_unstable_by_key(|chunk| std::cmp::Reverse(self.blocks[*chunk].address));

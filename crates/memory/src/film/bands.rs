@@ -11,11 +11,6 @@ const MOST_POINTS: usize = 2048;
 /// known everywhere.
 const TOLD_APART: usize = 128;
 
-/// A point takes time in proportion to the stacks that were seen: of more than this, one is made only after so
-/// large a part of them in events.
-const FEW_STACKS: u64 = 4096;
-const PART_OF_STACKS: u64 = 64;
-
 /// Amounts over time that add up to what was in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bands<N> {
@@ -76,9 +71,7 @@ impl BandSeries {
         tables: &Tables,
     ) {
         self.since_point += 1;
-        let many = sums.known_stacks() as u64;
-        let affordable = many <= FEW_STACKS || self.since_point * PART_OF_STACKS >= many;
-        if !self.series.count() || !affordable {
+        if !self.series.count() || !sums.affords_point(self.since_point) {
             return;
         }
         self.since_point = 0;

@@ -12,8 +12,9 @@ const MOST_INSTANTS: usize = 192;
 /// What is told at such an instant, and at one that matters.
 const CHOSEN: MapLimits = MapLimits { segments: 4096, runs: 1024 };
 const MATTERS: MapLimits = MapLimits { segments: 16_384, runs: 2048 };
-/// A map takes time in proportion to what is live: one is made only after so large a part of that in events.
-const PART_OF_LIVE: u64 = 8;
+/// A map takes time and room in proportion to its blocks and segments: one is made only after so large a part of
+/// these in events.
+const PART_OF_MAP: u64 = 4;
 
 /// Where everything lay at one instant.
 #[derive(Debug, Clone)]
@@ -83,10 +84,10 @@ impl Maps {
         *self = Self { peak: std::mem::take(&mut self.peak), ..Self::default() };
     }
 
-    /// Counts an event; whether a map is due, of so many live blocks.
-    pub(crate) fn count(&mut self, live: u64) -> bool {
+    /// Counts an event; whether a map is due, of so many blocks and segments.
+    pub(crate) fn count(&mut self, parts: u64) -> bool {
         self.events += 1;
-        self.chosen.count() && (self.events - self.last) * PART_OF_LIVE >= live
+        self.chosen.count() && (self.events - self.last) * PART_OF_MAP >= parts
     }
 
     /// Takes the map that is due.

@@ -77,8 +77,8 @@ impl Space {
 
     /// Keeps a map of the present for a picture, where one is due.
     pub(super) fn film_map(&mut self, at: Instant) {
-        let live = self.layer().totals().blocks;
-        if !self.maps.as_mut().is_some_and(|maps| maps.count(live)) {
+        let parts = self.layer().totals().blocks + self.segments.len() as u64;
+        if !self.maps.as_mut().is_some_and(|maps| maps.count(parts)) {
             return;
         }
         let map = self.map_now(at, MapMoment::Chosen);

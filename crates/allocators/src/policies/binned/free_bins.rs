@@ -150,18 +150,19 @@ impl FreeBins {
         }
     }
 
-    /// The free blocks that are whole segments. This looks at every free block.
-    pub(super) fn idle_segments(&self, blocks: &BinBlocks) -> Vec<u32> {
-        let mut idle = Vec::new();
+    /// The free blocks that are whole segments. This looks at every bin and every free block: at how many in all.
+    pub(super) fn idle_segments(&self, blocks: &BinBlocks) -> (Vec<u32>, u64) {
+        let (mut idle, mut looked_at) = (Vec::new(), self.heads.len() as u64);
         for mut block in self.heads {
             while block != NONE {
                 if blocks.is_segment(block) {
                     idle.push(block);
                 }
                 block = blocks[block].tag.next_free;
+                looked_at += 1;
             }
         }
-        idle
+        (idle, looked_at)
     }
 }
 

@@ -71,7 +71,9 @@ impl Binned {
     fn release_idle(&mut self, device: &mut dyn Device) {
         for pool in 0..self.pools.len() {
             let bins = self.pools.get_mut(pool);
-            for segment in bins.idle_segments(&self.blocks) {
+            let (idle, looked_at) = bins.idle_segments(&self.blocks);
+            device.looked_at(looked_at);
+            for segment in idle {
                 bins.remove(segment, &mut self.blocks);
                 device.free(self.blocks.remove_segment(segment));
             }

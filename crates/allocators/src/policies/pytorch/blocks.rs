@@ -31,7 +31,7 @@ impl Block {
     }
 
     pub(super) fn end(&self) -> u64 {
-        self.address + self.size
+        self.address.saturating_add(self.size)
     }
 }
 

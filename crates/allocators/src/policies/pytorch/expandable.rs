@@ -61,7 +61,9 @@ impl PyTorch {
         needed: u64,
         device: &mut dyn Device,
     ) -> Option<u32> {
-        let found = self.room_for(pool, stream, needed);
+        let mut looked_at = 0;
+        let found = self.room_for(pool, stream, needed, &mut looked_at);
+        device.looked_at(looked_at);
         found.or_else(|| self.new_segment(pool, stream, needed, device))
     }
 
@@ -93,15 +95,17 @@ impl PyTorch {
     }
 
     /// The lowest run of free and bare blocks that is long enough.
-    fn room_for(&self, pool: u32, stream: u64, needed: u64) -> Option<u32> {
+    fn room_for(&self, pool: u32, stream: u64, needed: u64, looked_at: &mut u64) -> Option<u32> {
         self.pools[pool as usize].unmapped_of(stream).find_map(|bare| {
             let before = self.blocks.get(bare).prev;
             let usable = before != NONE && !self.blocks.get(before).allocated;
             let first = if usable { before } else { bare };
             let (mut id, mut room) = (first, 0);
+            *looked_at += 1;
             while room < needed && id != NONE && !self.blocks.get(id).allocated {
                 room += self.blocks.get(id).size;
                 id = self.blocks.get(id).next;
+                *looked_at += 1;
             }
             (room >= needed).then_some(first)
         })

@@ -93,8 +93,8 @@ impl PyTorch {
     pub fn adopt(&mut self, segment: &AdoptedSegment) -> Vec<BlockId> {
         let pool = self.pool_of(segment.pool, segment.small);
         self.registrations += 1;
-        self.reserved += segment.size;
-        let end = segment.address + segment.size;
+        self.reserved = self.reserved.saturating_add(segment.size);
+        let end = segment.address.saturating_add(segment.size);
         let (mut place, mut last) = (segment.address, NONE);
         let mut live = Vec::new();
         let piece = |address: u64, size: u64, allocated: bool| Block {
@@ -109,7 +109,7 @@ impl PyTorch {
                 pieces.push(piece(place, address - place, false));
             }
             pieces.push(piece(address, size, true));
-            place = address + size;
+            place = address.saturating_add(size);
         }
         if end > place {
             pieces.push(piece(place, end - place, false));
@@ -127,12 +127,23 @@ impl PyTorch {
 
     /// Takes exactly these bytes out of the free block that they lie in: sets the model right where a
     /// recording differs from it.
-    pub fn place_at(&mut self, address: u64, size: u64) -> Option<BlockId> {
+    pub fn place_at(
+        &mut self,
+        address: u64,
+        size: u64,
+        device: &mut dyn Device,
+    ) -> Option<BlockId> {
         let around = |id: &u32| {
             let block = self.blocks.get(*id);
-            block.address <= address && address + size <= block.end()
+            block.address <= address && address.saturating_add(size) <= block.end()
         };
-        let found = self.pools.iter().flat_map(Pool::all).find(around)?;
+        let mut looked_at = 0;
+        let found = self.pools.iter().flat_map(Pool::all).find(|id| {
+            looked_at += 1;
+            around(id)
+        });
+        device.looked_at(looked_at);
+        let found = found?;
         let block = *self.blocks.get(found);
         self.pools[block.pool as usize].remove(&self.blocks, found);
         let mut id = found;

@@ -78,7 +78,10 @@ impl PyTorch {
     pub(crate) fn site_for(&mut self, size: u64, device: &mut dyn Device) -> Option<Site> {
         let needed = self.settings.round(size);
         let first = self.place_for(POOL, STREAM, needed, device)?;
-        Some(Site { first, needed, pages: self.bare_pages(first, needed), run: self.run_of(first) })
+        let pages = self.bare_pages(first, needed);
+        let (run, blocks) = self.run_of(first);
+        device.looked_at(blocks);
+        Some(Site { first, needed, pages, run })
     }
 
     /// Pages that are missing behind so many bytes from this block on.
@@ -96,21 +99,23 @@ impl PyTorch {
         pages
     }
 
-    /// The addresses of the free and bare blocks side by side with this one.
-    fn run_of(&self, first: u32) -> Range<u64> {
+    /// The addresses of the free and bare blocks side by side with this one, and how many they are.
+    fn run_of(&self, first: u32) -> (Range<u64>, u64) {
         let block = self.blocks.get(first);
-        let mut run = block.address..block.end();
+        let (mut run, mut blocks) = (block.address..block.end(), 1);
         let mut id = block.prev;
         while id != NONE && !self.blocks.get(id).allocated {
             run.start = self.blocks.get(id).address;
             id = self.blocks.get(id).prev;
+            blocks += 1;
         }
         id = block.next;
         while id != NONE && !self.blocks.get(id).allocated {
             run.end = self.blocks.get(id).end();
             id = self.blocks.get(id).next;
+            blocks += 1;
         }
-        run
+        (run, blocks)
     }
 
     /// Maps pages where the request goes; as many as the site says.
@@ -139,32 +144,59 @@ impl PyTorch {
         let mut handles = Vec::new();
         while (handles.len() as u64) < most {
             let missing = most - handles.len() as u64;
-            let Some(victim) = self.victim(&spared, missing) else { break };
+            let mut looked_at = 0;
+            let found = self.victim(&spared, missing, &mut looked_at);
+            device.looked_at(looked_at);
+            let Some(victim) = found else { break };
             handles.extend(self.unmap_pages(victim, missing, device));
         }
         handles
     }
 
-    /// The smallest free block with enough idle pages; the one with the most where none has.
-    fn victim(&self, spared: &Range<u64>, wanted: u64) -> Option<u32> {
-        let mut best: Option<(bool, u64, u32)> = None;
-        for id in self.pools[POOL as usize].of_stream(STREAM) {
-            let pages = self.idle_pages(id);
-            if pages == 0 || spared.contains(&self.blocks.get(id).address) {
-                continue;
+    /// The smallest free block with enough idle pages; the one with the most where none has. Among equals, the
+    /// first in order of size.
+    fn victim(&self, spared: &Range<u64>, wanted: u64, looked_at: &mut u64) -> Option<u32> {
+        let enough = self.smallest_with(spared, wanted, looked_at);
+        enough.or_else(|| {
+            let most = self.most_idle_pages(spared, looked_at);
+            // Enough of these are there: the first has exactly as many.
+            self.smallest_with(spared, most.filter(|most| *most > 0)?, looked_at)
+        })
+    }
+
+    /// The free block with the fewest idle pages that are enough.
+    fn smallest_with(&self, spared: &Range<u64>, wanted: u64, looked_at: &mut u64) -> Option<u32> {
+        let mut best: Option<(u64, u32)> = None;
+        for (size, id) in self.pools[POOL as usize].from(STREAM, wanted.checked_mul(PAGE)?) {
+            *looked_at += 1;
+            // A block of the size of so many pages has that many whole ones, or one less.
+            if best.is_some_and(|(fewest, _)| size / PAGE > fewest) {
+                break;
             }
-            let enough = pages >= wanted;
-            let better =
-                best.is_none_or(|(best_enough, best_pages, _)| match (enough, best_enough) {
-                    (true, true) => pages < best_pages,
-                    (false, false) => pages > best_pages,
-                    (enough, _) => enough,
-                });
-            if better {
-                best = Some((enough, pages, id));
+            let pages = self.idle_pages_beside(spared, id);
+            if pages >= wanted && best.is_none_or(|(fewest, _)| pages < fewest) {
+                best = Some((pages, id));
             }
         }
-        best.map(|(_, _, id)| id)
+        best.map(|(_, id)| id)
+    }
+
+    /// The most idle pages that a free block has.
+    fn most_idle_pages(&self, spared: &Range<u64>, looked_at: &mut u64) -> Option<u64> {
+        let mut most = None;
+        for (size, id) in self.pools[POOL as usize].downwards(STREAM) {
+            *looked_at += 1;
+            // Smaller ones have no more.
+            if most.is_some_and(|most| size / PAGE <= most) || size < PAGE {
+                break;
+            }
+            most = most.max(Some(self.idle_pages_beside(spared, id)));
+        }
+        most
+    }
+
+    fn idle_pages_beside(&self, spared: &Range<u64>, id: u32) -> u64 {
+        if spared.contains(&self.blocks.get(id).address) { 0 } else { self.idle_pages(id) }
     }
 
     /// Bytes with memory behind them.

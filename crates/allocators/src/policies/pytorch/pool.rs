@@ -120,14 +120,26 @@ impl Pool {
         below
     }
 
-    /// The free blocks of a stream.
-    pub(super) fn of_stream(&self, stream: u64) -> impl Iterator<Item = u32> {
-        self.bins_of(stream).into_iter().flat_map(SizeBins::iter).map(|entry| entry.block)
+    /// The free blocks of a stream that are at least so large, in order of size.
+    pub(super) fn from(&self, stream: u64, size: u64) -> impl Iterator<Item = (u64, u32)> {
+        let found = self.bins_of(stream).into_iter().flat_map(move |bins| bins.from(size));
+        found.map(|entry| (entry.size, entry.block))
+    }
+
+    /// The free blocks of a stream, the largest first.
+    pub(super) fn downwards(&self, stream: u64) -> impl Iterator<Item = (u64, u32)> {
+        let found = self.bins_of(stream).into_iter().flat_map(|bins| bins.iter().rev());
+        found.map(|entry| (entry.size, entry.block))
+    }
+
+    /// How many streams have or had free blocks.
+    pub(super) fn streams(&self) -> usize {
+        self.free.len()
     }
 
     /// All free blocks in order of stream, size and age.
-    pub(super) fn all(&self) -> Vec<u32> {
-        self.free.iter().flat_map(|(_, bins)| bins.iter()).map(|entry| entry.block).collect()
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.free.iter().flat_map(|(_, bins)| bins.iter()).map(|entry| entry.block)
     }
 
     pub(super) fn insert_unmapped(&mut self, blocks: &Blocks, id: u32) {

@@ -23,7 +23,9 @@ impl PyTorch {
 
     /// Gives back all segments of a pool that nothing lives in, and whole pages of growing ones.
     pub(super) fn release_pool(&mut self, pool: u32, device: &mut dyn Device) {
-        let free = self.pools[pool as usize].all();
+        let state = &self.pools[pool as usize];
+        let free: Vec<u32> = state.all().collect();
+        device.looked_at((free.len() + state.streams() + 1) as u64);
         let (growing, whole): (Vec<u32>, Vec<u32>) =
             free.into_iter().partition(|id| self.blocks.get(*id).segment != NONE);
         for id in whole {
@@ -63,7 +65,9 @@ impl PyTorch {
             return true;
         }
         let mut released = 0;
-        for id in state.below(stream, wanted) {
+        let below = state.below(stream, wanted);
+        device.looked_at(below.len() as u64);
+        for id in below {
             let block = *self.blocks.get(id);
             if released >= wanted || block.size < limit {
                 break;
@@ -86,6 +90,7 @@ impl PyTorch {
         let Some(&pool) = self.by_id.get(&(PoolId(0), false)) else { return };
         let mut reclaimed = 0;
         let mut candidates = self.garbage(pool);
+        device.looked_at(candidates.len() as u64);
         let mut freed = true;
         while reclaimed < target && freed && !candidates.is_empty() {
             let total: u64 = candidates.iter().map(|(_, age)| age).sum();
@@ -106,7 +111,7 @@ impl PyTorch {
     /// Segments of a pool that are one free block, with their ages.
     fn garbage(&self, pool: u32) -> Vec<(u32, u64)> {
         let state = &self.pools[pool as usize];
-        let unsplit = state.all().into_iter().filter(|id| !self.blocks.get(*id).is_split());
+        let unsplit = state.all().filter(|id| !self.blocks.get(*id).is_split());
         let age = |id: u32| (id, state.searches - self.blocks.get(id).searches_at_free);
         unsplit.map(age).collect()
     }

@@ -14,6 +14,11 @@ impl FreeSet {
         self.0.range((size, 0, 0)..).next().copied()
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// The blocks in order of address.
     pub(crate) fn by_address(&self) -> Vec<u32> {
         let mut blocks: Vec<_> =

@@ -130,4 +130,8 @@ impl Device for Growth<'_> {
     fn in_use(&self) -> u64 {
         self.device.in_use()
     }
+
+    fn looked_at(&mut self, things: u64) {
+        self.device.looked_at(things);
+    }
 }

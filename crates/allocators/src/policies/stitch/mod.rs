@@ -13,6 +13,7 @@
 //! replays.
 
 mod budget;
+mod givers;
 mod growth;
 mod lane;
 mod shared_device;
@@ -23,6 +24,7 @@ use std::cell::RefCell;
 
 use whyoom_trace::{PoolId, StreamId};
 
+use self::givers::Givers;
 pub use self::{
     budget::Budget,
     growth::Growth,
@@ -39,6 +41,8 @@ use crate::{
 pub struct Stitch {
     device_total: u64,
     lanes: Vec<Lane>,
+    /// The lanes that may have idle pages: whoever grows asks no others.
+    givers: Givers,
     /// Which lane serves a stream in a pool, in order.
     by_key: Vec<((PoolId, StreamId), u32)>,
     budget: Budget,
@@ -56,6 +60,7 @@ impl Stitch {
         Self {
             device_total,
             lanes: Vec::new(),
+            givers: Givers::default(),
             by_key: Vec::new(),
             budget: Budget::new(),
             spare: Vec::new(),
@@ -89,17 +94,35 @@ impl Stitch {
         let (before, rest) = self.lanes.split_at_mut(lane as usize);
         let (growing, after) = rest.split_first_mut()?;
         let device = RefCell::new(device);
+        let givers = &mut self.givers;
         let mut others = |most: u64| {
             let mut pages = Vec::new();
-            for lane in before.iter_mut().chain(after.iter_mut()) {
+            let mut from = 0;
+            while let Some(giver) = givers.next(from)
+                && (pages.len() as u64) < most
+            {
+                from = giver + 1;
+                let lane = match giver.checked_sub(lane) {
+                    None => &mut before[giver as usize],
+                    Some(0) => continue,
+                    Some(behind) => &mut after[behind as usize - 1],
+                };
                 let missing = most - pages.len() as u64;
-                pages.extend(lane.give_idle(missing, &mut SharedDevice(&device)));
+                let mut device = SharedDevice(&device);
+                device.looked_at(1);
+                let given = lane.give_idle(missing, &mut device);
+                if (given.len() as u64) < missing {
+                    givers.remove(giver);
+                }
+                pages.extend(given);
             }
             pages
         };
         let mut device = SharedDevice(&device);
         let mut growth = Growth::new(&mut device, &self.budget, &mut self.spare, &mut others);
-        growing.grow(size, &mut growth)
+        let granted = growing.grow(size, &mut growth);
+        self.givers.add(lane);
+        granted
     }
 
     /// Counts a lane's block, and gives it a name among those of all lanes.
@@ -139,13 +162,18 @@ impl Policy for Stitch {
         let (lane, held) = self.owners[block.0 as usize];
         self.unused.push(block.0);
         let size = self.lanes[lane as usize].free(held);
+        self.givers.add(lane);
         self.budget.freed(size);
     }
 
     fn release_cached(&mut self, device: &mut dyn Device) {
         device.synchronize();
-        for lane in &mut self.lanes {
-            self.spare.extend(lane.give_idle(u64::MAX, device));
+        let mut from = 0;
+        while let Some(giver) = self.givers.next(from) {
+            from = giver + 1;
+            device.looked_at(1);
+            self.givers.remove(giver);
+            self.spare.extend(self.lanes[giver as usize].give_idle(u64::MAX, device));
         }
         for page in self.spare.drain(..) {
             device.release(page);
@@ -160,6 +188,7 @@ impl Policy for Stitch {
         }
         for (_, lane) in self.by_key.extract_if(.., |((of, _), _)| *of == pool) {
             self.lanes[lane as usize].retire();
+            self.givers.add(lane);
         }
     }
 }

@@ -49,4 +49,8 @@ impl Device for SharedDevice<'_, '_> {
     fn in_use(&self) -> u64 {
         self.0.borrow().in_use()
     }
+
+    fn looked_at(&mut self, things: u64) {
+        self.0.borrow_mut().looked_at(things);
+    }
 }
