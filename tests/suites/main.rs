@@ -2,6 +2,7 @@
 //! lists, filters, times and runs the checks, two at a time.
 //!
 //! A suite is a folder here and a line in the table.
+#![allow(clippy::disallowed_methods, reason = "the checks' own files")]
 
 mod fit;
 mod hostile;

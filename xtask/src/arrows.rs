@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-redact", &[]),
     ("whyoom-recording", &["whyoom-files", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-stacks", &[]),
-    ("whyoom-symbols", &["whyoom-recording", "whyoom-trace"]),
+    ("whyoom-symbols", &["whyoom-files", "whyoom-recording", "whyoom-trace"]),
     ("whyoom-recorder", &["whyoom-recording", "whyoom-redact", "whyoom-stacks", "whyoom-trace"]),
     ("whyoom-sources", &["whyoom-files", "whyoom-recording", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-memory", &["whyoom-trace"]),
@@ -23,8 +23,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
     ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-trace"]),
-    ("whyoom-node", &["whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
-    ("whyoom-tui", &["whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-node", &["whyoom-files", "whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-tui", &["whyoom-files", "whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),
     (
         "whyoom-report",
         &[

@@ -3,6 +3,7 @@
 //!
 //! The checks of the suites in `tests/suites` are run by nextest; these commands ask for them and add them
 //! up. What makes figures and pages is here.
+#![allow(clippy::disallowed_methods, reason = "the checkout's own files")]
 
 mod arrows;
 mod book;

@@ -1,6 +1,6 @@
 //! The programs that any such tool must get right, as the lab's own log tells of them, with what a
 //! recorder adds: stacks, what was free when a request failed, who else held memory, the end.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::expect_used, reason = "a test that cannot go on should stop")]
 
 use std::path::PathBuf;

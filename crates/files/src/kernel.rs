@@ -1,7 +1,20 @@
 //! What the kernel tells in `/proc` and `/sys`. These files never wait and are as long as the kernel makes
 //! them; what they tell of another user's process is still that user's choice of words.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
+
+/// Opens a file.
+///
+/// # Errors
+/// Where it cannot be opened.
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file")]
+pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    File::open(path)
+}
 
 /// The text of a file.
 ///

@@ -2,6 +2,7 @@
 //!
 //! - [`untrusted`] opens what whyoom did not create itself: nothing that it opens can make it wait, follow a
 //!   link, or hold more than it asked for.
+//! - [`named`] opens what a person named on the command line, a pipe too.
 //! - [`private`] makes what nobody else may read or change.
 //! - [`kernel`] reads `/proc` and `/sys`.
 //!
@@ -9,5 +10,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod kernel;
+pub mod named;
 pub mod private;
 pub mod untrusted;

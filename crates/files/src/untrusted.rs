@@ -2,13 +2,14 @@
 //! may become shorter while it is read.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read},
+    ops::Range,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, SeekFrom, seek};
 
 /// Opens a regular file that a person or the system named; a link to one is one.
 ///
@@ -40,14 +41,62 @@ fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 fn open_options(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
-    // Not blocking, so that a FIFO without a writer is opened, and then refused; nor may a terminal
-    // become ours.
+    let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+    // Looked at first: opening a device may do something by itself, as a watchdog's does.
+    let no_follow = flags.contains(OFlags::NOFOLLOW);
+    let found = if no_follow { fs::symlink_metadata(path)? } else { fs::metadata(path)? };
+    if !found.is_file() {
+        return Err(not_regular());
+    }
+    // Not blocking, so that a FIFO that has come meanwhile is opened, and then refused; nor may a
+    // terminal become ours.
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+/// Where the data of a file go on from a place; nothing where only a hole follows. A file system that knows
+/// no holes says that all is data. Moves the file's own place.
+#[must_use]
+pub fn next_data(file: &File, from: u64) -> Option<u64> {
+    match seek(file, SeekFrom::Data(from)) {
+        Ok(at) => Some(at),
+        Err(rustix::io::Errno::NXIO) => None,
+        Err(_) => Some(from),
     }
-    Ok(file)
+}
+
+/// A file may be so many times as long as its data: file systems do not store zeros.
+const LARGEST_RATIO: u64 = 16;
+
+/// How much of the first bytes of a file is worth reading: all, or what comes before the first hole where most
+/// is holes. Moves the file's own place to its start.
+#[must_use]
+pub fn paid_length(file: &File, most: u64) -> u64 {
+    let paid = data_in(file, 0..most).saturating_mul(LARGEST_RATIO) >= most;
+    let length = if paid { most } else { seek(file, SeekFrom::Hole(0)).unwrap_or(most).min(most) };
+    // Where it cannot be moved, nothing can be read of it.
+    let _ = seek(file, SeekFrom::Start(0));
+    length
+}
+
+/// Pieces of data beyond these are not looked for.
+const MOST_EXTENTS: usize = 4096;
+
+/// How many bytes of a range are data and not holes, which cost whoever made the file nothing.
+#[must_use]
+pub fn data_in(file: &File, range: Range<u64>) -> u64 {
+    let (mut at, mut sum) = (range.start, 0);
+    for _ in 0..MOST_EXTENTS {
+        let Some(start) = next_data(file, at).filter(|start| *start < range.end) else { break };
+        let end = seek(file, SeekFrom::Hole(start)).unwrap_or(range.end).min(range.end);
+        sum += end.saturating_sub(start);
+        if end <= start || end >= range.end {
+            break;
+        }
+        at = end;
+    }
+    sum
 }
 
 /// The whole of a file that was found in a folder.
@@ -121,7 +170,10 @@ pub fn belongs_to(file: &File, user: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
+    use std::{
+        fs,
+        os::unix::fs::{FileExt, symlink},
+    };
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -150,6 +202,26 @@ mod tests {
         File::create(&path).unwrap().set_len(1 << 40).unwrap();
         assert_eq!(read_entry(&path, 1000).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(lines_of_entry(&path, 1000, 1 << 20).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn holes_are_told_from_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hole");
+        let file = File::create_new(&path).unwrap();
+        file.set_len(1 << 40).unwrap();
+        file.write_all_at(&[1; 4096], 1 << 30).unwrap();
+        let file = open(&path).unwrap();
+        assert_eq!(next_data(&file, 0), Some(1 << 30));
+        assert_eq!(next_data(&file, 2 << 30), None);
+        let page = data_in(&file, 0..1 << 40);
+        assert!((4096..=65_536).contains(&page), "{page}");
+        assert_eq!(data_in(&file, 0..1 << 20), 0);
+        assert_eq!(paid_length(&file, 1 << 30), 0);
+        fs::write(&path, "some text").unwrap();
+        let file = open(&path).unwrap();
+        assert_eq!(paid_length(&file, 9), 9);
+        assert_eq!(whole(&file, 9).unwrap(), b"some text");
     }
 
     #[test]

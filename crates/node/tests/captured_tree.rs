@@ -1,5 +1,6 @@
 //! A saved /proc: a zombie leader, an orphan, a monitor, a stuck process and a ghost, read as the live
 //! one is. The links of open files are made here, because some ways of copying a tree lose them.
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 
 use std::{
     fs,

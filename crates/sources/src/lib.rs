@@ -4,6 +4,7 @@
 //! [`whyoom_trace::EventSink`]: [`torch_snapshot::import`], [`oom_text::scan`], [`recording::import`].
 //! All input is hostile until parsed: nothing is executed, and time and memory stay in proportion to
 //! the input.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod nsys;
 pub mod oom_text;

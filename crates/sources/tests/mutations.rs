@@ -1,6 +1,6 @@
 //! Files of other tools with bytes changed, cut and repeated: read or refused, never a panic. The fuzz targets go on
 //! from here.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::fs;

@@ -1,4 +1,5 @@
 //! Native stacks: the right frames, on any stack, and libraries that come and go.
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 
 use std::ffi::{CString, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,6 @@
 //! Names addresses of a file: `resolve FILE ADDRESS…`, hexadecimal, as the file counts them; with
 //! the time it took and the memory it holds.
+#![allow(clippy::disallowed_methods, reason = "a file that a developer names")]
 
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("usage: resolve FILE ADDRESS...");
     let build_id = build_id(&path);
-    let module = Module { start: 0, end: u64::MAX, bias: 0, path, build_id };
+    let module = Module { start: 0, end: u64::MAX, bias: 0, path: path.into(), build_id };
     let (mut symbols, mut tables) = (Symbols::default(), Tables::default());
     let start = Instant::now();
     for address in arguments {

@@ -1,15 +1,23 @@
 //! One library or executable on disk, and what it says of its addresses.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use addr2line::Loader;
-use object::{Object, ReadCache};
+use addr2line::{Context, LookupContinuation, LookupResult};
+use gimli::{Dwarf, EndianArcSlice, LittleEndian, SectionId};
 
-use crate::names::short;
+use crate::{elf::Elf, names::short, symbol_table::SymbolTable};
 
 /// Where distributions put debug information that was split off, by build id.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+/// Inlined calls beyond these are not told.
+const MOST_INLINED: usize = 64;
+/// A longer name of a source file is cut from its start.
+const LONGEST_FILE: usize = 512;
+
+type DebugInfo = Context<EndianArcSlice<LittleEndian>>;
 
 /// A frame by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,32 +30,41 @@ pub(crate) struct Named {
 
 /// A file that is the recorded one, opened.
 pub(crate) struct Library {
-    program: Loader,
-    debug: Option<Loader>,
+    symbols: SymbolTable,
+    /// Those of the file that was split off, where there is one.
+    split_off: SymbolTable,
+    debug: Option<DebugInfo>,
 }
 
 impl Library {
-    /// Opens a module's file; none where it is missing, is not the recorded one, or cannot be read.
+    /// Reads a module's file; none where it is not the recorded one.
     ///
     /// A module that was recorded without a build id is believed to be the file at its path if that
     /// has none either: there is nothing to tell them apart by.
-    pub(crate) fn open(path: &Path, build_id: &[u8]) -> Option<Self> {
-        let found = Identity::of(path)?;
-        if found.build_id != build_id {
+    pub(crate) fn read(elf: &Elf, build_id: &[u8]) -> Option<Self> {
+        if elf.build_id() != build_id {
             return None;
         }
-        let debug = debug_file(build_id).filter(|_| !found.has_debug_info);
-        Some(Self {
-            program: Loader::new(path).ok()?,
-            debug: debug.and_then(|file| Loader::new(file).ok()),
-        })
+        let symbols = SymbolTable::read(elf);
+        if elf.has(".debug_info") {
+            return Some(Self {
+                symbols,
+                split_off: SymbolTable::default(),
+                debug: debug_info(elf),
+            });
+        }
+        let file = debug_file(build_id);
+        let split_off = file.as_ref().map(SymbolTable::read).unwrap_or_default();
+        Some(Self { symbols, split_off, debug: file.as_ref().and_then(debug_info) })
     }
 
     /// The frames at an address of the file, innermost first; none where nothing is known.
     pub(crate) fn frames(&self, address: u64) -> Vec<Named> {
-        let source = self.debug.as_ref().unwrap_or(&self.program);
-        let symbol = || self.symbol(address);
-        let mut frames = inlined(source, address, &symbol).unwrap_or_default();
+        let symbol =
+            || self.symbols.name(address).or_else(|| self.split_off.name(address)).map(short);
+        let debug = self.debug.as_ref();
+        let mut frames =
+            debug.and_then(|debug| inlined(debug, address, &symbol)).unwrap_or_default();
         if frames.is_empty()
             && let Some(function) = symbol()
         {
@@ -55,52 +72,59 @@ impl Library {
         }
         frames
     }
+}
 
-    fn symbol(&self, address: u64) -> Option<String> {
-        let find = |loader: &Loader| loader.find_symbol(address).map(short);
-        find(&self.program).or_else(|| self.debug.as_ref().and_then(find))
-    }
+/// The debug information of a file. What names come from is read, and nothing else: where variables lie may be
+/// most of it.
+fn debug_info(elf: &Elf) -> Option<DebugInfo> {
+    let load = |id: SectionId| {
+        let wanted = !matches!(
+            id,
+            SectionId::DebugLoc
+                | SectionId::DebugLocLists
+                | SectionId::DebugMacinfo
+                | SectionId::DebugMacro
+                | SectionId::DebugTypes
+        );
+        let bytes = if wanted { elf.contents(id.name()) } else { None };
+        let bytes = bytes.unwrap_or_else(|| Arc::from([]));
+        Ok::<_, gimli::Error>(EndianArcSlice::new(bytes, LittleEndian))
+    };
+    Context::from_dwarf(Dwarf::load(load).ok()?).ok()
 }
 
 /// The frames that debug information knows at an address.
 fn inlined(
-    loader: &Loader,
+    debug: &DebugInfo,
     address: u64,
     symbol: &dyn Fn() -> Option<String>,
 ) -> Option<Vec<Named>> {
-    let mut found = loader.find_frames(address).ok()?;
+    let mut lookup = debug.find_frames(address);
+    let mut found = loop {
+        match lookup {
+            LookupResult::Output(found) => break found.ok()?,
+            // Split off into a file that only the debug information names: anybody may have put it there.
+            LookupResult::Load { continuation, .. } => lookup = continuation.resume(None),
+        }
+    };
     let mut frames = Vec::new();
-    while let Ok(Some(frame)) = found.next() {
+    while let Ok(Some(frame)) = found.next()
+        && frames.len() < MOST_INLINED
+    {
         let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
         let Some(function) = name.map(|name| short(&name)).or_else(symbol) else { continue };
         let place = frame.location;
-        let file = place.as_ref().and_then(|place| place.file).unwrap_or_default().to_owned();
-        let line = place.and_then(|place| place.line).unwrap_or_default();
-        frames.push(Named { function, file, line });
+        let file = place.as_ref().and_then(|place| place.file).unwrap_or_default();
+        let file = &file[file.ceil_char_boundary(file.len().saturating_sub(LONGEST_FILE))..];
+        let line = place.as_ref().and_then(|place| place.line).unwrap_or_default();
+        frames.push(Named { function, file: file.to_owned(), line });
     }
     Some(frames)
 }
 
-/// What tells files apart, read from their headers alone.
-struct Identity {
-    build_id: Vec<u8>,
-    has_debug_info: bool,
-}
-
-impl Identity {
-    fn of(path: &Path) -> Option<Self> {
-        let cache = ReadCache::new(File::open(path).ok()?);
-        let file = object::File::parse(&cache).ok()?;
-        Some(Self {
-            build_id: file.build_id().ok()?.unwrap_or_default().to_vec(),
-            has_debug_info: file.section_by_name(".debug_info").is_some(),
-        })
-    }
-}
-
-fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
+fn debug_file(build_id: &[u8]) -> Option<Elf> {
     let (first, rest) = build_id.split_first()?;
     let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let file = Path::new(DEBUG_FILES).join(format!("{first:02x}/{rest}.debug"));
-    Identity::of(&file).is_some_and(|found| found.build_id == build_id).then_some(file)
+    let file: PathBuf = Path::new(DEBUG_FILES).join(format!("{first:02x}/{rest}.debug"));
+    Elf::open(&file).filter(|found| found.build_id() == build_id)
 }

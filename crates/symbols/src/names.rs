@@ -1,11 +1,20 @@
 //! Names of functions as people say them.
 
+use std::fmt::{self, Write};
+
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// A name longer than this is not taken apart: templates can make megabytes of one.
+/// A name longer than this is not taken apart.
 const LONGEST: usize = 64 << 10;
-/// What a template's name may demangle to before its mangled name is kept instead.
+/// Nor one that is nested deeper.
 const DEEPEST: u32 = 192;
+/// What a name may demangle to before its mangled name is kept instead: a part of a name can stand for all
+/// before it, so that each doubles what there is.
+const LONGEST_DEMANGLED: usize = 64 << 10;
+/// How many parts it may have on the way: some write nothing.
+const MOST_PARTS: usize = 256 << 10;
+/// What is kept of any name.
+const LONGEST_KEPT: usize = 1024;
 const ANONYMOUS: &str = "(anonymous namespace)";
 
 /// The name of a function, demangled and without what only the compiler needs: arguments of
@@ -14,11 +23,21 @@ const ANONYMOUS: &str = "(anonymous namespace)";
 /// `at::_ops::mm::call` stays what it is.
 #[must_use]
 pub fn short(name: &str) -> String {
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        return format!("{rust:#}");
-    }
     if name.len() > LONGEST {
         return name.chars().take(80).collect();
+    }
+    let mut name = short_of(name);
+    name.truncate(name.floor_char_boundary(LONGEST_KEPT));
+    name
+}
+
+fn short_of(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        let mut out = Bounded::default();
+        return match write!(out, "{rust:#}") {
+            Ok(()) => out.text,
+            Err(_) => name.to_owned(),
+        };
     }
     // What compilers append to copies of a function: `.isra.0`, `.part.3`, `.cold`.
     let mangled = name.split('.').next().filter(|name| name.starts_with("_Z")).unwrap_or(name);
@@ -29,7 +48,28 @@ pub fn short(name: &str) -> String {
 fn demangle(name: &str) -> Option<String> {
     let parse = cpp_demangle::ParseOptions::default().recursion_limit(DEEPEST);
     let options = DemangleOptions::new().no_params().no_return_type();
-    Symbol::new_with_options(name, &parse).ok()?.demangle_with_options(&options).ok()
+    let mut out = Bounded::default();
+    let symbol = Symbol::new_with_options(name, &parse).ok()?;
+    symbol.structured_demangle(&mut out, &options).ok()?;
+    Some(out.text)
+}
+
+/// A name as it becomes longer; an error where it has become too long.
+#[derive(Default)]
+struct Bounded {
+    text: String,
+    parts: usize,
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.parts += 1;
+        if self.parts > MOST_PARTS || self.text.len() + text.len() > LONGEST_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(text);
+        Ok(())
+    }
 }
 
 /// The name without arguments, return type and qualifiers.
@@ -216,6 +256,28 @@ mod tests {
     #[test]
     fn rust_names_lose_their_hash() {
         assert_eq!(short("_ZN5alloc3vec4push17h0123456789abcdefE"), "alloc::vec::push");
+    }
+
+    /// Each argument is eight times the one before.
+    fn growing(times: u32) -> String {
+        let digit = |number| char::from_digit(number, 36).unwrap().to_ascii_uppercase();
+        let mut name = "_Z1fI1aIiiE".to_owned();
+        for before in (1..=times).map(digit) {
+            name.push_str(&format!("S0_I{}E", format!("S{before}_").repeat(8)));
+        }
+        name + "Evv"
+    }
+
+    #[test]
+    fn a_name_that_grows_is_not_written_out() {
+        assert_eq!(short(&growing(3)), "f");
+        let name = growing(11);
+        assert!(name.len() <= 356 && demangle(&name).is_none(), "a name of a terabyte");
+        assert_eq!(demangle(&growing(2)).map(|name| name.len()), Some(991), "it grows");
+        assert_eq!(short(&name), name);
+        // Rust's: a type that is a pair of the one before.
+        let rust = "_RINvC1a1f".to_owned() + &"T".repeat(200) + &"B2_E".repeat(200);
+        let _ = short(&rust);
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Addresses of programs that the tests compile, with a compiler that may be missing.
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,7 +55,7 @@ fn file(path: &Path) -> File {
             start: 0x7000_0000,
             end: 0x7100_0000,
             bias: 0x7000_0000,
-            path: path.to_string_lossy().into_owned(),
+            path: path.to_string_lossy().into(),
             build_id: object.build_id().ok().flatten().unwrap_or_default().to_vec(),
         },
         forward: symbol.map_or(0, |symbol| symbol.address()),

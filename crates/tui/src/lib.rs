@@ -2,6 +2,7 @@
 //!
 //! [`run()`] takes whatever makes reports; [`once()`] turns one report into a page of text. The state knows
 //! nothing of terminals, the views only turn it into lines, and both are tested without one.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod error;
 mod events;

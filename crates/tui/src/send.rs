@@ -1,12 +1,13 @@
 //! Sending a signal to the process that was meant, and to no other.
 
-use std::{fs, io};
+use std::io;
 
 use rustix::{
     io::Errno,
     param::clock_ticks_per_second,
     process::{self, Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal},
 };
+use whyoom_files::kernel;
 
 use crate::{
     error::SendError,
@@ -50,10 +51,9 @@ fn number_of(signal: Signal) -> process::Signal {
 
 /// When a process started, in nanoseconds since 1970.
 fn started(pid: u32) -> io::Result<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let stat = kernel::text(format!("/proc/{pid}/stat"))?;
     let ticks = start_ticks(&stat).ok_or(io::ErrorKind::InvalidData)?;
-    let boot =
-        boot_seconds(&fs::read_to_string("/proc/stat")?).ok_or(io::ErrorKind::InvalidData)?;
+    let boot = boot_seconds(&kernel::text("/proc/stat")?).ok_or(io::ErrorKind::InvalidData)?;
     let nanoseconds =
         u128::from(ticks) * 1_000_000_000 / u128::from(clock_ticks_per_second().max(1));
     let boot = u128::from(boot) * 1_000_000_000;

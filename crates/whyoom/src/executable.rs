@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    fs::{self, File},
+    fs,
     io::{self, Read},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
@@ -14,6 +14,7 @@ use object::{
     elf::{self, FileHeader64},
     read::elf::{FileHeader, ProgramHeader},
 };
+use whyoom_files::untrusted;
 
 /// A first line is not longer.
 const FIRST_LINE: u64 = 256;
@@ -35,7 +36,7 @@ impl Executable {
     /// What a file is.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut first = Vec::new();
-        File::open(path)?.take(FIRST_LINE).read_to_end(&mut first)?;
+        untrusted::open(path)?.take(FIRST_LINE).read_to_end(&mut first)?;
         if let Some(line) = first.strip_prefix(b"#!") {
             return Ok(Self::Script { interpreter: interpreter(line) });
         }
@@ -83,7 +84,7 @@ fn interpreter(line: &[u8]) -> PathBuf {
 
 fn program(path: &Path) -> Option<Executable> {
     // A program may be gigabytes long: only what is asked for is read.
-    let data = ReadCache::new(File::open(path).ok()?);
+    let data = ReadCache::new(untrusted::open(path).ok()?);
     match FileKind::parse(&data).ok()? {
         FileKind::Elf32 => Some(Executable::Foreign { built_for: "32 bits".to_owned() }),
         FileKind::Elf64 => {

@@ -1,6 +1,9 @@
 //! Everything that a verdict is made from, read into one model.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use whyoom_allocators::workload::{Run, Workloads};
@@ -11,7 +14,7 @@ use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
     run::{keepers, snapshots},
-    source::{Frames, read},
+    source::{Frames, read, read_entry},
 };
 
 /// Runs grow with their events, some hundred bytes each: longer ones are not gathered on the way.
@@ -24,6 +27,8 @@ pub(crate) struct Reading {
     pub(crate) tables: Tables,
     inputs: Vec<Input>,
     paths: Vec<PathBuf>,
+    /// Those that were found in a recording, and not named by a person.
+    entries: HashSet<PathBuf>,
     keepers: Vec<Keeper>,
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
@@ -45,21 +50,31 @@ impl Reading {
 
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
+        if self.add_one(path)? == InputKind::Recording {
+            self.keepers.extend(keepers(path));
+            for snapshot in snapshots(path) {
+                self.entries.insert(snapshot.clone());
+                self.add_one(&snapshot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_one(&mut self, path: &Path) -> Result<InputKind> {
         let mut sink = Gathering {
             model: &mut self.model,
             workloads: &mut self.gathered,
             events: &mut self.gathered_events,
         };
-        let contents = read(path, Frames::Named, &mut self.tables, &mut sink)?;
+        let contents = match self.entries.contains(path) {
+            true => read_entry(path, &mut self.tables, &mut sink)?,
+            false => read(path, Frames::Named, &mut self.tables, &mut sink)?,
+        };
         self.recorded_events += contents.recorded_events;
-        let is_recording = contents.input.kind == InputKind::Recording;
+        let kind = contents.input.kind;
         self.paths.push(path.to_owned());
         self.inputs.push(contents.input);
-        if is_recording {
-            self.keepers.extend(keepers(path));
-            return snapshots(path).iter().try_for_each(|snapshot| self.add(snapshot));
-        }
-        Ok(())
+        Ok(kind)
     }
 
     /// The verdict, with what a replay of the runs can prove.
@@ -115,7 +130,9 @@ impl Reading {
         let mut workloads = Workloads::default();
         let with_history = |input: &Input| input.kind != InputKind::Text;
         for (path, input) in self.paths.iter().zip(&self.inputs) {
-            if with_history(input) && path != Path::new("-") {
+            if self.entries.contains(path) {
+                read_entry(path, &mut self.tables, &mut workloads)?;
+            } else if with_history(input) && path != Path::new("-") {
                 read(path, Frames::Nameless, &mut self.tables, &mut workloads)?;
             }
         }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use whyoom_files::{named, untrusted};
 use whyoom_report::{Input, InputKind};
 use whyoom_sources::recording;
 use whyoom_symbols::Symbols;
@@ -56,7 +57,22 @@ pub(crate) fn read(
         !metadata.is_dir(),
         "{name} is a folder and no recording of whyoom run; name the files in it"
     );
-    read_stream(file, Some(metadata.len()), (&name, Some(path)), tables, sink)
+    // A database is opened by its path once more, which a pipe does not survive.
+    let again = metadata.is_file().then_some(path);
+    read_stream(file, Some(metadata.len()), (&name, again), tables, sink)
+}
+
+/// Reads a file that was found in a recording's folder, into a sink: whoever made the folder chose what it is.
+pub(crate) fn read_entry(
+    path: &Path,
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) -> Result<Contents> {
+    let name = path.display().to_string();
+    let cannot = || format!("cannot read {name}, which is part of a recording");
+    let file = untrusted::open_entry(path).with_context(cannot)?;
+    let length = file.metadata().with_context(cannot)?.len();
+    read_stream(file, Some(length), (&name, None), tables, sink)
 }
 
 fn read_recording(
@@ -111,7 +127,7 @@ fn read_stream(
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| {
+    named::open(path).map_err(|error| {
         let advice = unopened(path, &error).map_or(String::new(), |told| format!("; {told}"));
         anyhow!("cannot open {}: {error}{advice}", path.display())
     })

@@ -1,5 +1,5 @@
 //! `whyoom export`: what it writes, read back by `whyoom why`; what it refuses.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::{

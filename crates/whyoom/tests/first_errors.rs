@@ -1,5 +1,5 @@
 //! The errors that people meet first, each made real: what is said names the way out.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::{

@@ -1,5 +1,5 @@
 //! The report: what is in the file, and what never is.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::{

@@ -1,5 +1,5 @@
 //! One verdict for each fixture: the cause, the advice that must be given, the advice that must not.
-
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use std::{path::PathBuf, process::Command};

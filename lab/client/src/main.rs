@@ -5,6 +5,7 @@
 //!
 //! `churn` and `fill` are for the test that kills processes: they exit with 3 when something is
 //! wrong.
+#![allow(clippy::disallowed_methods, reason = "a test client's own files")]
 
 mod checks;
 mod churn;

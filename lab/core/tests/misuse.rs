@@ -1,4 +1,5 @@
 //! Sizes and orders of calls that no sane program uses: a documented error, and nothing is harmed.
+#![allow(clippy::disallowed_methods, reason = "a test's own files")]
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by unwrapping")]
 
 use whyoom_lab_core::{

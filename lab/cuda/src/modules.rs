@@ -52,6 +52,7 @@ fn binary_at(data: *const c_void) -> Result<Image> {
 }
 
 /// What a file holds.
+#[allow(clippy::disallowed_methods, reason = "the program names it, and this is its own process")]
 pub(crate) fn image_in(path: Text) -> Result<Image> {
     let bytes = std::fs::read(path.get()?).map_err(|_| Error::FileNotFound)?;
     if bytes.starts_with(&ELF_MAGIC) {

@@ -44,6 +44,7 @@ fn write_details(handle: Handle, details: Out<nvml::nvmlProcessDetailList_v1_t>)
 }
 
 /// What the process was started as.
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file")]
 fn process_name(pid: u32) -> Result<String> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).map_err(|_| Failure::NotFound)?;
     let program = line.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -4,11 +4,14 @@
 mod folders;
 mod lab;
 mod live;
+mod made;
 mod pickles;
 mod proportion;
-mod variables;
+mod recording;
 mod secrets;
+mod symbols;
 mod terminal;
+mod variables;
 
 use anyhow::Result;
 use harness::Check;
@@ -30,12 +33,22 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("lab::modes", lab::modes),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
+        Check::new("recording::fifos", recording::fifos),
+        Check::new("recording::devices", recording::devices),
+        Check::new("recording::links", recording::links),
+        Check::new("recording::holes", recording::holes),
+        Check::new("recording::sparse-segments", recording::sparse_segments),
+        Check::new("recording::many-files", recording::many_files),
+        Check::new("recording::long-files", recording::long_files),
+        Check::new("recording::looks", recording::looks),
+        Check::new("recording::definitions", recording::definitions),
+        Check::new("symbols::paths", symbols::paths),
+        Check::new("symbols::names", symbols::names),
         Check::new("secrets::recorded", secrets::recorded),
         Check::new("secrets::quoted", secrets::quoted),
         Check::new("secrets::told", secrets::told),
         Check::new("terminal::files", terminal::files),
         Check::new("terminal::processes", terminal::processes),
-    ])
     ];
     checks.extend(proportion::checks());
     Ok(checks)

@@ -1,10 +1,12 @@
 //! The folder that /proc is in, and the few ways in which it is read.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
+
+use whyoom_files::kernel;
 
 /// Most files of /proc are smaller and come whole in one read. Their size is not known beforehand, so
 /// the usual way of reading a file would ask for a few bytes at first.
@@ -67,7 +69,7 @@ impl Root {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+    let mut file = kernel::open(path)?;
     let mut bytes = vec![0; USUAL_SIZE];
     let mut length = 0;
     loop {

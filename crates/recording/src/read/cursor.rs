@@ -1,12 +1,12 @@
 //! The events of the segments that one thread after another filled, in the order written.
 
 use std::{
-    fs::File,
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
+use whyoom_files::untrusted;
 use whyoom_trace::Event;
 
 use super::{
@@ -126,6 +126,24 @@ impl Cursor {
             if self.end > 0 {
                 return true;
             }
+            if self.bytes.iter().all(|&byte| byte == 0) {
+                self.skip_hole(losses);
+            }
+        }
+    }
+
+    /// Goes on where the file has data again: a hole of a terabyte costs whoever made it nothing.
+    #[cold]
+    fn skip_hole(&mut self, losses: &mut Losses) {
+        let start = block::start(self.block);
+        let Ok(file) = untrusted::open_entry(&self.path) else { return };
+        let data = untrusted::next_data(&file, start).unwrap_or(u64::MAX).min(self.view.end());
+        // A file that somebody has cut has no more data either.
+        let skipped = (data.saturating_sub(start)) / BLOCK as u64;
+        self.block += skipped;
+        if self.view.identity.is_ok() {
+            losses.damaged_blocks += skipped;
+            losses.damaged_bytes += skipped * BLOCK as u64;
         }
     }
 
@@ -141,7 +159,7 @@ impl Cursor {
 
     /// Reads a block, as far as the file has it.
     fn load(&mut self, number: u64) -> io::Result<()> {
-        let file = File::open(&self.path)?;
+        let file = untrusted::open_entry(&self.path)?;
         let (start, end) = (block::start(number), block::end(number).min(self.view.length));
         self.bytes.resize(((end - start) as usize).min(BLOCK), 0);
         let mut read = 0;

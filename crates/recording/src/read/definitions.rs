@@ -2,12 +2,13 @@
 
 use std::{
     collections::HashMap,
-    fs::File,
     io::{self, Read},
     path::Path,
+    sync::Arc,
 };
 
 use foldhash::fast::RandomState;
+use whyoom_files::untrusted;
 use whyoom_trace::{Action, Event, Frame, FrameId, PoolId, StackId, StringId, Tables};
 
 use super::{
@@ -22,9 +23,42 @@ use crate::{
 };
 
 /// No piece is longer; what a file has beyond it was not written by whyoom.
-const LONGEST_PIECE: u64 = 64 << 20;
-/// How many bytes may be looked at again and again in search of the next definition after damage.
-const SEARCH: usize = 64 << 20;
+const LONGEST_PIECE: u64 = 8 << 20;
+/// Addresses of one process beyond these are told by the library that they lie in.
+const MOST_ADDRESSES: usize = 1 << 17;
+/// Stacks are not longer: debug information may tell many inlined calls at one address.
+const MOST_FRAMES: usize = 8192;
+/// No path is longer.
+const LONGEST_PATH: usize = 4096;
+
+/// What one recording may cost beyond its bytes.
+#[derive(Debug)]
+pub(super) struct Allowance {
+    /// How many bytes may be looked at again and again in search of the next definition after damage.
+    search: usize,
+    /// How many addresses get names of their own: a name takes many times the bytes of an address.
+    names: usize,
+    /// The frames that are in the tables: what is named by a later one is new.
+    frames: u32,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { search: 64 << 20, names: 1 << 17, frames: 0 }
+    }
+}
+
+impl Allowance {
+    /// Takes what new frames cost.
+    fn charge(&mut self, frames: &[FrameId]) {
+        for &FrameId(frame) in frames {
+            if frame >= self.frames {
+                self.frames = frame.saturating_add(1);
+                self.names = self.names.saturating_sub(1);
+            }
+        }
+    }
+}
 
 /// What the ids of one part are in the tables.
 #[derive(Debug, Default)]
@@ -81,19 +115,28 @@ pub(super) struct Definer<'a> {
     loaded: Loaded,
     /// What addresses were resolved to, by the number of the code there, 0 for none.
     known: HashMap<(u32, u64), Box<[FrameId]>, RandomState>,
+    /// Paths of modules, which many of them may share.
+    paths: HashMap<StringId, Arc<str>, RandomState>,
+    allowance: &'a mut Allowance,
     /// Room that is used again and again.
     raw: Vec<RawFrame>,
     frames: Vec<FrameId>,
 }
 
 impl<'a> Definer<'a> {
-    pub(super) fn new(tables: &'a mut Tables, resolve: &'a mut dyn Resolve) -> Self {
+    pub(super) fn new(
+        tables: &'a mut Tables,
+        resolve: &'a mut dyn Resolve,
+        allowance: &'a mut Allowance,
+    ) -> Self {
         Self {
             ids: Ids::default(),
             tables,
             resolve,
             loaded: Loaded::default(),
             known: HashMap::default(),
+            paths: HashMap::default(),
+            allowance,
             raw: Vec::new(),
             frames: Vec::new(),
         }
@@ -107,17 +150,19 @@ impl<'a> Definer<'a> {
         losses: &mut Losses,
     ) -> io::Result<()> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(view.end().min(LONGEST_PIECE)).read_to_end(&mut bytes)?;
+        let file = untrusted::open_entry(path)?;
+        let length = untrusted::paid_length(&file, view.end().min(LONGEST_PIECE));
+        file.take(length).read_to_end(&mut bytes)?;
         losses.damaged_definitions += view.cut();
         self.records(bytes.get(HEADER..).unwrap_or_default(), losses);
         Ok(())
     }
 
     fn records(&mut self, bytes: &[u8], losses: &mut Losses) {
-        let (mut at, mut search) = (0, SEARCH);
+        let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let Some((tag, body, length)) = definition::record(rest) else {
-                let Some(skipped) = next_record(rest, &mut search) else {
+                let Some(skipped) = next_record(rest, &mut self.allowance.search) else {
                     losses.damaged_definitions += damage(rest);
                     break;
                 };
@@ -146,6 +191,7 @@ impl<'a> Definer<'a> {
                 let [function, file] =
                     [function, file].map(|id| StringId(ids.strings.get(id.0).unwrap_or(0)));
                 let frame = self.tables.frame(Frame { function, file, line });
+                self.allowance.frames = self.allowance.frames.max(frame.0.saturating_add(1));
                 ids.frames.define(id.0, frame.0);
             }
             Definition::Stack { id, frames } => {
@@ -154,7 +200,9 @@ impl<'a> Definer<'a> {
             }
             Definition::Module { start, end, bias, path, build_id } => {
                 let path = StringId(ids.strings.get(path.0).unwrap_or(0));
-                let path = self.tables.text(path).to_owned();
+                let text = self.tables.text(path);
+                let text = if text.len() > LONGEST_PATH { "" } else { text };
+                let path = Arc::clone(self.paths.entry(path).or_insert_with(|| text.into()));
                 self.loaded.load(Module { start, end, bias, path, build_id: build_id.to_vec() });
             }
             Definition::Pool { id, first, second } => {
@@ -168,6 +216,9 @@ impl<'a> Definer<'a> {
         let mut frames = std::mem::take(&mut self.frames);
         frames.clear();
         for &frame in raw {
+            if frames.len() >= MOST_FRAMES {
+                break;
+            }
             match frame {
                 RawFrame::Native(address) => self.native(address, &mut frames),
                 RawFrame::Named(id) => frames.extend(self.ids.frames.get(id.0).map(FrameId)),
@@ -185,9 +236,16 @@ impl<'a> Definer<'a> {
             frames.extend_from_slice(known);
             return;
         }
+        if self.known.len() >= MOST_ADDRESSES || self.allowance.names == 0 {
+            let library = module.map_or("", Module::name);
+            frames.push(self.tables.frame_text(library, library, 0));
+            return;
+        }
         let before = frames.len();
         self.resolve.frames(module, address, self.tables, frames);
-        self.known.insert(key, frames[before..].into());
+        frames.truncate(MOST_FRAMES);
+        self.allowance.charge(frames.get(before..).unwrap_or_default());
+        self.known.insert(key, frames.get(before..).unwrap_or_default().into());
     }
 }
 
@@ -195,6 +253,10 @@ impl<'a> Definer<'a> {
 fn next_record(bytes: &[u8], search: &mut usize) -> Option<usize> {
     let mut at = 8;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= 8) {
+        if rest[0] == 0 {
+            at += 8;
+            continue;
+        }
         // What a checksum costs is taken from the search before it is computed.
         let claimed = (u32::from_le_bytes([rest[1], rest[2], rest[3], 0]) as usize).min(rest.len());
         *search = search.checked_sub(claimed + 8)?;

@@ -3,15 +3,22 @@
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::{Path, PathBuf},
 };
+
+use whyoom_files::untrusted;
 
 use crate::{
     format::{HEADER, Kind},
     header::{Identity, Progress, Wrong},
 };
+
+/// Of one folder no more files are read: with the usual segments that is a recording of 128 GiB.
+const MOST_FILES: usize = 1 << 17;
+/// Nor more processes.
+const MOST_PARTS: usize = 1 << 13;
 
 /// The files of one part.
 #[derive(Debug, Default)]
@@ -21,17 +28,25 @@ pub(super) struct Files {
     pub(super) segments: Vec<u32>,
 }
 
-/// The files of a folder by the name of the part that they belong to, each part's in order.
-pub(super) fn list(folder: &Path) -> io::Result<BTreeMap<String, Files>> {
+/// The files of a folder by the name of the part that they belong to, each part's in order, and how many more
+/// there are than are read.
+pub(super) fn list(folder: &Path) -> io::Result<(BTreeMap<String, Files>, u64)> {
     let mut parts = BTreeMap::<String, Files>::new();
+    let (mut listed, mut passed_over) = (0, 0);
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // Opening anything else might wait for ever.
+        // Nothing else can be read as one.
         if !entry.file_type()?.is_file() {
             continue;
         }
         let name = entry.file_name();
         let Some((part, kind, number)) = parse(&name) else { continue };
+        let is_new = !parts.contains_key(part);
+        if listed >= MOST_FILES || (is_new && parts.len() >= MOST_PARTS) {
+            passed_over += 1;
+            continue;
+        }
+        listed += 1;
         let files = parts.entry(part.to_owned()).or_default();
         match kind {
             Kind::Part => files.has_part = true,
@@ -43,7 +58,7 @@ pub(super) fn list(folder: &Path) -> io::Result<BTreeMap<String, Files>> {
         files.pieces.sort_unstable();
         files.segments.sort_unstable();
     }
-    Ok(parts)
+    Ok((parts, passed_over))
 }
 
 /// The part, the kind and the number that a file's name tells.
@@ -99,7 +114,7 @@ fn unbegun(as_made: bool) -> Wrong {
 impl FileView {
     /// Looks at a file. It may be gone by now: ring mode drops files.
     pub(super) fn look(path: &Path, kind: Kind, number: u32) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = untrusted::open_entry(path)?;
         let mut start = Vec::with_capacity(HEADER);
         (&file).take(HEADER as u64).read_to_end(&mut start)?;
         // The length comes after what was written, so that it is not below that.

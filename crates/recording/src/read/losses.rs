@@ -21,6 +21,8 @@ pub struct Losses {
     pub missing_files: u64,
     /// Files that could not be read.
     pub unreadable_files: u64,
+    /// Files beyond those that are read of one recording.
+    pub passed_over: u64,
     /// Files that a newer version wrote.
     pub newer_files: u64,
     /// Processes of which only the events are left, not what process it was.
@@ -50,6 +52,7 @@ impl Losses {
             && self.damaged_headers == 0
             && self.missing_files == 0
             && self.unreadable_files == 0
+            && self.passed_over == 0
             && self.newer_files == 0
             && self.nameless_parts == 0
             && self.damaged_definitions == 0
@@ -135,6 +138,13 @@ impl Losses {
         say(self.missing_files, format_args!("{missing} removed from the recording."));
         let unreadable = counted(self.unreadable_files, "file");
         say(self.unreadable_files, format_args!("{unreadable} could not be read."));
+        let passed_over = was(self.passed_over, "file");
+        say(
+            self.passed_over,
+            format_args!(
+                "{passed_over} passed over: there are more than whyoom reads of one recording."
+            ),
+        );
         let newer = was(self.newer_files, "file");
         say(
             self.newer_files,

@@ -1,6 +1,6 @@
 //! Loaded code, and names for addresses in it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use whyoom_trace::{FrameId, Tables};
 
@@ -14,9 +14,22 @@ pub struct Module {
     /// What was added to the addresses of its file when it was loaded.
     pub bias: u64,
     /// Its file.
-    pub path: String,
+    pub path: Arc<str>,
     /// Its build id; empty where it has none.
     pub build_id: Vec<u8>,
+}
+
+/// What is shown of a library's name: each address in it may repeat the name.
+const LONGEST_NAME: usize = 80;
+
+impl Module {
+    /// The name of its file, without its folder; the end of one that is too long.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let from = name.len().saturating_sub(LONGEST_NAME);
+        &name[name.ceil_char_boundary(from)..]
+    }
 }
 
 /// Names native addresses.
@@ -47,9 +60,8 @@ impl Resolve for Unresolved {
         let (name, file) = match module {
             None => (format!("{address:#x}"), ""),
             Some(module) => {
-                let library = module.path.rsplit('/').next().unwrap_or_default();
                 let place = address.wrapping_sub(module.bias);
-                (format!("{library}+{place:#x}"), module.path.as_str())
+                (format!("{}+{place:#x}", module.name()), &*module.path)
             }
         };
         out.push(tables.frame_text(&name, file, 0));
@@ -100,14 +112,14 @@ mod tests {
             start,
             end,
             bias: 0,
-            path: format!("{start}-{end}"),
+            path: format!("{start}-{end}").into(),
             build_id: Vec::new(),
         };
         let mut loaded = Loaded::default();
         for (start, end) in [(0, 10), (20, 30), (30, 40), (50, 60), (25, 35), (60, 60)] {
             loaded.load(module(start, end));
         }
-        let at = |address| loaded.at(address).map(|(_, module)| module.path.as_str());
+        let at = |address| loaded.at(address).map(|(_, module)| &*module.path);
         let found = [0, 9, 10, 20, 25, 34, 35, 50, 60].map(at);
         let code = (Some("0-10"), Some("25-35"), Some("50-60"));
         assert_eq!(found, [code.0, code.0, None, None, code.1, code.1, None, code.2, None]);

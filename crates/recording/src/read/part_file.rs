@@ -1,12 +1,8 @@
 //! The file that says which process a part is of and how it stands.
 
-use std::{
-    fs::{self, File},
-    io::Read,
-    mem::offset_of,
-    path::Path,
-};
+use std::{io::Read, mem::offset_of, path::Path, sync::OnceLock};
 
+use whyoom_files::{kernel, untrusted};
 use whyoom_trace::Time;
 
 use super::{
@@ -38,7 +34,8 @@ impl PartFile {
     /// Reads it. The error is the version of a newer format.
     pub(super) fn read(folder: &Path, stem: &str, exists: bool) -> Result<Self, u32> {
         let mut bytes = Vec::with_capacity(PART_FILE);
-        if let Ok(file) = File::open(folder.join(format!("{stem}{}", Kind::Part.suffix()))) {
+        let path = folder.join(format!("{stem}{}", Kind::Part.suffix()));
+        if let Ok(file) = untrusted::open_entry(&path) {
             let _ = file.take(PART_FILE as u64).read_to_end(&mut bytes);
         }
         let identity = PartIdentity::read(&bytes);
@@ -124,11 +121,16 @@ fn ending(identity: &PartIdentity, in_order: bool) -> Ending {
 
 /// Whether the process still runs, as far as this process can see it.
 fn runs(identity: &PartIdentity) -> bool {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let stat = fs::read_to_string(format!("/proc/{}/stat", identity.pid)).unwrap_or_default();
+    static BOOT: OnceLock<[u8; 16]> = OnceLock::new();
+    let boot = || kernel::text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    // Another machine's, or a part that tells nothing of itself.
+    if *BOOT.get_or_init(|| boot_number(&boot())) != identity.boot {
+        return false;
+    }
+    let stat = kernel::text(format!("/proc/{}/stat", identity.pid)).unwrap_or_default();
     let ended = stat.rsplit_once(") ").is_none_or(|(_, fields)| fields.starts_with(['Z', 'X']));
     let (_, started) = parent_and_start(&stat);
-    !ended && started == identity.started && boot_number(&boot) == identity.boot
+    !ended && started == identity.started
 }
 
 fn reason(state: &[u8]) -> String {

@@ -11,12 +11,15 @@ use whyoom_trace::{EventSink, Tables};
 use super::{
     Ending, Losses, OpenError, PartInfo, ReadError, Resolve,
     cursor::{lose_file, lose_header},
-    definitions::Definer,
+    definitions::{Allowance, Definer},
     folder::{self, FileView, Files},
     merge::{Chain, Merge, Part},
     part_file::PartFile,
 };
 use crate::{format::Kind, header::Wrong};
+
+/// No process makes more pieces of its tables while its recording is opened.
+const MADE_MEANWHILE: usize = 64;
 
 /// A recording, as it stood when it was opened: a process that still writes to it adds nothing.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ impl Recording {
     /// Where there is none, or none that this version can read.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let unreadable = |error| OpenError::Unreadable { folder: folder.to_owned(), error };
-        let files = folder::list(folder).map_err(unreadable)?;
+        let (files, passed_over) = folder::list(folder).map_err(unreadable)?;
         if files.is_empty() {
             return Err(OpenError::Empty(folder.to_owned()));
         }
@@ -51,7 +54,7 @@ impl Recording {
             folder: folder.to_owned(),
             infos: Vec::new(),
             parts: Vec::new(),
-            losses: Losses::default(),
+            losses: Losses { passed_over, ..Losses::default() },
         };
         let mut clocks = HashMap::new();
         let mut newer = None;
@@ -101,8 +104,9 @@ impl Recording {
         let mut losses = self.losses.clone();
         let mut parts = Vec::new();
         let mut chains = Vec::new();
+        let mut allowance = Allowance::default();
         for (info, open) in self.infos.iter().zip(&self.parts) {
-            let mut definer = Definer::new(tables, resolve);
+            let mut definer = Definer::new(tables, resolve, &mut allowance);
             for number in self.all_pieces(info, &open.pieces) {
                 self.define(info, number, &mut definer, &mut losses);
             }
@@ -124,10 +128,12 @@ impl Recording {
     /// The pieces that were there, and those that a process that still writes has made since: the
     /// last events may name what is in them.
     fn all_pieces(&self, info: &PartInfo, listed: &[u32]) -> impl Iterator<Item = u32> {
-        let next = listed.last().map_or(0, |last| last.saturating_add(1));
+        // A piece of the largest number has none after it.
+        let next = listed.last().map_or(Some(0), |last| last.checked_add(1));
+        let later = next.into_iter().flat_map(|next| next..=u32::MAX);
         let made =
             |number: &u32| folder::path(&self.folder, &info.stem, Kind::Tables, *number).exists();
-        listed.iter().copied().chain((next..).take_while(made))
+        listed.iter().copied().chain(later.take(MADE_MEANWHILE).take_while(made))
     }
 
     fn define(&self, info: &PartInfo, number: u32, definer: &mut Definer<'_>, losses: &mut Losses) {

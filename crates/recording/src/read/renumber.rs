@@ -10,15 +10,20 @@ use foldhash::fast::RandomState;
 pub(super) struct Renumbering {
     dense: Vec<u32>,
     sparse: HashMap<u32, u32, RandomState>,
+    /// How many are defined.
+    defined: usize,
 }
 
 const UNDEFINED: u32 = u32::MAX;
-const LARGEST_GAP: usize = 1024;
+/// The list may have so many places for nothing,
+const GAPS: usize = 1024;
+/// and so many for each id that is defined.
+const GAPS_AN_ID: usize = 4;
 
 impl Default for Renumbering {
     /// 0 is 0 everywhere: nothing.
     fn default() -> Self {
-        Self { dense: vec![0], sparse: HashMap::default() }
+        Self { dense: vec![0], sparse: HashMap::default(), defined: 0 }
     }
 }
 
@@ -28,7 +33,8 @@ impl Renumbering {
         if at == 0 {
             return;
         }
-        if at >= self.dense.len() + LARGEST_GAP {
+        self.defined += 1;
+        if at >= self.dense.len().max(GAPS + self.defined * GAPS_AN_ID) {
             self.sparse.insert(id, to);
             return;
         }
@@ -60,5 +66,15 @@ mod tests {
         let read = [0, 1, 2, 3, 2_000_000, u32::MAX].map(|id| ids.get(id));
         assert_eq!(read, [Some(0), Some(10), None, Some(30), Some(7), Some(99)]);
         assert!(ids.dense.len() < 10);
+    }
+
+    #[test]
+    fn gaps_do_not_add_up() {
+        let mut ids = Renumbering::default();
+        for id in 1..10_000 {
+            ids.define(id * 1000, id);
+        }
+        assert!((1..10_000).all(|id| ids.get(id * 1000) == Some(id)));
+        assert!(ids.dense.len() < 20 * 10_000, "{}", ids.dense.len());
     }
 }

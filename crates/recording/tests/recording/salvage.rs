@@ -2,7 +2,10 @@
 
 use std::{
     fs,
-    os::unix::ffi::OsStringExt,
+    os::unix::{
+        ffi::OsStringExt,
+        fs::{FileExt, symlink},
+    },
     path::{Path, PathBuf},
 };
 
@@ -83,6 +86,47 @@ fn zeroed_pages_cost_their_blocks() {
     let (events, _, losses) = read(folder.path());
     assert_eq!(losses.damaged_blocks, 1, "{losses:?}");
     assert!(events.len() > 8000 && events.is_sorted_by_key(number));
+}
+
+#[test]
+fn a_hole_is_skipped() {
+    const HOLE: u64 = 1 << 40;
+    let folder = recording(1000);
+    let before = numbers(&read(folder.path()).0);
+    let file = &files(folder.path(), "events")[0];
+    let sparse = fs::OpenOptions::new().write(true).open(file).unwrap();
+    sparse.set_len(HOLE).unwrap();
+    assert_eq!(numbers(&read(folder.path()).0), before);
+    // The writer was at its end, as it says.
+    sparse.write_all_at(&HOLE.to_le_bytes(), 64).unwrap();
+    assert!(read(folder.path()).2.damaged_bytes > HOLE / 2);
+    // It says nothing at all.
+    sparse.write_all_at(&[0; 128], 0).unwrap();
+    assert_eq!(read(folder.path()).2.damaged_headers, 0);
+}
+
+#[test]
+fn only_regular_files_of_the_folder_are_read() {
+    let (folder, other) = (recording(1000), recording(1000));
+    let moved = other.path().join("moved");
+    for kind in ["tables", "events", "part"] {
+        let file = &files(folder.path(), kind)[0];
+        fs::rename(file, &moved).unwrap();
+        symlink(&moved, file).unwrap();
+        let events = Recording::open(folder.path()).map(|_| read(folder.path()).0.len());
+        assert_eq!(events.unwrap_or_default(), if kind == "events" { 0 } else { 1000 }, "{kind}");
+        fs::remove_file(file).unwrap();
+        fs::rename(&moved, file).unwrap();
+    }
+}
+
+#[test]
+fn a_piece_of_the_largest_number_is_the_last() {
+    let folder = recording(10);
+    let piece = &files(folder.path(), "tables")[0];
+    let name = piece.to_str().unwrap().replace("-0.tables", "-4294967295.tables");
+    fs::copy(piece, name).unwrap();
+    assert_eq!(read(folder.path()).0.len(), 10);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! How the program ended, as its starter saw it: `run.json`.
 
-use std::{fs, io, path::Path};
+use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
-use whyoom_files::private;
+use whyoom_files::{private, untrusted};
 use whyoom_redact::mask_words;
 use whyoom_trace::{Bytes, Counter, Symptom};
 
 /// The file's name in the recording's folder.
 pub const ENDING: &str = "run.json";
+/// It is not longer: the kernel allows 6 MiB of arguments at most.
+const LONGEST: u64 = 8 << 20;
 /// The signal that nothing can catch.
 const KILL: i32 = 9;
 /// What shells and containers report for it.
@@ -59,7 +61,8 @@ impl Ending {
     /// Reads that of a recording's folder; nothing where there is none, or none that is whole.
     #[must_use]
     pub fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(ENDING)).ok()?).ok().map(Self::masked)
+        let text = untrusted::read_entry(&folder.join(ENDING), LONGEST).ok()?;
+        serde_json::from_slice(&text).ok().map(Self::masked)
     }
 
     /// Without secrets in the command; an older file may have them.

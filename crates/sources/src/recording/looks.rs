@@ -1,13 +1,12 @@
 //! What was seen of the machine when an allocation failed: a line of `looks.jsonl` for each failure.
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use serde::{Deserialize, Serialize};
-use whyoom_files::private;
+use whyoom_files::{private, untrusted};
 use whyoom_trace::Standing;
 
 /// The file's name in the recording's folder.
@@ -18,6 +17,10 @@ const LONGEST_DELAY: u64 = 5_000_000_000;
 const SKEW: u64 = 50_000_000;
 /// Looks beyond these are not kept: a loop that retries can fail a million times.
 const MOST: usize = 4096;
+/// A line is not longer: that is some thousand processes on some devices.
+const LONGEST_LINE: u64 = 1 << 20;
+/// What is read of the file: so much on any line of [`MOST`] is more than anybody writes.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// The machine, seen because an allocation failed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -118,12 +121,13 @@ impl Look {
     }
 }
 
-/// The looks of a recording.
+/// The looks of a recording, by process and then by time: there may be many failures to find one for.
 #[derive(Debug, Default)]
 pub(super) struct Looks(Vec<Look>);
 
 impl From<Vec<Look>> for Looks {
-    fn from(looks: Vec<Look>) -> Self {
+    fn from(mut looks: Vec<Look>) -> Self {
+        looks.sort_by_key(|look| (look.pid, look.time));
         Self(looks)
     }
 }
@@ -131,10 +135,10 @@ impl From<Vec<Look>> for Looks {
 impl Looks {
     /// Reads those of a folder. A line that is torn, or that is none, is passed over.
     pub(super) fn read(folder: &Path) -> Self {
-        let Ok(file) = File::open(folder.join(LOOKS)) else { return Self::default() };
-        let lines = BufReader::new(file).lines().map_while(Result::ok);
-        let looks = lines.filter_map(|line| serde_json::from_str(&line).ok());
-        Self(looks.take(MOST).collect())
+        let lines = untrusted::lines_of_entry(&folder.join(LOOKS), LONGEST_LINE, MOST_BYTES);
+        let Ok(lines) = lines else { return Self::default() };
+        let looks = lines.filter_map(|line| serde_json::from_slice(&line).ok());
+        looks.take(MOST).collect::<Vec<_>>().into()
     }
 
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Look> {
@@ -144,12 +148,13 @@ impl Looks {
     /// The first look at a process's failure, as far as it came soon after; where none did, the last one
     /// before it, as far as that may be the clocks' doing.
     pub(super) fn after(&self, pid: u32, failure: u64) -> Option<&Look> {
-        let soon = failure..=failure.saturating_add(LONGEST_DELAY);
-        let just_before = failure.saturating_sub(SKEW)..failure;
-        let looks = || self.0.iter().filter(|look| look.pid == pid);
-        let first = looks().filter(|look| soon.contains(&look.time)).min_by_key(|look| look.time);
-        let before = looks().filter(|look| just_before.contains(&look.time));
-        first.or_else(|| before.max_by_key(|look| look.time))
+        let at = self.0.partition_point(|look| (look.pid, look.time) < (pid, failure));
+        let own = |look: &&Look| look.pid == pid;
+        let soon = |look: &&Look| look.time <= failure.saturating_add(LONGEST_DELAY);
+        let just_before = |look: &&Look| look.time >= failure.saturating_sub(SKEW);
+        let first = self.0.get(at).filter(own).filter(soon);
+        let before = || self.0.get(at.checked_sub(1)?).filter(own).filter(just_before);
+        first.or_else(before)
     }
 }
 
@@ -181,7 +186,7 @@ mod tests {
     fn a_look_belongs_to_the_failure_before_it() {
         let looks =
             [10_000_000_000, 3_000_000_000].map(|time| Look { time, pid: 7, ..Look::default() });
-        let looks = Looks(looks.into());
+        let looks = Looks::from(looks.to_vec());
         let found = |pid, failure| looks.after(pid, failure).map(|look| look.time);
         assert_eq!(found(7, 2_000_000_000), Some(3_000_000_000));
         assert_eq!(found(7, 4_999_999_999), None);
@@ -189,7 +194,8 @@ mod tests {
         assert_eq!(found(8, 2_000_000_000), None);
         // A retry fails a few ms later: what was seen of the first failure is not what was then.
         assert_eq!(found(7, 10_010_000_000), Some(10_000_000_000));
-        let looks = Looks([10, 20].map(|time| Look { time, pid: 7, ..Look::default() }).into());
+        let looks = [10, 20].map(|time| Look { time, pid: 7, ..Look::default() });
+        let looks = Looks::from(looks.to_vec());
         assert_eq!(looks.after(7, 15).map(|look| look.time), Some(20));
     }
 }

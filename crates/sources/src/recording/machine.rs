@@ -1,6 +1,6 @@
 //! What is known of the machine beside the events: who is who, and who held memory at a failure.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{cell::Cell, collections::BTreeMap, path::Path};
 
 use whyoom_recording::{PartInfo, Recording};
 use whyoom_redact::mask_words;
@@ -20,6 +20,8 @@ pub const AGE_SETTING: &str = "whyoom_age_";
 pub const USED_SETTING: &str = "whyoom_used_";
 /// Devices beyond these are not told of.
 const MOST_DEVICES: u16 = 16;
+/// What is told of the machine at all failures together: one look may stand for many, each with every holder.
+const MOST_TOLD: usize = 1 << 17;
 /// A longer command is cut.
 const LONGEST_COMMAND: usize = 60;
 
@@ -35,6 +37,8 @@ pub(super) struct Machine {
     pub(super) texts: BTreeMap<String, StringId>,
     /// The names of the processes, by their numbers.
     pub(super) names: BTreeMap<u32, StringId>,
+    /// How much of it was told at failures.
+    pub(super) told: Cell<usize>,
 }
 
 impl Machine {
@@ -58,7 +62,7 @@ impl Machine {
             processes.insert(part.name(), process);
             pids.insert(process, part.pid);
         }
-        Self { processes, pids, looks, texts, names }
+        Self { processes, pids, looks, texts, names, told: Cell::default() }
     }
 
     /// The process of a number; of several programs that it ran, the last.
@@ -73,12 +77,16 @@ impl Machine {
 
     /// What was seen because of a failure. The process may see the devices that `visible` names.
     pub(super) fn seen(&self, failure: &Event, visible: Option<&str>) -> Vec<Event> {
+        if self.told.get() >= MOST_TOLD {
+            return Vec::new();
+        }
         let pid = self.pids.get(&failure.origin.process);
         let Some(look) = pid.and_then(|pid| self.looks.after(*pid, failure.time.0)) else {
             return Vec::new();
         };
-        let actions = self.actions(look, failure.origin.device, visible).into_iter();
-        actions.map(|action| beside(failure, action)).collect()
+        let actions = self.actions(look, failure.origin.device, visible);
+        self.told.set(self.told.get() + actions.len());
+        actions.into_iter().map(|action| beside(failure, action)).collect()
     }
 
     /// The least that a process was seen to use of each device, as settings: where it took nothing, that is

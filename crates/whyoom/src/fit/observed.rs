@@ -1,8 +1,8 @@
 //! What a run left behind.
 
 use std::{
-    fs::{self, File},
-    io::BufReader,
+    fs,
+    io::{self, BufReader, Read, Seek, SeekFrom},
     path::Path,
     process::ExitStatus,
 };
@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use whyoom_allocators::workload::{Run, Workloads};
+use whyoom_files::untrusted;
 use whyoom_lab_core::{
     identity::uuid_text,
     machine::{MAX_DEVICES, Machine, Observations},
@@ -25,6 +26,10 @@ use crate::{obstacle::Obstacle, terminal::say, visible};
 pub(crate) const PROGRAM_FAILED: u8 = 4;
 /// So many of the program's last lines are shown where it fails.
 const LAST_LINES: usize = 20;
+/// They are looked for in so many of its last bytes.
+const LAST_BYTES: u64 = 64 << 10;
+/// What the startup file writes of a process is not longer.
+const LONGEST_FACTS: u64 = 16 << 20;
 
 /// What the startup file wrote of a process.
 #[derive(Clone, Debug, Deserialize)]
@@ -162,7 +167,7 @@ impl Observed {
             let process = tables.process(name(facts));
             if facts.recorded {
                 let path = folder.join(format!("{}.pickle", facts.pid));
-                let reader = BufReader::new(File::open(path)?);
+                let reader = BufReader::new(untrusted::open_entry(&path)?);
                 torch_snapshot::import(reader, process, &mut tables, &mut gathered)
                     .context("cannot read what PyTorch recorded")?;
             }
@@ -209,7 +214,7 @@ fn read_facts(folder: &Path) -> Result<Vec<Facts>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let facts = serde_json::from_slice(&fs::read(&path)?);
+            let facts = serde_json::from_slice(&untrusted::read_entry(&path, LONGEST_FACTS)?);
             all.push(facts.context("the startup file and this program do not fit together")?);
         }
     }
@@ -241,8 +246,17 @@ fn count(folder: &Path, kind: &str) -> Result<usize> {
     Ok(fs::read_dir(folder)?.flatten().filter(named).count())
 }
 
+fn last_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = untrusted::open_entry(path)?;
+    let start = file.metadata()?.len().saturating_sub(LAST_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn last_lines(path: &Path) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
+    let bytes = last_bytes(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(LAST_LINES)..];

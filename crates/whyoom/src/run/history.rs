@@ -26,7 +26,10 @@ pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Res
 
 /// PyTorch's snapshots beside a recording, in the order of their names.
 pub(crate) fn snapshots(recording: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(recording.join(FOLDER)).into_iter().flatten().flatten();
+    let folder = recording.join(FOLDER);
+    // A link would lead to files that whoever made the recording could not read.
+    let is_ours = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
+    let entries = is_ours.then(|| fs::read_dir(folder)).into_iter().flatten().flatten().flatten();
     let is_snapshot = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "pickle");
     let mut snapshots: Vec<_> = entries.map(|entry| entry.path()).filter(is_snapshot).collect();
     snapshots.sort();

@@ -9,6 +9,7 @@ use std::{
 use anyhow::Result;
 use serde::Deserialize;
 use whyoom_causes::Keeper;
+use whyoom_files::untrusted;
 use whyoom_trace::{Address, Bytes};
 
 use crate::startup;
@@ -17,6 +18,10 @@ use crate::startup;
 const STARTUP: &str = include_str!("keepers.py");
 /// The folder of the start-up file, in the recording's.
 pub(super) const FOLDER: &str = "keepers";
+
+/// A process's file is not longer, and there are not more of them.
+const LONGEST: u64 = 16 << 20;
+const MOST_FILES: usize = 4096;
 
 /// Makes a command's Python processes tell what keeps tensors alive. Their code lies in `home`.
 pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {
@@ -46,7 +51,8 @@ struct ToldKeeper {
 /// What Python told beside a recording. A file that cannot be read tells nothing.
 pub(crate) fn keepers(recording: &Path) -> Vec<Keeper> {
     told(recording)
-        .filter_map(|path| fs::read(path).ok())
+        .filter_map(|path| untrusted::read_entry(&path, LONGEST).ok())
+        .take(MOST_FILES)
         .filter_map(|text| serde_json::from_slice::<Told>(&text).ok())
         .flat_map(|told| told.keepers.into_iter().map(move |one| one.of(told.pid)))
         .collect()

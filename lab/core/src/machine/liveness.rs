@@ -36,7 +36,7 @@ pub(super) fn own_namespace() -> u64 {
 
 /// When the process started, or nothing where it has ended.
 pub(super) fn start_time(pid: u32) -> io::Result<Option<u64>> {
-    let Some(stat) = unless_gone(fs::read_to_string(format!("/proc/{pid}/stat")))? else {
+    let Some(stat) = unless_gone(whyoom_files::kernel::text(format!("/proc/{pid}/stat")))? else {
         return if is_hidden(pid) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(None) };
     };
     // The name stands in brackets and may hold anything, so fields count from its last bracket.
