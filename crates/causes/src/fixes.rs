@@ -87,6 +87,17 @@ const FIXES: &[Fix] = &[
         "the DAG no longer fits this card: mine another coin or algorithm, or without a second DAG beside it",
     ),
     words(
+        "preallocated",
+        S::CatBoost,
+        "a smaller gpu_ram_part, or another GPU (devices='1'): the pool is a share of what the card has",
+    ),
+    words("preallocated", S::AmrEx, "start with a small arena: amrex.the_arena_init_size=0"),
+    words(
+        "preallocated",
+        S::Faiss,
+        "less scratch memory: res.setTempMemory(bytes) or res.noTempMemory(), and one StandardGpuResources for all",
+    ),
+    words(
         "working-set",
         S::CatBoost,
         "a smaller depth or border_count, less data at once, or gpu_ram_part where another program needs the rest",

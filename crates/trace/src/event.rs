@@ -441,6 +441,8 @@ pub enum Symptom {
     WorkTooLarge,
     /// What is in use rose from one reading to the next until memory ran out.
     UsageGrew,
+    /// Memory is still in use though the program that took it is said to have ended.
+    HeldAfterEnd,
 }
 
 /// Whose message it is.

@@ -44,7 +44,9 @@ fn told_cap(scene: &Scene<'_>) -> Option<Finding> {
     let idle = situation.cached.filter(|_| scene.has_pool()).unwrap_or_default();
     let held = held.minus(idle);
     let device_had_room = situation.free.is_some_and(|free| free >= requested);
-    let reached = held.plus(requested) > allowed;
+    // Printed figures are rounded: a hundredth decides nothing.
+    let rounding = if scene.is_message() { allowed.0 / 100 } else { 0 };
+    let reached = held.plus(requested).plus(Bytes(rounding)) > allowed;
     let caps = situation.capacity.is_none_or(|capacity| allowed < capacity);
     if !(reached && caps && scene.device_refused()) {
         return None;

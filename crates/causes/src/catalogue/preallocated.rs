@@ -27,7 +27,9 @@ What helps: a smaller share, set before the framework is imported. The variables
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     match scene.symptom() {
-        Some(Symptom::PreallocationFailed) => share_not_free(scene),
+        Some(Symptom::PreallocationFailed) => {
+            share_not_free(scene).or_else(|| taken_at_start(scene))
+        }
         Some(Symptom::ShareTooLarge) => Some(share_too_large(scene)),
         Some(Symptom::ShareTooSmall) => share_too_small(scene),
         Some(Symptom::LibraryAllocFailed) => {
@@ -251,6 +253,27 @@ fn share_not_free(scene: &Scene<'_>) -> Option<Finding> {
         format!("--gpu-memory-utilization {fraction:.2}"),
         format!("the largest share that is free now: {free} of {total}"),
     )];
+    Some(finding)
+}
+
+/// A program that takes a share of the device when it starts did not find it free.
+fn taken_at_start(scene: &Scene<'_>) -> Option<Finding> {
+    let software = scene.software().filter(|software| *software != Software::Vllm)?;
+    let situation = &scene.situation;
+    let headline = match (situation.requested, situation.free) {
+        (Some(wanted), Some(free)) => {
+            format!("{} takes {wanted} in advance, and {free} is free", software.name())
+        }
+        _ => {
+            format!("{} takes a share of the GPU in advance, and it was not free", software.name())
+        }
+    };
+    let because = "It asks for that when it starts, whatever it will need.";
+    let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
+    finding.gives_back = situation.lacking();
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies =
+        vec![Remedy::line("whyoom who", "shows who else holds the GPU's memory now")];
     Some(finding)
 }
 

@@ -203,6 +203,8 @@ fn use_less() -> Vec<Remedy> {
 
 /// Most cards have no more than this.
 const MOST_CARDS: Bytes = Bytes(16 << 30);
+/// No card has as much.
+pub(super) const NO_CARD: Bytes = Bytes(256 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 
@@ -220,6 +222,8 @@ fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
             Strength::Explains,
             format!("One request of {requested} is nearly all of this GPU's {capacity}"),
         ),
+        // More than any card has is one request too big.
+        None if requested > NO_CARD => return None,
         None if situation.free.is_none() && requested >= MOST_CARDS => (
             Strength::Likely,
             format!("One request of {requested} is more than most GPUs have in all"),
@@ -268,7 +272,8 @@ fn fills_by_itself(scene: &Scene<'_>) -> Option<Finding> {
 /// What one step needs at once by XLA's own account, and what XLA took, where that is less.
 fn by_xla(scene: &Scene<'_>) -> Option<(Bytes, Bytes)> {
     let incident = scene.incident.filter(|_| scene.software() == Some(Software::Xla))?;
-    let (needed, took) = (incident.counter(Counter::Needed)?, incident.counter(Counter::RoomLeft)?);
+    let needed = incident.counter(Counter::Needed)?;
+    let took = incident.counter(Counter::RoomLeft).or(scene.situation.capacity)?;
     (needed > took).then_some((needed, took))
 }
 

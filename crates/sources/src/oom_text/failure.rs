@@ -73,6 +73,7 @@ pub(super) const ANCHORS: &[&str] = &[
     "vram oom",
     "an oom",
     "context: oom",
+    "oom encountered",
 ];
 
 /// Memory ran out, or an allocation failed.

@@ -67,10 +67,12 @@ static WORDS: LazyLock<Vec<(Role, Regex, usize)>> = LazyLock::new(|| {
 static WITH_UNIT: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(-?\d[\d.,]*)\s?((?i:bytes?\b|[kmgt]i?b\b)|[MGT]\b|B\b)"));
 /// A number of bytes that names no unit: it is long, and no part of a word, an address or a date.
-static BARE: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?:^|[\s(=:\[])(\d{6,19})(?:[\s,.;)\]]|$)"));
+static BARE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|[\s(=:\[/])(\d{6,19})\b"));
 /// `7.78 GiB/7.92 GiB`, `19.77/22.05 GiB`.
 static OF_ALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*/\s*$"));
+
+static FREE_OF_ALL: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)free(?: memory)?\s*/\s*total(?: memory)?\W*$"));
 
 /// How far a word may stand before an amount, and behind it.
 const REACH_BEFORE: usize = 60;
@@ -93,6 +95,14 @@ pub(super) fn figures(text: &str) -> Vec<(Role, Bytes)> {
     for (index, amount) in amounts.iter().enumerate() {
         let from = index.checked_sub(1).map_or(0, |before| amounts[before].end);
         let to = amounts.get(index + 1).map_or(text.len(), |next| next.start);
+        // `Free memory/Total memory: a/b`: what stands before tells both, in order.
+        if let Some(next) = amounts.get(index + 1)
+            && OF_ALL.is_match(&text[amount.end..next.start])
+            && FREE_OF_ALL.is_match(&text[from..amount.start])
+        {
+            found.push((Role::Free, amount.bytes));
+            continue;
+        }
         // Of `used/all` the second is all, whatever stands before.
         let role = match OF_ALL.is_match(&text[from..amount.start]) && index > 0 {
             true => Some(Role::Total),
@@ -210,6 +220,10 @@ mod tests {
             (
                 "Available memory of 12345678 is smaller than requested bytes of 67890123",
                 &[(Free, 12_345_678), (Demand, 67_890_123)],
+            ),
+            (
+                "Reported by CUDA: Free memory/Total memory: 22635544576/85095874560",
+                &[(Free, 22_635_544_576), (Total, 85_095_874_560)],
             ),
             ("2k context at 0x7f00aa112233 on 2024-11-26 took 3.25 seconds", &[]),
         ];

@@ -88,6 +88,13 @@ static WITH_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// `Both GPU I use have 6GB`, `a card with 8 GB`.
+static CARD_HAS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:gpu|card)s?\b[^\n.;|]{0,24}?\b(?:have|has|with|of) (?:only )?(\d{1,3}) ?gi?b\b",
+    )
+});
+
 /// The capacity of the one GPU that a text names. Nothing where it names several that differ.
 pub(super) fn capacity(text: &str) -> Option<Bytes> {
     told(text).or_else(|| one(by_name(text)))
@@ -97,6 +104,10 @@ pub(super) fn capacity(text: &str) -> Option<Bytes> {
 fn told(text: &str) -> Option<Bytes> {
     let in_name = NAMED_SIZE.captures_iter(text).filter_map(|found| binary(&found[1], "GiB"));
     let named = one(in_name.collect());
+    let named = named.or_else(|| {
+        let have = CARD_HAS.captures_iter(text).filter_map(|found| binary(&found[1], "GiB"));
+        one(have.collect())
+    });
     named.or_else(|| {
         let words = WITH_WORDS.captures_iter(text).filter(|found| found.get(3).is_none());
         one(words.filter_map(|found| binary(&found[1], &found[2])).collect())
@@ -137,6 +148,7 @@ mod tests {
             ("an A100 with 40GB memory", Some(40)),
             ("NVIDIA A100-SXM4-80GB", Some(80)),
             ("RTX 4090 with 24GB VRAM", Some(24)),
+            ("Both GPU I use have 6GB. am I", Some(6)),
             ("1GB VRAM remaining", None),
             ("a 3090 and a GTX 1080", None),
             ("at step 3090 of 4080", None),

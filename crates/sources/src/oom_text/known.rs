@@ -16,24 +16,17 @@ pub(super) struct Row {
     pub(super) software: Software,
     /// What it tells.
     pub(super) symptom: Symptom,
-    /// Whether what it says to be in use is the program's own, and not everybody's.
-    pub(super) own_use: bool,
 }
 
 const fn means(anchor: &'static str, software: Software, symptom: Symptom) -> Row {
-    Row { anchor, software, symptom, own_use: false }
-}
-
-/// The same, of a line that tells what the program itself uses.
-const fn with_use(anchor: &'static str, software: Software, symptom: Symptom) -> Row {
-    Row { anchor, software, symptom, own_use: true }
+    Row { anchor, software, symptom }
 }
 
 use Software as S;
 use Symptom::{
-    DeviceOutOfMemory as Device, Disguised, Disturbed, HostOutOfMemory as Host,
+    DeviceOutOfMemory as Device, Disguised, Disturbed, HeldAfterEnd, HostOutOfMemory as Host,
     LibraryAllocFailed as Library, LimitReached as Limit, PinnedOutOfMemory as Pinned,
-    ShareTooLarge, ShareTooSmall, WorkTooLarge,
+    PreallocationFailed, ShareTooLarge, ShareTooSmall, WorkTooLarge,
 };
 
 /// The lines, each with what it means. Of several in one line the first in the line counts.
@@ -46,6 +39,7 @@ pub(super) const ROWS: &[Row] = &[
     means("CreateBitstreamBuffer failed: out of memory", S::Ffmpeg, WorkTooLarge),
     means("CreateInputBuffer failed: out of memory", S::Ffmpeg, WorkTooLarge),
     means("Failed to allocate frame to upload to", S::Ffmpeg, WorkTooLarge),
+    means("InitializeEncoder failed: out of memory", S::Ffmpeg, WorkTooLarge),
     // Servers of models, and the pools that they plan with.
     means("CNMEM_STATUS_OUT_OF_MEMORY", S::Triton, Limit),
     means("failed to allocate pinned system memory", S::Triton, Pinned),
@@ -80,8 +74,7 @@ pub(super) const ROWS: &[Row] = &[
     means("Tactic Device request:", S::TensorRt, Library),
     means("There may not be enough free memory for allocation to succeed", S::TensorRt, Library),
     means("FLAGS_gpu_memory_limit_mb` is", S::Paddle, Limit),
-    means("FLAGS_fraction_of_gpu_memory_to_use is", S::Paddle, Limit),
-    means("TOutOfMemoryError", S::CatBoost, WorkTooLarge),
+    means("TOutOfMemoryError", S::CatBoost, PreallocationFailed),
     means("not enough memory for tree-ctrs", S::CatBoost, WorkTooLarge),
     means("Memory Object Allocation Failure", S::LightGbm, Device),
     means("Dst tensor is not initialized", S::TensorFlow, Disguised),
@@ -100,6 +93,9 @@ pub(super) const ROWS: &[Row] = &[
     means("There is not enough GPU video memory available", S::DirectMl, Device),
     means("Not enough memory, use lower resolution", S::PyTorch, WorkTooLarge),
     means("alloc fail type TemporaryMemoryOverflow", S::Faiss, WorkTooLarge),
+    means("alloc fail type TemporaryMemoryBuffer", S::Faiss, PreallocationFailed),
+    means("StackDeviceMemory", S::Faiss, PreallocationFailed),
+    means("AMReX_Arena.cpp", S::AmrEx, PreallocationFailed),
     means("cuda_host_mem.cpp", S::OpenCv, Pinned),
     means("cudaMallocHost of size", S::Gromacs, Pinned),
     means("Allocation of the device buffer failed", S::Gromacs, Device),
@@ -115,15 +111,19 @@ pub(super) const ROWS: &[Row] = &[
     means("TEXTURE STREAMING POOL OVER", S::Renderer, Limit),
     means("Out of video memory trying to allocate a rendering resource", S::Renderer, WorkTooLarge),
     means("(out-of-mem)", S::Renderer, WorkTooLarge),
+    means("vkd3d_allocate_device_memory: Failed", S::Renderer, WorkTooLarge),
+    means("VK_ERROR_OUT_OF_DEVICE_MEMORY", S::Renderer, WorkTooLarge),
+    means("using more video memory than currently available", S::Renderer, WorkTooLarge),
     // Miners: the DAG is what they need, and it grows.
     means("enough free memory to hold the DAG", S::Miner, WorkTooLarge),
     means("not enough free memory to mine", S::Miner, WorkTooLarge),
     means("error when allocating memory or building DAG", S::Miner, WorkTooLarge),
     means("device hasn't enough memory available. Mining suspended", S::Miner, WorkTooLarge),
     means("cannot allocate big buffer for DAG", S::Miner, WorkTooLarge),
+    means("initMiner error: out of memory", S::Miner, WorkTooLarge),
     means("Not enough allocatable device memory", S::Program, WorkTooLarge),
     // Other machines and systems.
-    with_use("MPS backend out of memory", S::Mps, Device),
+    means("MPS backend out of memory", S::Mps, WorkTooLarge),
     means("Invalid buffer size:", S::Mps, WorkTooLarge),
     means("kIOGPUCommandBufferCallbackErrorOutOfMemory", S::Mlx, WorkTooLarge),
     means("greater than the maximum allowed buffer size", S::Mlx, WorkTooLarge),
@@ -149,6 +149,34 @@ pub(super) const ROWS: &[Row] = &[
     means("low memory! at or below SIG", S::Supervisor, Symptom::HostKilled),
     means("oom-kill:constraint=", S::Kernel, Symptom::HostKilled),
     means("return code = -9", S::Supervisor, Symptom::Killed),
+    means("exitCode: 137", S::Supervisor, Symptom::Killed),
+    means("exitCode\":137", S::Supervisor, Symptom::Killed),
+    means("exit code: 137", S::Supervisor, Symptom::Killed),
+    means("exit code=137", S::Supervisor, Symptom::Killed),
+    means("exited with code 137", S::Supervisor, Symptom::Killed),
+    means("exited (137)", S::Supervisor, Symptom::Killed),
+    means("returned 137", S::Supervisor, Symptom::Killed),
+    means("code=killed, status=9", S::Supervisor, Symptom::Killed),
+    means("signaled to shutdown with signal 9", S::Tgi, Symptom::Killed),
+    means("died with <Signals.SIGKILL", S::Supervisor, Symptom::Killed),
+    means("terminated with signal SIGKILL", S::Supervisor, Symptom::Killed),
+    means("CUDNN_STATUS_INTERNAL_ERROR", S::CuDnn, Disguised),
+    means("device OOM encountered", S::Hami, Limit),
+    // Memory that stays when its program is gone.
+    means("zombie process", S::Program, HeldAfterEnd),
+    means("memory is not released", S::Program, HeldAfterEnd),
+    means("memory not released", S::Program, HeldAfterEnd),
+    means("memory isn't released", S::Program, HeldAfterEnd),
+    means("does not release GPU memory", S::Program, HeldAfterEnd),
+    means("doesn't release GPU memory", S::Program, HeldAfterEnd),
+    means("not releasing GPU memory", S::Program, HeldAfterEnd),
+    means("memory is not freed", S::Program, HeldAfterEnd),
+    means("memory not freed", S::Program, HeldAfterEnd),
+    means("memory is still occupied", S::Program, HeldAfterEnd),
+    means("still occupies GPU memory", S::Program, HeldAfterEnd),
+    means("occupying the GPU memory", S::Program, HeldAfterEnd),
+    means("释放显存", S::Program, HeldAfterEnd),
+    means("显存不释放", S::Program, HeldAfterEnd),
     means("CUSOLVER_STATUS_ALLOC_FAILED", S::Program, Library),
     means("CUSPARSE_STATUS_ALLOC_FAILED", S::Program, Library),
 ];

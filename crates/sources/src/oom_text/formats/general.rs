@@ -6,7 +6,7 @@ use regex::Regex;
 use whyoom_trace::{Bytes, Counter, Symptom};
 
 use crate::oom_text::{
-    amount::regex,
+    amount::{IMPOSSIBLE, regex},
     failure::{Voice, failure},
     figures::{Role, figures, first},
     known,
@@ -40,11 +40,10 @@ pub(in crate::oom_text) fn parse(window: &Window<'_>) -> Option<Message> {
     let device = DEVICE.captures(&line).map(|found| found[1].to_owned());
     let mut message = Message::new(GENERAL, software, symptom).on(device.as_deref());
     let of_host = is_of_host(symptom);
-    // What is in use on a device is not told to be this program's: it is where a known line says so.
-    let own = of_host || known.is_some_and(|row| row.own_use);
+    // What is in use on a device is not told to be this program's.
     for role in [Role::Demand, Role::Free, Role::Total, Role::Limit, Role::Used, Role::Reserved] {
         let of_program = matches!(role, Role::Used | Role::Reserved);
-        let amount = first(&told, role).filter(|_| own || !of_program);
+        let amount = first(&told, role).filter(|_| of_host || !of_program);
         message = message.with(counter(role, of_host), amount);
     }
     message.weight = match (voice, known) {
@@ -53,9 +52,21 @@ pub(in crate::oom_text) fn parse(window: &Window<'_>) -> Option<Message> {
         (Voice::Machine, None) => Weight::Words,
         (Voice::Mention, None) => Weight::Mention,
     };
+    if is_bogus(&text) {
+        message.symptom = Symptom::BogusSize;
+    }
     message.recovered = RECOVERED.is_match(&line) || RECOVERED.is_match(&few_behind(window));
     Some(consistent(message))
 }
+
+/// Whether a size is asked for that no machine has.
+fn is_bogus(text: &str) -> bool {
+    let size = BOGUS.captures(text).and_then(|found| found[1].parse::<f64>().ok());
+    size.is_some_and(|size| size >= IMPOSSIBLE)
+}
+
+static BOGUS: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)(?:size|allocate|alloc|requested)\D{0,24}(\d{19,20})\b"));
 
 /// What programs say that go on after a failure.
 static RECOVERED: LazyLock<Regex> = LazyLock::new(|| {
@@ -72,8 +83,14 @@ fn few_behind(window: &Window<'_>) -> String {
 /// The line with the lines behind it that only add figures to it.
 fn with_figures_behind(line: &str, window: &Window<'_>) -> String {
     let behind = window.after();
-    let more = behind.lines().skip(1).take(4).take_while(|line| CONTINUES.is_match(line));
+    let goes_on = |line: &&str| CONTINUES.is_match(line) || is_account(line);
+    let more = behind.lines().skip(1).take(4).take_while(goes_on);
     std::iter::once(line).chain(more).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a line that is set in only adds figures: `  Reported by CUDA: Free memory/Total memory: 22635/85095`.
+fn is_account(line: &str) -> bool {
+    line.starts_with([' ', '\t', '-']) && figures(line).len() > 1
 }
 
 /// The counter of a role. Of the host, free and total are not the device's.
