@@ -28,7 +28,7 @@ fn in_table(text: &str) -> Option<(Bytes, Bytes)> {
 
 fn in_query(text: &str) -> Option<(Bytes, Bytes)> {
     let header = QUERY.captures_iter(text).last()?.get(1)?;
-    let mut rows = text[header.end()..].lines().skip(1);
+    let mut rows = text[header.end()..].lines().skip(1).filter(|line| !line.trim().is_empty());
     let row: Vec<&str> = rows.next()?.split(',').map(str::trim).collect();
     let is_row = |line: &str| line.split(',').count() == row.len() && line.contains("MiB");
     if rows.next().is_some_and(is_row) {

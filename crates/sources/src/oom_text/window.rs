@@ -1,6 +1,10 @@
 //! The text around a place where a message may start.
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, sync::LazyLock};
+
+use regex::Regex;
+
+use super::amount::regex;
 
 /// How far a message may reach. PyTorch's longest, with a dozen processes, has 1,500 bytes.
 pub(super) const LOOK_AHEAD: usize = 3072;
@@ -146,7 +150,19 @@ fn clean(bytes: &[u8]) -> String {
         }
     }
     cleaned.push_str(rest);
-    cleaned
+    without_prefixes(&cleaned).unwrap_or(cleaned)
+}
+
+/// What collectors write before each line: a time, a journal's or a container's name, the mark of a quotation.
+static COLLECTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?m)^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[ \t]+|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: |[\w.-]+-\d+ +\| |(?:> ?)+)",
+    )
+});
+
+/// The lines without that, where any has it.
+fn without_prefixes(text: &str) -> Option<String> {
+    COLLECTED.is_match(text).then(|| COLLECTED.replace_all(text, "").into_owned())
 }
 
 /// The part of a prefix that stands before every line: `[rank3]: `, `(EngineCore pid=7) `.
