@@ -339,9 +339,12 @@ pub(super) fn nothing_found(scene: &Scene<'_>) -> Finding {
         "Neither a known format nor the words of a failed allocation occur in it.",
     );
     finding.remedies = vec![
-        record_run(scene),
+        Remedy::line(
+            "whyoom run -- COMMAND",
+            "rerun it like this, with its own command: it records who allocates what, and says why when memory \
+             runs out",
+        ),
         Remedy::advice("or paste the whole traceback, down to the line that names the error"),
-        record(),
     ];
     finding
 }
