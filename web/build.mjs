@@ -1,6 +1,7 @@
 // Builds the page into the crate that embeds it, or (--tests) the tests into build/test.
 import { build } from "esbuild";
-import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,6 +29,9 @@ async function buildPage() {
     format: "iife",
     banner: { js: licence },
   });
+  // The page's policy allows this very script and no other.
+  const script = readFileSync(join(assets, "report.js"));
+  writeFileSync(join(assets, "report.js.sha256"), createHash("sha256").update(script).digest("base64"));
   await build({ ...page, entryPoints: [join(here, "src", "style", "page.css")], outfile: join(assets, "report.css") });
 }
 

@@ -69,7 +69,8 @@ impl Scene {
     pub fn start(stage: &Stage, flags: &[&str]) -> Result<Self> {
         let whyoom = stage.build.whyoom();
         let mut lab = Command::new(&whyoom)
-            .args(["lab", "run"])
+            // Some of those who hold memory or look are other users.
+            .args(["lab", "run", "--shared"])
             .args(flags)
             .args(["--", "sh", "-c", KEEP])
             .stdin(Stdio::piped())

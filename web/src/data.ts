@@ -17,6 +17,8 @@ export interface Report {
   title: string;
   /** A sentence for people where a GPU was simulated, else null. */
   simulated: string | null;
+  /** What a reader sees of the run and of the machine, in a sentence; older reports have none. */
+  contains?: string;
   /** The document of `whyoom why --json --live` (docs/json.md). Null in a report of `fit`. */
   why: any | null;
   /** The same verdict as the terminal shows it, without colour. */

@@ -79,7 +79,8 @@ function spaceSelector(page: Page): HTMLElement | null {
 }
 
 function footer(report: Report): HTMLElement {
-  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it asks nothing of any network.`);
+  const contains = report.contains ? h("p", {}, `Contains: ${report.contains}`) : null;
+  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it asks nothing of any network.`, contains);
 }
 
 /** Sections that are made when they are first seen, and again when another space is chosen. */

@@ -126,6 +126,24 @@ test("every section is drawn, in both themes and sizes, without sideways scrolli
   }
 });
 
+test("no script runs but the page's own, and it says what it contains", async () => {
+  const { page, trouble } = await open({ ...made(RUN), contains: "names of the inputs." });
+  const owned = await page.evaluate(async () => {
+    const script = document.createElement("script");
+    script.textContent = "window.owned = 'script'";
+    const image = document.createElement("div");
+    image.innerHTML = "<img src=x onerror=\"window.owned = 'handler'\">";
+    document.body.append(script, image);
+    await new Promise((done) => setTimeout(done, 200));
+    return (window as { owned?: string }).owned ?? null;
+  });
+  assert.equal(owned, null);
+  // The browser says what the policy refused.
+  assert.ok(trouble.some((line) => line.includes("script-src")), trouble.join("\n"));
+  assert.match(await text(page, "footer"), /Contains: names of the inputs\./);
+  await page.close();
+});
+
 test("dragging zooms, keys move, 0 and a double click show the whole run", async () => {
   const { page } = await open(made(RUN));
   const box = await plotBox(page);

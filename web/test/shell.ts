@@ -5,7 +5,11 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const assets = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "crates", "report", "assets");
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+const hash = readFileSync(join(assets, "report.js.sha256"), "utf8");
+const POLICY = [
+  "default-src 'none'; img-src data:; style-src 'unsafe-inline'",
+  `script-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`,
+].join("; ");
 
 export function shell(report: unknown): string {
   const data = gzipSync(JSON.stringify(report)).toString("base64");

@@ -32,6 +32,22 @@ pub fn create_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
+/// Opens a file for adding to its end, and makes it where there is none. A link is not followed.
+///
+/// # Errors
+/// Where it cannot be opened, or is anything but a regular file.
+pub fn append_to(path: &Path) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(FILE_MODE).custom_flags(flags);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(refused("not a regular file".to_owned()))
+    }
+}
+
 /// Writes a file as a whole, in place of what may be there: a link is replaced and not followed.
 ///
 /// # Errors
@@ -67,15 +83,16 @@ pub fn adopt_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Refuses a place where somebody else could put another file under a name of ours: each folder on the way
-/// must be ours or root's, and writable by nobody else unless it is sticky, as `/tmp` is.
+/// must be ours or root's, and writable by nobody else unless it is sticky, as `/tmp` is. Root is whoever owns
+/// `/`, too: in a namespace of users the machine's root may have no number of its own.
 ///
 /// # Errors
 /// Names the folder that others can change.
 pub fn check_way(path: &Path) -> io::Result<()> {
-    let own = rustix::process::geteuid().as_raw();
+    let trusted = [rustix::process::geteuid().as_raw(), 0, fs::metadata("/")?.uid()];
     for folder in path.canonicalize()?.ancestors() {
         let found = fs::metadata(folder)?;
-        let owner_is_right = found.uid() == own || found.uid() == 0;
+        let owner_is_right = trusted.contains(&found.uid());
         let others_write = found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0;
         if !owner_is_right || others_write {
             let folder = folder.display();
@@ -111,7 +128,12 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "two");
         fs::write(&victim, "precious").unwrap();
         symlink(&victim, &link).unwrap();
-        assert!(create_file(&link).is_err());
+        assert!(create_file(&link).is_err() && append_to(&link).is_err());
+        let log = folder.join("log");
+        for line in ["one\n", "two\n"] {
+            append_to(&log).unwrap().write_all(line.as_bytes()).unwrap();
+        }
+        assert_eq!((fs::read_to_string(&log).unwrap().as_str(), mode(&log)), ("one\ntwo\n", 0o600));
         write(&link, "ours").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!((mode(&folder), mode(&file), mode(&link)), (0o700, 0o600, 0o600));

@@ -27,11 +27,23 @@ pub fn open_entry(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::NOFOLLOW)
 }
 
+/// The same, for writing too.
+///
+/// # Errors
+/// As [`open_entry`].
+pub fn open_entry_for_writing(path: &Path) -> io::Result<File> {
+    open_options(path, OpenOptions::new().read(true).write(true), OFlags::NOFOLLOW)
+}
+
 fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    open_options(path, OpenOptions::new().read(true), flags)
+}
+
+fn open_options(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
     // Not blocking, so that a FIFO without a writer is opened, and then refused; nor may a terminal
     // become ours.
     let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -127,6 +139,7 @@ mod tests {
         assert!(open(&path("link")).is_ok() && open_entry(&path("link")).is_err());
         for wrong in ["zero", "fifo", "", "absent"] {
             assert!(open(&path(wrong)).is_err() && open_entry(&path(wrong)).is_err(), "{wrong}");
+            assert!(open_entry_for_writing(&path(wrong)).is_err(), "{wrong}");
         }
     }
 

@@ -19,11 +19,13 @@ mod holders;
 mod judge;
 mod look;
 mod parentage;
+mod private;
 pub mod proc;
 mod products;
 mod report;
 mod residual;
 mod scene;
+mod uses;
 mod waits;
 
 pub use capture::{
@@ -35,3 +37,4 @@ pub use report::{
     DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
     SuspicionKind, Workload,
 };
+pub use uses::uses_driver;

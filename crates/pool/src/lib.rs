@@ -16,6 +16,7 @@ mod cuda;
 mod debug;
 mod device;
 mod driver;
+mod environment;
 mod error;
 mod forget;
 mod fork;

@@ -10,19 +10,10 @@ use std::sync::{
 
 use whyoom_gpu::driver as gpu;
 
-use crate::{
-    cuda::CudaDevice,
-    device::{DevicePool, Options},
-    error::PoolError,
-    fork, record,
-};
+use crate::{cuda::CudaDevice, device::DevicePool, environment, error::PoolError, fork, record};
 
 /// Devices of one process at most.
 const MOST: usize = 64;
-
-const WAY_VARIABLE: &str = "WHYOOM_POOL";
-const DEBUG_VARIABLE: &str = "WHYOOM_POOL_DEBUG";
-const CAP_VARIABLE: &str = "WHYOOM_POOL_CAP";
 
 static DRIVER: OnceLock<Result<Arc<gpu::Driver>, String>> = OnceLock::new();
 static DEVICES: [OnceLock<Box<DevicePool>>; MOST] = [const { OnceLock::new() }; MOST];
@@ -64,18 +55,10 @@ fn open(index: i32) -> Result<&'static DevicePool, PoolError> {
     let number = u32::try_from(index).map_err(|_| none())?;
     let slot = DEVICES.get(number as usize).ok_or_else(none)?;
     let cuda = CudaDevice::new(Arc::clone(driver()?), number).map_err(|_| none())?;
-    let pool = slot.get_or_init(|| Box::new(DevicePool::new(number, Box::new(cuda), options())));
+    let pool = slot
+        .get_or_init(|| Box::new(DevicePool::new(number, Box::new(cuda), environment::options())));
     BEYOND.fetch_max(number as usize + 1, Release);
     Ok(pool)
-}
-
-/// What the environment asks for.
-fn options() -> Options {
-    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
-    Options {
-        cap: number(CAP_VARIABLE).filter(|cap| *cap > 0),
-        debug: number(DEBUG_VARIABLE).is_some_and(|on| on > 0),
-    }
 }
 
 /// The pools that were made.
@@ -100,10 +83,7 @@ pub fn device_of(address: u64) -> Result<&'static DevicePool, PoolError> {
 /// Whether allocations by the driver's own functions are served: `whyoom run --pool` wants it, until a
 /// framework says that it comes by itself.
 pub(crate) fn serving() -> &'static AtomicBool {
-    SERVING.get_or_init(|| {
-        let way = std::env::var(WAY_VARIABLE).unwrap_or_default();
-        AtomicBool::new(matches!(way.as_str(), "torch" | "everything"))
-    })
+    SERVING.get_or_init(|| AtomicBool::new(environment::serves()))
 }
 
 /// Whether they are served now.

@@ -1,6 +1,8 @@
 //! Which process a part is of: the first page of its file.
 
-use std::fs;
+use whyoom_files::kernel;
+
+use whyoom_redact::mask_arguments;
 
 use crate::{
     clock,
@@ -24,7 +26,7 @@ pub(crate) struct PartIdentity {
     pub(crate) segment_bytes: u32,
     /// What ring mode keeps; 0 for everything.
     pub(crate) limit: u64,
-    /// The arguments, each with a zero byte behind it.
+    /// The arguments without their secrets, each with a zero byte behind it.
     pub(crate) command: Vec<u8>,
 }
 
@@ -34,11 +36,12 @@ const CHECKED: std::ops::Range<usize> = 16..PART_IDENTITY;
 impl PartIdentity {
     /// This process. What /proc does not tell is 0.
     pub(crate) fn of_this_process(segment_bytes: u32, limit: Option<u64>) -> Self {
-        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let stat = kernel::text("/proc/self/stat").unwrap_or_default();
         let (parent, started) = parent_and_start(&stat);
-        let mut command = fs::read("/proc/self/cmdline").unwrap_or_default();
+        // Secrets go before anything is cut off: half of one is one, too.
+        let mut command = mask_arguments(&kernel::bytes("/proc/self/cmdline").unwrap_or_default());
         command.truncate(PART_IDENTITY - COMMAND);
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let boot = kernel::text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         Self {
             pid: std::process::id(),
             parent,

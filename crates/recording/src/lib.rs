@@ -6,7 +6,8 @@
 //! [`LiveView`] watches a process while it runs.
 //!
 //! Every file is made to its full length (`fallocate`) before it is mapped and written, so that a full
-//! disk is told when the next file is made, and never by a signal. What is written goes through shared
+//! disk is told when the next file is made, and never by a signal; a file that is cut under its map is
+//! survived (`guard.rs`). What is written goes through shared
 //! maps: a process that is killed at any instant leaves everything that it had committed, and that is
 //! all but the record being written by each thread. No file descriptor stays open.
 //!
@@ -19,6 +20,7 @@ mod attention;
 mod clock;
 mod definition;
 mod format;
+mod guard;
 mod header;
 mod identity;
 mod live;
@@ -31,7 +33,7 @@ pub use clock::now;
 pub use definition::{Definition, RawFrame};
 pub use live::{LIVE_DEVICES, LiveDevice, LiveTotals};
 pub use read::{
-    Ending, LiveView, Losses, Module, OpenError, PartInfo, ReadError, Recording, Resolve,
-    Unresolved,
+    Ending, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError, Recording,
+    Resolve, Unresolved,
 };
 pub use write::{ForkGuard, Lease, Options, Part, Stop};

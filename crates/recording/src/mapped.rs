@@ -1,5 +1,6 @@
 //! Files in memory. A file that is written is made to its full length first, so that no write to it
 //! can fail later; no file descriptor stays open, because programs close those that are not theirs.
+//! Nobody else may read them, whatever the umask.
 
 use std::{
     ffi::CStr,
@@ -15,11 +16,15 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 
+use crate::guard::Guard;
+
 /// A file in memory, shared with every process that maps it.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     start: NonNull<u8>,
     length: usize,
+    /// Taken off before the map goes.
+    guard: Option<Guard>,
 }
 
 // SAFETY: the memory stays mapped until it is dropped and is no thread's own; who writes what is for
@@ -35,8 +40,10 @@ impl Mapped {
         if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < length as u64) {
             return Err(Errno::FBIG);
         }
+        // Exclusively: a link of that name is not followed.
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let file = io::retry_on_intr(|| fs::open(path, flags, Mode::from_raw_mode(0o666)))?;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let file = io::retry_on_intr(|| fs::open(path, flags, mode))?;
         let mapped = reserve(&file, length)
             .and_then(|()| Self::map(&file, length, ProtFlags::READ | ProtFlags::WRITE));
         if mapped.is_err() {
@@ -46,7 +53,7 @@ impl Mapped {
         mapped
     }
 
-    /// Maps the first bytes of a file for reading. The file must not become shorter than that.
+    /// Maps the first bytes of a file for reading. What the file lacks, or loses later, reads as zeros.
     pub(crate) fn read(file: &File, length: usize) -> Result<Self, Errno> {
         Self::map(file, length, ProtFlags::READ)
     }
@@ -64,7 +71,9 @@ impl Mapped {
         // SAFETY: a new mapping at a place of the kernel's choice replaces nothing.
         let start =
             unsafe { mm::mmap(ptr::null_mut(), length, protection, MapFlags::SHARED, file, 0)? };
-        NonNull::new(start.cast()).map(|start| Self { start, length }).ok_or(Errno::NOMEM)
+        let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::NOMEM)?;
+        let guard = Some(Guard::new(start.as_ptr().expose_provenance(), length));
+        Ok(Self { start, length, guard })
     }
 
     /// Writes the first bytes of a new file that no other thread has yet. The magic goes last: while
@@ -93,6 +102,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
+        drop(self.guard.take());
         // SAFETY: mapped by `map` with this length, and nothing refers to it any more.
         let _ = unsafe { mm::munmap(self.start.as_ptr().cast(), self.length) };
     }
@@ -136,7 +146,8 @@ fn write_zeros(file: impl rustix::fd::AsFd, length: usize) -> Result<(), Errno> 
 
 /// Cuts a file that nobody maps any more to what is used of it.
 pub(crate) fn cut(path: &CStr, length: u64) -> Result<(), Errno> {
-    let file = fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = fs::open(path, flags, Mode::empty())?;
     fs::ftruncate(&file, length)
 }
 

@@ -5,7 +5,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 use whyoom_trace::Bytes;
 
-use crate::style::{self, styled};
+use crate::{
+    style::{self, styled},
+    text::printable,
+    written::write_document,
+};
 
 /// What a run on a device without a limit showed.
 #[derive(Debug, Serialize)]
@@ -186,8 +190,7 @@ pub fn write_fit_json(answer: &FitAnswer, out: &mut dyn Write) -> io::Result<()>
         answer: &'a FitAnswer,
     }
     let document = Document { schema: "whyoom.fit", version: 1, answer };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    write_document(&document, out)
 }
 
 /// Writes the answer for people.
@@ -202,7 +205,8 @@ pub fn write_fit(answer: &FitAnswer, width: usize, out: &mut dyn Write) -> io::R
     answer.peaks.first().map_or(Ok(()), |peak| write_peak(peak, out))?;
     for assertion in &answer.assertions {
         let holds = if assertion.holds { "holds" } else { "DOES NOT HOLD" };
-        writeln!(out, "assert {}: {holds} ({})", assertion.text, assertion.found)?;
+        let line = format!("assert {}: {holds} ({})", assertion.text, assertion.found);
+        writeln!(out, "{}", printable(&line))?;
     }
     if !answer.assertions.is_empty() {
         writeln!(out)?;
@@ -215,7 +219,7 @@ fn write_notes(notes: &[FitNote], width: usize, out: &mut dyn Write) -> io::Resu
     writeln!(out, "{}", styled(style::HEADING, "How sure this is"))?;
     let options = textwrap::Options::new(width).subsequent_indent("            ");
     for note in notes {
-        let line = format!("  {:<9} {}", note.kind, note.text);
+        let line = printable(&format!("  {:<9} {}", note.kind, note.text));
         writeln!(out, "{}", textwrap::fill(&line, &options))?;
     }
     Ok(())
@@ -353,7 +357,7 @@ fn setting_for_all(gpu: &FitGpu) -> Option<&FitSetting> {
 
 fn write_peak(peak: &FitPeak, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(style::HEADING, "At the peak"))?;
-    writeln!(out, "  reached by {}", peak.place)?;
+    writeln!(out, "  reached by {}", printable(&peak.place))?;
     for kind in &peak.kinds {
         writeln!(out, "  {:>10}  {}", Bytes(kind.bytes), kind.name)?;
     }

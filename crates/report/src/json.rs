@@ -10,8 +10,10 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
 use crate::{
     Answer,
+    contents::contents,
     live::{LiveJson, live_json},
     timeline::{TimelineJson, timelines},
+    written::write_document,
 };
 
 const VERSION: u32 = 1;
@@ -29,6 +31,7 @@ struct VerdictJson<'a> {
     incidents: Vec<IncidentJson<'a>>,
     incidents_seen: u64,
     inputs: Vec<InputJson<'a>>,
+    contains: Vec<String>,
     /// Only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<LiveJson<'a>>,
@@ -236,15 +239,11 @@ pub fn write_verdict_json(
                 notes: &input.notes,
             })
             .collect(),
+        contains: contents(answer),
         live: parts.live.then(|| live_json(answer)).flatten(),
         timeline: parts.timeline.then(|| timelines(answer)),
     };
-    write_json(&document, out)
-}
-
-fn write_json(document: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    writeln!(out)
+    write_document(&document, out)
 }
 
 fn finding<'a>(finding: &'a Finding, tables: &'a Tables) -> FindingJson<'a> {
@@ -402,7 +401,7 @@ pub fn write_catalogue_json(id: Option<&str>, out: &mut dyn Write) -> io::Result
             .collect(),
         glossary: GLOSSARY.iter().map(TermJson::from).collect(),
     };
-    write_json(&document, out)
+    write_document(&document, out)
 }
 
 /// Writes counters as JSON: the same document, without causes.
@@ -416,5 +415,5 @@ pub fn write_terms_json(terms: &[&Term], out: &mut dyn Write) -> io::Result<()> 
         causes: Vec::new(),
         glossary: terms.iter().copied().map(TermJson::from).collect(),
     };
-    write_json(&document, out)
+    write_document(&document, out)
 }

@@ -1,6 +1,7 @@
 //! What people and programs see. Everything here only renders: no figure is made in this crate.
 
 mod chart;
+mod contents;
 mod explain;
 mod fit;
 mod html;
@@ -11,6 +12,7 @@ mod style;
 mod text;
 mod timeline;
 mod who;
+mod written;
 
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{

@@ -7,7 +7,8 @@ use whyoom_trace::Bytes;
 
 use crate::{
     style::{self, styled},
-    text::grouped,
+    text::{grouped, printable},
+    written::write_document,
 };
 
 /// What a replay showed.
@@ -80,14 +81,13 @@ pub fn write_replay_json(answers: &[ReplayAnswer<'_>], out: &mut dyn Write) -> i
         runs: &'a [ReplayAnswer<'a>],
     }
     let document = Document { schema: "whyoom.replay", version: 1, runs: answers };
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    write_document(&document, out)
 }
 
 /// Writes one answer for people.
 pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(style::HEADLINE, headline(answer)))?;
-    writeln!(out, "{}", circumstances(answer))?;
+    writeln!(out, "{}", printable(&circumstances(answer)))?;
     writeln!(out, "{}\n", faithfulness(&answer.model))?;
     writeln!(
         out,
@@ -106,7 +106,7 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
         writeln!(
             out,
             "{:<34} {peak:>13} {:>5.1} % {:>13} {:>10}  {fits}",
-            shown(row),
+            printable(&shown(row)),
             row.utilization * 100.0,
             grouped(row.driver_calls),
             seconds(row.driver_nanoseconds),
@@ -118,7 +118,7 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
     };
     let proposed = proposed(answer).filter(worthwhile);
     if let Some((row, switch)) = proposed.and_then(|row| Some((row, row.switch?))) {
-        writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), row.about)?;
+        writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), printable(row.about))?;
     }
     Ok(())
 }

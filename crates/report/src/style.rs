@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use anstyle::{AnsiColor, Style};
 use whyoom_causes::{Finding, Strength};
+use whyoom_redact::visible_lines;
 
 /// The answer.
 pub(crate) const HEADLINE: Style = Style::new().bold();
@@ -24,7 +25,7 @@ pub(crate) fn cause(finding: &Finding) -> Style {
     color.on_default().bold()
 }
 
-/// Something in a style.
+/// Something in a style: the only sequences that reach a terminal are these.
 pub(crate) fn styled(style: Style, what: impl Display) -> String {
-    format!("{style}{what}{style:#}")
+    format!("{style}{}{style:#}", visible_lines(&what.to_string()))
 }

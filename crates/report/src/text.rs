@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use whyoom_causes::{Evidence, Figure, Finding, Proof, Remedy};
+use whyoom_redact::visible;
 
 use crate::{
     Answer, chart,
@@ -197,7 +198,7 @@ fn write_processes(answer: &Answer<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Text from a file as it may go to a terminal: without the characters that steer one.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    visible(text).into_owned()
 }
 
 /// Wraps words, with `first` before the first line and as many blanks before the others. An amount

@@ -3,30 +3,16 @@
 use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use whyoom_redact::visible;
 
 /// How many columns a text takes.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// Without what could move the cursor or turn the line around: commands are written by strangers.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if text.contains(is_harmful) {
-        Cow::Owned(text.chars().map(|one| if is_harmful(one) { ' ' } else { one }).collect())
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-fn is_harmful(one: char) -> bool {
-    let turns =
-        matches!(one, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    one.is_control() || turns
-}
-
 /// Cut to `room` columns, with a mark where something is missing.
 pub(crate) fn cut(text: &str, room: usize, mark: char) -> String {
-    let text = harmless(text);
+    let text = visible(text);
     if width(&text) <= room {
         return text.into_owned();
     }
@@ -54,7 +40,7 @@ pub(crate) fn padded(text: &str, room: usize, right: bool) -> String {
 
 /// In lines of at most `room` columns.
 pub(crate) fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let text = harmless(text);
+    let text = visible(text);
     textwrap::wrap(&text, room.max(1)).into_iter().map(Cow::into_owned).collect()
 }
 
@@ -77,6 +63,7 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_not_passed_on() {
-        assert_eq!(harmless("a\u{1b}[2Jb\nc\u{202e}d"), "a [2Jb c d");
+        assert_eq!(cut("a\u{1b}[2Jb\nc\u{202e}d", 20, '…'), "a␛[2Jb\u{fffd}c\u{fffd}d");
+        assert_eq!(wrapped("a\u{9b}b", 20), ["a␛b"]);
     }
 }

@@ -375,6 +375,9 @@ pub(crate) struct LabMachineArguments {
     /// Append every driver call that touches memory to this file, one JSON event a line
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
+    /// Let every user of this computer in, each of whom can then change what the others hold
+    #[arg(long)]
+    pub(crate) shared: bool,
     /// Have something go wrong: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,

@@ -11,6 +11,7 @@ use crate::{
     arguments::ExportArguments,
     misuse::Misuse,
     source::{self, Frames},
+    terminal::{print_line, say},
     whole_file::{WholeFile, folder_of},
 };
 
@@ -50,9 +51,9 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<()> {
     let size = Bytes(file.handle()?.metadata()?.len());
     file.finish()?;
     let name = arguments.output.display().to_string();
-    anstream::println!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name));
+    print_line(&format!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name)));
     for note in contents.input.notes.iter().chain(&exported.notes) {
-        anstream::eprintln!("whyoom: note: {note}");
+        say(&format!("note: {note}"));
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         // The reader of our output has gone (`| head`): nobody is left to tell.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("whyoom: {error:#}");
+            terminal::say(&format!("{error:#}"));
             ExitCode::from(if error.is::<Misuse>() { MISUSED } else { FAILED })
         }
     }

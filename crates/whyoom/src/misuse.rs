@@ -12,6 +12,7 @@ use crate::{
     executable::{find, is_executable},
     input::is_recording,
     nearest::{did_you_mean, nearest},
+    terminal::say,
 };
 
 /// Arguments that are wrong in a way that only shows when they are used.
@@ -22,7 +23,7 @@ pub(crate) struct Misuse(pub(crate) String);
 /// Says what is wrong with the arguments, as everything else is said; the exit code comes back.
 pub(crate) fn tell(error: &Error) -> ExitCode {
     match first_word(error).as_deref().map(hint) {
-        Some(hint) => anstream::eprintln!("whyoom: {hint}"),
+        Some(hint) => say(&hint),
         None if error.use_stderr() => {
             let text = error.render().ansi().to_string();
             anstream::eprint!("{}", text.replacen("error:", "whyoom:", 1));

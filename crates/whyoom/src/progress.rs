@@ -6,6 +6,7 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use whyoom_redact::visible;
 use whyoom_trace::{Event, EventSink, Tables};
 
 /// Whoever waits less needs no bar.
@@ -30,7 +31,7 @@ impl<R: Read> ProgressReader<R> {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_message(format!("reading {name}"));
+        bar.set_message(format!("reading {}", visible(name)));
         Self { reader, bar, started: Instant::now(), shown: false }
     }
 }
@@ -70,7 +71,7 @@ impl<'a> ProgressSink<'a> {
         if let Ok(style) = ProgressStyle::with_template("{msg} {spinner} {human_pos} events") {
             bar.set_style(style);
         }
-        bar.set_message(format!("reading {name}"));
+        bar.set_message(format!("reading {}", visible(name)));
         Self { sink, bar, started: Instant::now(), events: 0 }
     }
 }

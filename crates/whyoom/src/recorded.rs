@@ -1,22 +1,25 @@
 //! What the recorders of `whyoom run` inside running processes say of them now.
+//!
+//! A process says by its environment where it is recorded, and `who` is often run by root: what is found
+//! there is that process's choice of words. It is believed only where the part file is the process's own, and
+//! of another user's process only the figures in it are read.
+
+mod told;
 
 use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::ffi::OsStringExt,
-    path::{Path, PathBuf},
-    sync::atomic::Ordering::Relaxed,
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::mpsc,
     time::{Duration, Instant},
 };
 
 use whyoom_memory::{Model, sums_by_place};
 use whyoom_node::{NodeReport, Recorded, RecordedPlace};
-use whyoom_recording::LiveView;
 use whyoom_sources::recording;
 use whyoom_symbols::Symbols;
 use whyoom_trace::{Bytes, DeviceId, Event, EventSink, Tables};
 
-use crate::run::FOLDER_VARIABLE;
+use self::told::Told;
 
 /// A recording is read again no sooner: that takes time in proportion to it.
 const BETWEEN_READINGS: Duration = Duration::from_secs(5);
@@ -26,12 +29,16 @@ const MOST_EVENTS: u64 = 2_000_000;
 const MOST_READ: usize = 4;
 /// Places beyond these are left out.
 const MOST_PLACES: usize = 8;
+/// So long a process's folder may take to answer: it may lie on a file system that nobody serves.
+const LONGEST_ANSWER: Duration = Duration::from_millis(500);
 
 /// Asks recorders, and remembers what takes long to find out.
 #[derive(Default)]
 pub(crate) struct Recorders {
     reads_places: bool,
     places: BTreeMap<u32, (Instant, Vec<RecordedPlace>)>,
+    /// Processes that did not answer in time: they are not asked again.
+    silent: BTreeSet<u32>,
 }
 
 impl Recorders {
@@ -51,25 +58,28 @@ impl Recorders {
             }
         }
         self.places.retain(|pid, _| asked.contains_key(pid));
+        self.silent.retain(|pid| asked.contains_key(pid));
     }
 
-    /// What a recorder inside a process says; nothing where there is none, or where the process is
-    /// somebody else's.
+    /// What a recorder inside a process says; nothing where there is none, or where the process's
+    /// environment may not be read.
     fn ask(&mut self, pid: u32) -> Option<Recorded> {
-        let folder = folder_of(pid)?;
-        let view = LiveView::open(&part_of(&folder, pid)?).ok()?;
-        let totals = view.totals();
-        let sum = |figure: fn(&whyoom_recording::LiveDevice) -> u64| -> u64 {
-            totals.devices.iter().map(figure).fold(0, u64::saturating_add)
+        if self.silent.contains(&pid) {
+            return None;
+        }
+        let Some(told) = within(LONGEST_ANSWER, move || Told::by(pid)) else {
+            self.silent.insert(pid);
+            return None;
         };
-        let events = totals.events.load(Relaxed);
+        let Told { folder, figures, is_own } = told?;
+        let events = figures.events;
         Some(Recorded {
             folder: folder.display().to_string(),
-            allocated: sum(|device| device.allocated.load(Relaxed)),
-            reserved: sum(|device| device.reserved.load(Relaxed)),
-            driver: sum(|device| device.driver.load(Relaxed)),
+            allocated: figures.allocated,
+            reserved: figures.reserved,
+            driver: figures.driver,
             events,
-            places: self.places(pid, &folder, events),
+            places: if is_own { self.places(pid, &folder, events) } else { Vec::new() },
         })
     }
 
@@ -89,26 +99,16 @@ impl Recorders {
     }
 }
 
-/// The folder that a process records into, by its environment.
-fn folder_of(pid: u32) -> Option<PathBuf> {
-    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let prefix = format!("{FOLDER_VARIABLE}=");
-    let mut variables = environment.split(|byte| *byte == 0);
-    let folder = variables.find_map(|variable| variable.strip_prefix(prefix.as_bytes()))?;
-    Some(std::ffi::OsString::from_vec(folder.to_vec()).into())
-}
-
-/// The file of a process in a recording: of several programs that it ran, the last.
-fn part_of(folder: &Path, pid: u32) -> Option<PathBuf> {
-    let (prefix, entries) = (format!("{pid}-"), fs::read_dir(folder).ok()?.flatten());
-    let own = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        name.starts_with(&prefix) && name.ends_with(".part")
-    };
-    let newest =
-        entries.filter(own).max_by_key(|entry| entry.metadata().and_then(|it| it.modified()).ok());
-    newest.map(|entry| entry.path())
+/// What an answer is, where it comes in time. Who does not answer is left to wait alone.
+fn within<T: Send + 'static>(
+    longest: Duration,
+    ask: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    let asking = std::thread::Builder::new().name("whyoom-ask".to_owned());
+    // Where nobody waits for it any more, nothing is lost.
+    asking.spawn(move || drop(sender.send(ask()))).ok()?;
+    receiver.recv_timeout(longest).ok()
 }
 
 /// Where a process's live memory was asked for, the most first.
@@ -137,5 +137,19 @@ impl EventSink for OwnEvents {
         if name.trim_end_matches(')').ends_with(&self.name_ends) {
             self.model.event(event, tables);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_answer_is_not_waited_for() {
+        let slow = || std::thread::sleep(Duration::from_secs(60));
+        let started = Instant::now();
+        assert_eq!(within(Duration::from_millis(10), slow), None);
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(within(Duration::from_secs(60), || 7), Some(7));
     }
 }

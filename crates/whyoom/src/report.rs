@@ -11,7 +11,10 @@ use whyoom_report::{Report, write_report_html, write_report_json};
 use whyoom_sources::recording::Ending;
 use whyoom_trace::Bytes;
 
-use crate::{arguments::ReportArguments, reading::Reading, replay::WhatIf, whole_file::WholeFile};
+use crate::{
+    arguments::ReportArguments, reading::Reading, replay::WhatIf, terminal::print_line,
+    whole_file::WholeFile,
+};
 
 /// What a report of a recording made in the lab says of itself.
 const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
@@ -31,7 +34,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
         });
     }
     let told = write(&mut reading, &verdict, &arguments.output)?;
-    anstream::println!("{told}");
+    print_line(&told);
     Ok(())
 }
 
@@ -50,7 +53,8 @@ pub(crate) fn write_file(report: &Report<'_>, path: &Path) -> Result<String> {
     let handle = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(context)?;
     let size = Bytes(handle.metadata().with_context(context)?.len());
     file.finish()?;
-    Ok(format!("wrote {name} ({size}): open it in a browser"))
+    let contents = report.contents().join("; ");
+    Ok(format!("wrote {name} ({size}): open it in a browser\nwho opens it sees: {contents}"))
 }
 
 fn with_report<T>(

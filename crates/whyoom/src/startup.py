@@ -52,6 +52,14 @@ class TorchFinder(importlib.abc.MetaPathFinder):
         return spec
 
 
+def make_private(path):
+    """A new, empty file that nobody else may read, whatever the umask; what had its name is gone."""
+    if os.path.lexists(path):
+        os.unlink(path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    return path
+
+
 def run_the_other_sitecustomize():
     """This file stands before one that the environment may have of its own, or another of whyoom's."""
     ran = sys.__dict__.setdefault("_whyoom_startup", set())

@@ -1,6 +1,19 @@
-//! How wide people read.
+//! What people read: how wide, and nothing in it that steers their terminal.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+
+use whyoom_redact::visible_lines;
+
+/// A line to the person who waits, on standard error, since a program's own output or an answer goes to the
+/// other. Names in it may be others'. Where it cannot be written, the program and its exit code still come first.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "whyoom: {}", visible_lines(line));
+}
+
+/// A line of the answer itself.
+pub(crate) fn print_line(line: &str) {
+    anstream::println!("{}", visible_lines(line));
+}
 
 /// Lines longer than this are hard to read, however wide the terminal.
 const MAX_WIDTH: usize = 100;

@@ -8,7 +8,12 @@ use std::{
 use anyhow::Result;
 use whyoom_report::{VerdictParts, write_live, write_verdict, write_verdict_json};
 
-use crate::{arguments::WhyArguments, reading::Reading, report, terminal::width};
+use crate::{
+    arguments::WhyArguments,
+    reading::Reading,
+    report,
+    terminal::{say, width},
+};
 
 /// Places that are listed where nobody says how many.
 const PLACES: usize = 20;
@@ -34,7 +39,7 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     out.flush()?;
     drop(out);
     if let Some(path) = &arguments.report {
-        anstream::eprintln!("whyoom: {}", report::write(&mut reading, &verdict, path)?);
+        say(&report::write(&mut reading, &verdict, path)?);
     }
     Ok(())
 }

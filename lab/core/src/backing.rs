@@ -12,6 +12,8 @@ use std::{
     ptr,
 };
 
+use rustix::fs::SealFlags;
+
 pub(crate) use self::sharing::{open_of, share, shared_clock, unshare};
 use crate::error::{Error, Result};
 
@@ -94,11 +96,21 @@ pub(crate) fn discard(address: u64, length: u64) {
     unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTNEED) };
 }
 
-/// A file in memory, as long as asked and with no pages in it.
+/// A file so sealed stays as long as it is: what is mapped of it stays readable.
+pub(crate) const LENGTH_SEALS: SealFlags =
+    SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
+
+/// Whether a file can be mapped without fear that another makes it shorter.
+pub(crate) fn is_sealed(file: &OwnedFd) -> bool {
+    rustix::fs::fcntl_get_seals(file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
+}
+
+/// A file in memory, as long as asked for ever and with no pages in it.
 pub(crate) fn memory_file(length: u64) -> Result<OwnedFd> {
     // SAFETY: a plain system call; the descriptor it returns is ours alone.
     let file = unsafe {
-        let descriptor = libc::memfd_create(c"whyoom-lab".as_ptr(), libc::MFD_CLOEXEC);
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        let descriptor = libc::memfd_create(c"whyoom-lab".as_ptr(), flags);
         if descriptor < 0 {
             return Err(Error::OperatingSystem);
         }
@@ -106,7 +118,10 @@ pub(crate) fn memory_file(length: u64) -> Result<OwnedFd> {
     };
     // SAFETY: a plain system call on our file.
     let error = unsafe { libc::ftruncate(file.as_raw_fd(), length as libc::off_t) };
-    if error == 0 { Ok(file) } else { Err(Error::OperatingSystem) }
+    if error != 0 || rustix::fs::fcntl_add_seals(&file, LENGTH_SEALS).is_err() {
+        return Err(Error::OperatingSystem);
+    }
+    Ok(file)
 }
 
 /// Frees the pages of a part of a file.
@@ -126,6 +141,12 @@ pub(crate) fn open_at(file: &OwnedFd, position: u64) -> Result<OwnedFd> {
     let mut opened = opened.map_err(|_| Error::OperatingSystem)?;
     opened.seek(io::SeekFrom::Start(position)).map_err(|_| Error::OperatingSystem)?;
     Ok(opened.into())
+}
+
+/// Whether so much of a file can be mapped from a place on, now and later.
+pub(crate) fn holds(file: &OwnedFd, offset: u64, length: u64) -> bool {
+    let size = rustix::fs::fstat(file).map_or(0, |found| found.st_size.cast_unsigned());
+    is_sealed(file) && offset.checked_add(length).is_some_and(|end| end <= size)
 }
 
 /// The inode and the position of somebody's descriptor, and a descriptor of our own for it.

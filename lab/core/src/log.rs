@@ -6,6 +6,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::Once,
     time::{SystemTime, UNIX_EPOCH},
@@ -44,9 +45,9 @@ impl Log {
         log.map_err(|error| warn(&error)).ok()
     }
 
-    /// A log in a file, behind what the file has already.
+    /// A log in a file, behind what the file has already. Where it is new, only its user may read it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
         Ok(Self { file })
     }
 

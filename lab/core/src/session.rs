@@ -3,20 +3,23 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{self, File},
+    fs::{self, DirEntry, File, Permissions},
+    hash::{BuildHasher, RandomState},
     io,
     os::unix::{
-        fs::symlink,
+        fs::{MetadataExt, PermissionsExt, symlink},
         process::{CommandExt, ExitStatusExt},
     },
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
+
+use whyoom_files::{private, untrusted};
 
 use crate::{
     log::LOG_VARIABLE,
-    machine::{Identity, Machine, MachineSpec, STATE_VARIABLE},
+    machine::{Machine, MachineSpec, STATE_VARIABLE},
 };
 
 /// The libraries, by the file that is built and the names that programs load. The dynamic linker
@@ -34,9 +37,12 @@ const LIBRARIES: &[(&str, &[&str], bool)] = &[
     ("libwhyoom_lab_nccl.so", &["libnccl.so.2"], true),
 ];
 
-/// What folders of labs begin with; the process's number and start time follow, and which of its labs
-/// it is.
+/// What folders of labs begin with; the process's number follows, and what nobody can foresee: in a folder
+/// that all users share, another could have made one of that name.
 const FOLDER_PREFIX: &str = "whyoom-lab-";
+
+/// The folder of a shared lab: its libraries and its socket can be reached by name.
+const SHARED_FOLDER_MODE: u32 = 0o711;
 
 /// A lab holds a lock on this file of its folder. Whoever can take it has found a lab that is dead,
 /// which a process's number does not tell where PID namespaces share the folder for temporary files.
@@ -54,13 +60,10 @@ impl Session {
     /// Starts a lab with the libraries of a folder.
     pub fn start(spec: &MachineSpec, libraries: &Path, log: Option<PathBuf>) -> io::Result<Self> {
         remove_abandoned();
-        let Identity { pid, started } = Identity::own();
-        // One process may have several labs at a time.
-        static LABS: AtomicU64 = AtomicU64::new(0);
-        let number = LABS.fetch_add(1, Relaxed);
-        let name = format!("{FOLDER_PREFIX}{pid}-{started}-{number}");
+        let unforeseen = RandomState::new().hash_one(());
+        let name = format!("{FOLDER_PREFIX}{}-{unforeseen:016x}", std::process::id());
         let folder = std::env::temp_dir().join(&name);
-        let alive = create_alive(&folder, &name)?;
+        let alive = create_alive(&folder, &name, spec.shared)?;
         let machine = Machine::create(&folder.join("state"), spec);
         let session = Self { folder, _alive: alive, machine: machine?, log };
         for (built, names, _) in LIBRARIES {
@@ -155,24 +158,37 @@ fn prepended(variable: &str, first: impl IntoIterator<Item = OsString>) -> OsStr
 }
 
 /// Makes the folder of a lab, which has its lock from the moment that it has its name.
-fn create_alive(folder: &Path, name: &str) -> io::Result<File> {
+fn create_alive(folder: &Path, name: &str, shared: bool) -> io::Result<File> {
     let unnamed = folder.with_file_name(format!(".{name}"));
-    fs::create_dir(&unnamed)?;
-    let alive = File::create(unnamed.join(ALIVE))?;
+    private::create_folder(&unnamed)?;
+    let alive = private::create_file(&unnamed.join(ALIVE))?;
     alive.lock()?;
+    if shared {
+        fs::set_permissions(&unnamed, Permissions::from_mode(SHARED_FOLDER_MODE))?;
+    }
     fs::rename(unnamed, folder)?;
     Ok(alive)
 }
 
-/// Removes folders of labs whose process has died without doing so.
+/// Removes folders of our own labs whose process has died without doing so.
 fn remove_abandoned() {
     for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let is_lab = entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX);
-        let alive = is_lab.then(|| File::open(entry.path().join(ALIVE)));
-        if alive.is_some_and(|alive| alive.is_ok_and(|alive| alive.try_lock().is_ok())) {
+        if is_lab && is_own_folder(&entry) && is_abandoned(&entry.path()) {
+            // It follows no link.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
+}
+
+/// A folder, not a link to one, that this user made: what others made is theirs to remove.
+fn is_own_folder(entry: &DirEntry) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own)
+}
+
+fn is_abandoned(lab: &Path) -> bool {
+    untrusted::open_entry(&lab.join(ALIVE)).is_ok_and(|alive| alive.try_lock().is_ok())
 }
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);

@@ -10,6 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use whyoom_files::{private, untrusted};
+
 use crate::{
     communicator::{Communicator, Place},
     status::Failure,
@@ -20,6 +22,8 @@ const LAB: &str = "WHYOOM_LAB";
 
 /// Ranks that are this late are not coming.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Two numbers.
+const LONGEST_NOTE: u64 = 64;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// What a rank chose.
@@ -70,12 +74,14 @@ fn note(communicator: u64, split: u64, rank: u32) -> Result<PathBuf, Failure> {
 fn leave(note: &Path, choice: Choice) -> Result<(), Failure> {
     let draft = note.with_extension("draft");
     let text = format!("{} {}", choice.color, choice.key);
-    fs::write(&draft, text).and_then(|()| fs::rename(&draft, note)).map_err(|_| Failure::System)
+    let written = private::write(&draft, text).and_then(|()| fs::rename(&draft, note));
+    written.map_err(|_| Failure::System)
 }
 
 fn wait_for(note: &Path, until: Instant) -> Result<Choice, Failure> {
     loop {
-        if let Some(choice) = fs::read_to_string(note).ok().as_deref().and_then(read) {
+        let bytes = untrusted::read_entry(note, LONGEST_NOTE).ok();
+        if let Some(choice) = bytes.as_deref().and_then(|bytes| read(str::from_utf8(bytes).ok()?)) {
             return Ok(choice);
         }
         if Instant::now() > until {

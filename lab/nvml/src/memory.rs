@@ -28,7 +28,7 @@ impl Device {
 exports! { Code;
     fn nvmlDeviceGetMemoryInfo(handle: Handle, place: Out<nvml::nvmlMemory_t>) {
         let memory = handle.device()?.memory();
-        let used = memory.used + memory.reserved;
+        let used = memory.used.saturating_add(memory.reserved);
         Ok(place.put(nvml::nvmlMemory_t { total: memory.total, free: memory.free, used })?)
     }
 

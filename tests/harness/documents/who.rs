@@ -18,6 +18,7 @@ pub struct Who {
     pub devices: Vec<WhoDevice>,
     pub alerts: Value,
     pub notes: Vec<String>,
+    pub contains: Vec<String>,
 }
 
 /// A GPU.

@@ -21,6 +21,7 @@ pub struct Why {
     pub incidents: Vec<Incident>,
     pub incidents_seen: u64,
     pub inputs: Vec<Input>,
+    pub contains: Vec<String>,
 }
 
 /// A cause that holds.

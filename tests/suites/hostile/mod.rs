@@ -1,14 +1,38 @@
 //! Attacks: by other users of the machine, and by files that somebody sent. A file here is one place that is
 //! attacked.
 
+mod folders;
+mod lab;
+mod live;
 mod pickles;
+mod variables;
+mod secrets;
+mod terminal;
 
 use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
     Ok(vec![
+        Check::new("folders::made-by-another", folders::made_by_another),
+        Check::new("folders::code-swapped", folders::code_swapped),
+        Check::new("folders::modes", folders::modes),
+        Check::new("live::part-files", live::part_files),
+        Check::new("live::cut-while-looked-at", live::cut_while_looked_at),
+        Check::new("live::status-of-the-program", live::status_of_the_program),
+        Check::new("live::fault-of-the-program", live::fault_of_the_program),
+        Check::new("variables::pool-cap", variables::pool_cap),
+        Check::new("lab::a-stranger-stays-out", lab::stays_out),
+        Check::new("lab::any-bytes", lab::any_bytes),
+        Check::new("lab::any-owner-of-the-lock", lab::owners),
+        Check::new("lab::beside-others", lab::beside_others),
+        Check::new("lab::modes", lab::modes),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
+        Check::new("secrets::recorded", secrets::recorded),
+        Check::new("secrets::quoted", secrets::quoted),
+        Check::new("secrets::told", secrets::told),
+        Check::new("terminal::files", terminal::files),
+        Check::new("terminal::processes", terminal::processes),
     ])
 }

@@ -129,6 +129,7 @@ fn create() -> Option<&'static Process> {
         let process: &'static Process = Box::leak(Box::new(Process::new(environment)?));
         CURRENT.store(ptr::from_ref(process).cast_mut(), Release);
         settings::write(process, &environment.settings);
+        environment.say_nonsense();
         Ok::<_, Stop>(process)
     }));
     match made {

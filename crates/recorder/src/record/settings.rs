@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use whyoom_redact::{is_recorded, mask};
 use whyoom_trace::{Action, StackId};
 
 use super::{Place, Process, clock, event};
@@ -28,16 +29,6 @@ const MOST_LOOKS: u32 = 16;
 /// Pages are at least as large: what does not cross a multiple of it is there or is not.
 const PAGE: usize = 4096;
 
-/// Those of libraries, of TensorFlow and of whyoom's pool that decide about memory.
-const TOLD: [&[u8]; 6] = [
-    b"CUBLAS_WORKSPACE_CONFIG",
-    b"CUBLASLT_WORKSPACE_SIZE",
-    b"TF_FORCE_GPU_ALLOW_GROWTH",
-    b"TF_GPU_ALLOCATOR",
-    b"TORCH_CUDNN_V8_API_LRU_CACHE_LIMIT",
-    b"WHYOOM_POOL_CAP",
-];
-
 unsafe extern "C" {
     /// The C library's list of variables, which ends with a null.
     static environ: *const *const c_char;
@@ -46,7 +37,7 @@ unsafe extern "C" {
 /// Those that the process was started with. Called before the program's own code.
 pub(super) fn told() -> Vec<Setting> {
     let all = env::vars_os().map(|(name, value)| (name.into_vec(), value.into_vec()));
-    all.filter(|(name, _)| is_told(name)).collect()
+    all.filter(|(name, _)| is_recorded(name)).collect()
 }
 
 /// Writes them, once: those of now, for programs set some before they use the device; those of the
@@ -74,19 +65,13 @@ pub(crate) fn write_changed(process: &'static Process) {
 
 fn tell(process: &'static Process, name: &[u8], value: &[u8]) {
     let name = process.names.string(&process.part, name);
+    // Also one that is allowed may hold what it should not.
+    let text = String::from_utf8_lossy(value);
+    let masked = mask(&text);
+    let value = if masked == text { value } else { masked.as_bytes() };
     let value = process.names.string(&process.part, value);
     let action = Action::Setting { name, value };
     process.write(&event(clock::now(), Place::NOWHERE, StackId(0), 0, action));
-}
-
-fn is_told(name: &[u8]) -> bool {
-    let is_folder = name.ends_with(b"_HOME") || name.ends_with(b"_PATH");
-    let of_pytorch = name.starts_with(b"PYTORCH_")
-        && (name.ends_with(b"ALLOC_CONF") || name.ends_with(b"_MEMORY_CACHING"));
-    let of_libraries = name.starts_with(b"NCCL_")
-        || name.starts_with(b"XLA_PYTHON_CLIENT_")
-        || TOLD.contains(&name);
-    of_pytorch || ((of_libraries || name.starts_with(b"CUDA_")) && !is_folder)
 }
 
 /// Those of now. Another thread may be changing the list, and give back the memory that it was in:
@@ -102,7 +87,7 @@ fn current() -> Option<Vec<Setting>> {
         if entry == 0 {
             return Some(told);
         }
-        told.extend(text_at(entry).and_then(setting).filter(|(name, _)| is_told(name)));
+        told.extend(text_at(entry).and_then(setting).filter(|(name, _)| is_recorded(name)));
     }
     None
 }
@@ -143,32 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_decides_about_memory_is_told() {
-        for name in [
-            "PYTORCH_CUDA_ALLOC_CONF",
-            "PYTORCH_ALLOC_CONF",
-            "CUDA_VISIBLE_DEVICES",
-            "NCCL_BUFFSIZE",
-            "CUBLAS_WORKSPACE_CONFIG",
-            "XLA_PYTHON_CLIENT_PREALLOCATE",
-        ] {
-            assert!(is_told(name.as_bytes()), "{name}");
-        }
-        for name in
-            ["CUDA_HOME", "CUDA_PATH", "NCCL_HOME", "PATH", "AWS_SECRET_ACCESS_KEY", "PYTORCH_KEY"]
-        {
-            assert!(!is_told(name.as_bytes()), "{name}");
-        }
-    }
-
-    #[test]
     fn what_the_program_sets_later_is_told() {
         let long = "x".repeat(3000);
         // SAFETY: a test is a process of its own, and this is its only thread that asks.
-        unsafe { env::set_var("CUDA_WHYOOM_TEST", &long) };
+        unsafe { env::set_var("CUDA_DEVICE_ORDER", &long) };
         let mut found = current().expect("this process may read itself");
-        found.retain(|(name, _)| name == b"CUDA_WHYOOM_TEST");
-        assert_eq!(found, [(b"CUDA_WHYOOM_TEST".to_vec(), long.into_bytes())]);
+        found.retain(|(name, _)| name == b"CUDA_DEVICE_ORDER");
+        assert_eq!(found, [(b"CUDA_DEVICE_ORDER".to_vec(), long.into_bytes())]);
         assert_eq!(text_at(16), None, "nothing is there");
     }
 }

@@ -42,12 +42,14 @@ pub(crate) enum Depth {
 }
 
 impl Depth {
-    /// What the process was started with.
-    pub(crate) fn from_environment() -> Self {
-        match env::var("WHYOOM_RECORDING_STACKS").as_deref() {
-            Ok("off") => Self::Off,
-            Ok("native") => Self::Native,
-            _ => Self::All,
+    /// What the process was started with, or the variable whose value is none of these.
+    pub(crate) fn from_environment() -> Result<Self, &'static str> {
+        const VARIABLE: &str = "WHYOOM_RECORDING_STACKS";
+        match env::var_os(VARIABLE).unwrap_or_default().as_encoded_bytes() {
+            b"off" => Ok(Self::Off),
+            b"native" => Ok(Self::Native),
+            b"" | b"all" => Ok(Self::All),
+            _ => Err(VARIABLE),
         }
     }
 }

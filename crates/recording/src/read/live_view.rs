@@ -1,27 +1,24 @@
 //! What a recorded process holds while it runs, seen from another process.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::Path,
-    sync::atomic::Ordering,
-    time::Duration,
-};
+use std::{fs, io, os::unix::fs::FileExt, path::Path, sync::atomic::Ordering, time::Duration};
 
 use rustix::{
     io::Errno,
     thread::futex::{self, Flags, Timespec},
 };
+use whyoom_files::untrusted;
 
 use super::{PartInfo, part_file::PartFile};
 use crate::{
     attention,
     format::{Kind, PART_FILE, PART_IDENTITY},
+    identity::PartIdentity,
     live::{LiveTotals, State},
     mapped::Mapped,
 };
 
-/// One recorded process, watched.
+/// One recorded process, watched through a map of its file. The file may be cut meanwhile: then all figures
+/// are 0. Who does not wait for failures reads [`super::LiveFigures`] instead.
 #[derive(Debug)]
 pub struct LiveView {
     info: PartInfo,
@@ -35,18 +32,13 @@ impl LiveView {
     /// # Errors
     /// Where the file cannot be read, or is no part of a recording.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let not_ours = || io::Error::new(io::ErrorKind::InvalidData, "not a part of a recording");
-        if file.metadata()?.len() < PART_FILE as u64 {
-            return Err(not_ours());
-        }
+        let file = untrusted::open_entry(path)?;
+        let mut bytes = vec![0; PART_FILE];
+        file.read_exact_at(&mut bytes, 0)?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()).ok_or_else(not_ours)?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let part = PartFile::read(folder, stem, true).map_err(|_| not_ours())?;
-        if part.nameless || part.created == 0 {
-            return Err(not_ours());
-        }
-        Ok(Self { info: part.info, map: Mapped::read(&file, PART_FILE)?, attentive: false })
+        let identity = PartIdentity::read(&bytes).map_err(|_| not_ours())?;
+        let info = PartFile::new(stem, identity, &bytes, false).info;
+        Ok(Self { info, map: Mapped::read(&file, PART_FILE)?, attentive: false })
     }
 
     /// The same, and looks at its failures: from the first [`Self::attend`] on the process waits at each
@@ -56,7 +48,7 @@ impl LiveView {
     /// Also where the file cannot be written.
     pub fn open_attentively(path: &Path) -> io::Result<Self> {
         let view = Self::open(path)?;
-        let file = File::options().read(true).write(true).open(path)?;
+        let file = untrusted::open_entry_for_writing(path)?;
         Ok(Self { map: Mapped::write(&file, PART_FILE)?, attentive: true, ..view })
     }
 
@@ -140,8 +132,12 @@ impl LiveView {
     }
 
     fn state(&self) -> &State {
-        // SAFETY: the file had a second page, and no part's file is ever cut; it consists of atomics,
-        // for which all bytes are valid.
+        // SAFETY: the map has a second page, also where the file has lost it; it consists of atomics, for
+        // which all bytes are valid.
         unsafe { &*self.map.start().add(PART_IDENTITY).cast::<State>() }
     }
+}
+
+pub(super) fn not_ours() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "not a part of a recording")
 }

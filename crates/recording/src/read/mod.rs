@@ -6,6 +6,7 @@ mod definitions;
 mod errors;
 mod folder;
 mod info;
+mod live_figures;
 mod live_view;
 mod losses;
 mod merge;
@@ -16,6 +17,7 @@ mod renumber;
 
 pub use errors::{OpenError, ReadError};
 pub use info::{Ending, PartInfo};
+pub use live_figures::LiveFigures;
 pub use live_view::LiveView;
 pub use losses::Losses;
 pub use modules::{Module, Resolve, Unresolved};

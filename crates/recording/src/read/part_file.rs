@@ -51,7 +51,7 @@ impl PartFile {
         Ok(Self::new(stem, identity, &bytes, nameless))
     }
 
-    fn new(stem: &str, identity: PartIdentity, bytes: &[u8], nameless: bool) -> Self {
+    pub(super) fn new(stem: &str, identity: PartIdentity, bytes: &[u8], nameless: bool) -> Self {
         let state = bytes.get(PART_IDENTITY..).unwrap_or_default();
         let time = |monotonic: u64| Time(monotonic.saturating_add_signed(identity.unix_offset));
         let until = u64_at(state, offset_of!(State, dropped_until));

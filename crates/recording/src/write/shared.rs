@@ -21,6 +21,7 @@ use super::{
 use crate::{
     definition::Definition,
     format::{BLOCK, Kind, PART_FILE, PART_IDENTITY},
+    guard,
     header::Identity,
     identity::PartIdentity,
     live::State,
@@ -53,6 +54,7 @@ pub(super) struct Shared {
 impl Shared {
     /// Makes the file of a new part.
     pub(super) fn create(folder: &Path, options: Options) -> Result<Self, Stop> {
+        guard::forget_losses();
         let wanted = u64::from(options.segment_bytes);
         let segment_bytes = ring::segment_bytes(wanted, options.limit, BLOCK as u64);
         let identity = PartIdentity::of_this_process(segment_bytes as u32, options.limit);
@@ -75,6 +77,7 @@ impl Shared {
 
     /// Writes a definition.
     pub(super) fn define(&self, definition: &Definition<'_>) -> Result<(), Stop> {
+        self.check_losses()?;
         let identity = self.identity(0, Time(0), 0);
         let mut tables = lock(&self.tables);
         let result = tables.define(definition, &self.stem, identity);
@@ -104,9 +107,17 @@ impl Shared {
         }
     }
 
-    /// Keeps the reason, and returns it.
+    /// What was written before is there as far as the files are; more would be a recording with a hole.
+    fn check_losses(&self) -> Result<(), Stop> {
+        if guard::has_lost() { Err(self.keep(Stop::Cut)) } else { Ok(()) }
+    }
+
     fn stop(&self, error: Errno) -> Stop {
-        let stop = Stop::from(error);
+        self.keep(Stop::from(error))
+    }
+
+    /// Keeps the reason, and returns it.
+    fn keep(&self, stop: Stop) -> Stop {
         self.state().stop(format_args!("{stop}"));
         stop
     }
@@ -118,6 +129,7 @@ impl Shared {
         first: Time,
         before: Option<(u32, u64)>,
     ) -> Result<Segment, Stop> {
+        self.check_losses()?;
         let (after, length) = before.unzip();
         let bytes = match self.ring {
             Some(_) => self.segment_bytes,

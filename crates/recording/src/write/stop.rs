@@ -38,6 +38,12 @@ pub enum Stop {
     /// The path of the folder is too long.
     #[error("the path of the recording's folder is too long: record to another folder")]
     PathTooLong,
+    /// A file became shorter while it was written to.
+    #[error(
+        "a file of the recording was cut while it was written to, or its disk failed: leave the files of \
+         a recording alone while it is made"
+    )]
+    Cut,
     /// This process is a child that inherited its parent's recording.
     #[error("this process was forked from the one that records: it needs a part of its own")]
     Forked,

@@ -13,8 +13,8 @@ use super::{
     spaces::{SpaceJson, spaces},
 };
 use crate::{
-    Answer, VerdictParts, write_fit, write_fit_json, write_replay_json, write_verdict,
-    write_verdict_json,
+    Answer, VerdictParts, contents::LEFT_OUT, write_fit, write_fit_json, write_replay_json,
+    write_verdict, write_verdict_json,
 };
 
 /// The version of the document. A change that could break a reader raises it.
@@ -35,6 +35,8 @@ pub(super) struct Document<'a> {
     whyoom: &'static str,
     pub(super) title: &'a str,
     simulated: Option<&'a str>,
+    /// What a reader sees of the run and of the machine, in a sentence.
+    pub(super) contains: String,
     why: Option<Value>,
     /// What the terminal shows, without colour.
     pub(super) text: String,
@@ -73,6 +75,7 @@ impl<'a> Document<'a> {
             whyoom: env!("CARGO_PKG_VERSION"),
             title: &report.title,
             simulated: report.simulated.as_deref(),
+            contains: format!("{}. {LEFT_OUT}.", report.contents().join("; ")),
             why: report.answer.as_ref().map(why).transpose()?,
             text: text(report)?,
             fit: report.fit.map(|fit| parsed(|out| write_fit_json(fit, out))).transpose()?,

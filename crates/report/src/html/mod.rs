@@ -15,7 +15,7 @@ use whyoom_memory::Model;
 use whyoom_trace::Tables;
 
 use self::document::Document;
-use crate::{Answer, FitAnswer, ReplayAnswer};
+use crate::{Answer, FitAnswer, ReplayAnswer, contents::contents, written::write_shown};
 
 /// Everything that a report may show.
 #[derive(Default)]
@@ -36,6 +36,15 @@ pub struct Report<'a> {
     pub simulated: Option<String>,
 }
 
+impl Report<'_> {
+    /// What who opens it sees of the run and of the machine, in words.
+    #[must_use]
+    pub fn contents(&self) -> Vec<String> {
+        let of_fit = || vec!["the command line, secrets masked".to_owned()];
+        self.answer.as_ref().map_or_else(of_fit, contents)
+    }
+}
+
 /// Writes the report as one HTML file.
 ///
 /// # Errors
@@ -49,6 +58,6 @@ pub fn write_report_html(report: &Report<'_>, out: &mut dyn Write) -> io::Result
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write_report_json(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document::of(report)?)?;
+    write_shown(&Document::of(report)?, out)?;
     writeln!(out)
 }

@@ -5,26 +5,38 @@ use std::io::{self, Write};
 use base64::{engine::general_purpose::STANDARD, write::EncoderWriter};
 use flate2::{Compression, write::GzEncoder};
 
+use whyoom_redact::visible;
+
 use super::document::Document;
+use crate::written::write_shown;
 
 /// The page, built from web/ by `npm run build`.
 const SCRIPT: &str = include_str!("../../assets/report.js");
 const STYLE: &str = include_str!("../../assets/report.css");
 
-/// Nothing may be fetched, whatever a name in the recording looks like.
-const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-                      script-src 'unsafe-inline'";
+/// Of that very script, as browsers compute it; `npm run build` writes it too.
+const SCRIPT_HASH: &str = include_str!("../../assets/report.js.sha256");
+
+/// Nothing may be fetched or sent, and no script but ours runs, whatever a name in the recording looks like.
+fn policy() -> String {
+    let script = SCRIPT_HASH.trim();
+    format!(
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{script}'; \
+         base-uri 'none'; form-action 'none'"
+    )
+}
 
 /// Writes the whole file.
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (title, text) = (escaped(document.title), escaped(&document.text));
+    let (title, text) = (escaped(&visible(document.title)), escaped(&document.text));
+    let (policy, contains) = (policy(), escaped(&document.contains));
     writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
          <title>{title} - whyoom</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <div id=\"whyoom-app\"><pre>{text}</pre></div>"
+         <div id=\"whyoom-app\"><pre>{text}</pre><p>Contains: {contains}</p></div>"
     )?;
     write!(out, "<script id=\"whyoom-data\" type=\"application/octet-stream\">")?;
     write_data(document, out)?;
@@ -37,7 +49,7 @@ fn write_data(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let compressed = GzEncoder::new(letters, Compression::default());
     // The serializer writes a few bytes at a time.
     let mut buffered = io::BufWriter::with_capacity(1 << 16, compressed);
-    serde_json::to_writer(&mut buffered, document)?;
+    write_shown(document, &mut buffered)?;
     let compressed = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     compressed.finish()?.finish()?;
     Ok(())

@@ -9,8 +9,16 @@ use whyoom_node::{
 };
 
 use super::kind_name;
+use crate::written::{write_document, write_line};
 
 const VERSION: u32 = 1;
+/// What is told of the machine and its users. `whyoom_node::Capture::private` has left out the rest.
+const CONTAINS: &[&str] = &[
+    "the GPUs of this machine, by name and identifier",
+    "users, process numbers and program names of those who hold memory",
+    "command lines of this user's processes, secrets masked",
+    "places in this machine's recorded programs that hold memory",
+];
 
 /// A condition that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +39,7 @@ struct Document<'a> {
     devices: Vec<DeviceJson<'a>>,
     alerts: &'a [WhoAlert],
     notes: &'a [String],
+    contains: &'static [&'static str],
 }
 
 #[derive(Serialize)]
@@ -103,8 +112,7 @@ pub fn write_who_json(
     alerts: &[WhoAlert],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &document(report, alerts))?;
-    writeln!(out)
+    write_document(&document(report, alerts), out)
 }
 
 /// Writes the same document in one line, for a stream of them.
@@ -116,8 +124,7 @@ pub fn write_who_json_line(
     alerts: &[WhoAlert],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &document(report, alerts))?;
-    writeln!(out)
+    write_line(&document(report, alerts), out)
 }
 
 fn document<'a>(report: &'a NodeReport, alerts: &'a [WhoAlert]) -> Document<'a> {
@@ -128,6 +135,7 @@ fn document<'a>(report: &'a NodeReport, alerts: &'a [WhoAlert]) -> Document<'a> 
         devices: report.devices.iter().map(device).collect(),
         alerts,
         notes: &report.notes,
+        contains: CONTAINS,
     }
 }
 

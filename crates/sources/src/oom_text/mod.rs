@@ -28,6 +28,7 @@ use foldhash::fast::RandomState;
 use formats::{FORMATS, general::GENERAL};
 use message::{Message, Weight};
 use regex::Regex;
+use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
     Standing, StringId, Symptom, Tables,
@@ -187,7 +188,7 @@ impl Scanner<'_> {
         }
         if let Some((name, value)) = settings::setting(window) {
             let process = self.process(rank_of(window));
-            let (name, value) = (self.tables.string(&name), self.tables.string(&value));
+            let (name, value) = (self.tables.string(&name), self.tables.string(&mask(&value)));
             self.emit(
                 process,
                 Event { action: Action::Setting { name, value }, ..Event::default() },
@@ -399,6 +400,8 @@ fn kept_text(window: &Window<'_>) -> String {
         tail.find(' ').map_or(tail, |blank| &tail[blank..])
     });
     let line = format!("{before}{}", window.line());
+    // It is quoted in verdicts, which people send to others.
+    let line = mask(&line);
     let mut text: String = line.trim().chars().take(KEPT_TEXT).collect();
     if text.len() < line.trim().len() {
         text.push('…');

@@ -3,6 +3,8 @@
 use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
+use whyoom_files::private;
+use whyoom_redact::mask_words;
 use whyoom_trace::{Bytes, Counter, Symptom};
 
 /// The file's name in the recording's folder.
@@ -19,7 +21,7 @@ const MOST_SIGNALS: i32 = 64;
 /// How the program ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// The command, as it was typed.
+    /// The command, as it was typed; in the file without its secrets.
     pub command: Vec<String>,
     /// The process that was started.
     pub pid: u32,
@@ -51,13 +53,19 @@ impl Ending {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
-        fs::write(folder.join(ENDING), serde_json::to_vec_pretty(self)?)
+        private::write(&folder.join(ENDING), serde_json::to_vec_pretty(&self.clone().masked())?)
     }
 
     /// Reads that of a recording's folder; nothing where there is none, or none that is whole.
     #[must_use]
     pub fn read(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join(ENDING)).ok()?).ok()
+        serde_json::from_slice(&fs::read(folder.join(ENDING)).ok()?).ok().map(Self::masked)
+    }
+
+    /// Without secrets in the command; an older file may have them.
+    fn masked(mut self) -> Self {
+        self.command = mask_words(&self.command);
+        self
     }
 
     /// The signal that ended it, as far as it is not the one that nothing can catch. A shell that started it

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use whyoom_files::private;
 use whyoom_trace::Standing;
 
 /// The file's name in the recording's folder.
@@ -87,7 +88,7 @@ impl Look {
     pub fn append(&self, folder: &Path) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
-        File::options().create(true).append(true).open(folder.join(LOOKS))?.write_all(&line)
+        private::append_to(&folder.join(LOOKS))?.write_all(&line)
     }
 
     /// What the process that was looked at because of held, on each device that lists it.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use whyoom_recording::{PartInfo, Recording};
+use whyoom_redact::mask_words;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, ProcessId, ResultCode, StackId, Standing, StringId,
     Tables,
@@ -137,7 +138,9 @@ fn age(holder: &SeenHolder) -> Option<[String; 2]> {
 /// A process's command as people know it, and its number: without the program's folder, in one line, not
 /// too long.
 fn readable_name(part: &PartInfo) -> String {
-    let mut words = part.command.iter().map(String::as_str);
+    // One that an older recorder wrote may hold secrets.
+    let command = mask_words(&part.command);
+    let mut words = command.iter().map(String::as_str);
     let program = words.next().map(|word| word.rsplit('/').next().unwrap_or(word));
     let command = program.into_iter().chain(words).collect::<Vec<_>>().join(" ");
     let command = command.split(|c: char| c.is_whitespace() || c.is_control());

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use whyoom_redact::is_recorded;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
     SizeClass, Tables, ThreadId,
@@ -90,6 +91,8 @@ impl<'a> Translator<'a> {
             Action::Alloc { kind: MemoryKind::Device, .. }
             | Action::Create { .. }
             | Action::Map { .. } => self.driver_gave(event),
+            // An older recorder wrote down more variables than are needed.
+            Action::Setting { name, .. } if is_withheld(tables.text(name)) => {}
             Action::Setting { name, value } => {
                 if tables.text(name) == "CUDA_VISIBLE_DEVICES" {
                     let visible = tables.text(value).to_owned();
@@ -314,4 +317,27 @@ fn asked_by_allocator(failure: &Event, tables: &Tables) -> Option<bool> {
             || frame.file.contains("libwhyoom_pool")
             || frame.function.contains("whyoom_pool")
     }))
+}
+
+/// Whether a setting is a variable of the environment that is not recorded. Settings of allocators are in small
+/// letters.
+fn is_withheld(name: &str) -> bool {
+    let name = name.strip_prefix("late_").unwrap_or(name);
+    let of_variables = |one: u8| one.is_ascii_uppercase() || one.is_ascii_digit() || one == b'_';
+    name.bytes().all(of_variables) && !is_recorded(name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_withheld;
+
+    #[test]
+    fn variables_that_are_not_recorded_now_are_not_read_either() {
+        for name in ["NCCL_PROXY_PASSWORD", "CUDA_API_TOKEN", "late_CUDA_API_TOKEN"] {
+            assert!(is_withheld(name), "{name}");
+        }
+        for name in ["NCCL_BUFFSIZE", "late_PYTORCH_ALLOC_CONF", "whyoom_gpu", "max_split_size"] {
+            assert!(!is_withheld(name), "{name}");
+        }
+    }
 }

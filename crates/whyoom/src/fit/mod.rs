@@ -23,7 +23,11 @@ use self::{
     program::Bench,
 };
 use crate::{
-    arguments::FitArguments, misuse::Misuse, report, terminal::width, unstartable::Unstartable,
+    arguments::FitArguments,
+    misuse::Misuse,
+    report,
+    terminal::{say, width},
+    unstartable::Unstartable,
 };
 
 /// It fits nowhere, or something that was asserted does not hold.
@@ -55,7 +59,7 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
         arguments.assertions.iter().map(|assertion| assertion.judge(&answer.gpus)).collect();
     write(&answer, arguments.json)?;
     if let Some(path) = &arguments.report {
-        anstream::eprintln!("whyoom: {}", write_report(&answer, &observed, path)?);
+        say(&write_report(&answer, &observed, path)?);
     }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
@@ -126,6 +130,6 @@ fn write(answer: &FitAnswer, json: bool) -> Result<()> {
 /// A program that cannot be started has failed by itself, too.
 fn unstarted(error: anyhow::Error) -> Result<u8> {
     let unstartable = error.downcast::<Unstartable>()?;
-    anstream::eprintln!("whyoom: {unstartable}");
+    say(&unstartable.to_string());
     Ok(observed::PROGRAM_FAILED)
 }

@@ -19,7 +19,7 @@ use whyoom_memory::{Model, Space};
 use whyoom_sources::torch_snapshot;
 use whyoom_trace::{DeviceId, Event, EventSink, Tables};
 
-use crate::{obstacle::Obstacle, visible};
+use crate::{obstacle::Obstacle, terminal::say, visible};
 
 /// The exit code where the program failed.
 pub(crate) const PROGRAM_FAILED: u8 = 4;
@@ -109,7 +109,7 @@ impl ProgramFailed {
     /// Tells people; the exit code.
     pub(crate) fn tell(&self) -> u8 {
         anstream::eprint!("{}", self.output);
-        anstream::eprintln!("whyoom: {self}; its last lines stand above");
+        say(&format!("{self}; its last lines stand above"));
         PROGRAM_FAILED
     }
 }

@@ -13,12 +13,14 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use whyoom_files::private;
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
     models::GpuModel,
     session::{Session, interrupted},
 };
 use whyoom_memory::Model;
+use whyoom_redact::mask_words;
 use whyoom_trace::Bytes;
 
 use super::observed::Observed;
@@ -71,10 +73,10 @@ impl Program {
         self.words.iter().any(|word| word.to_string_lossy().contains(text))
     }
 
-    /// As it would be typed, for people to recognise.
+    /// As it would be typed, for people to recognise, without secrets: reports are sent to others.
     pub(crate) fn text(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| word.to_string_lossy()).collect();
-        words.join(" ")
+        mask_words(&words).join(" ")
     }
 }
 
@@ -188,7 +190,7 @@ fn join(running: ScopedJoinHandle<'_, Result<Observed>>) -> Result<Observed> {
 
 /// What the program prints means nothing here; its last lines are kept for the case that it fails.
 fn output(folder: &Path) -> io::Result<(File, File)> {
-    let file = File::create(folder.join("output"))?;
+    let file = private::create_file(&folder.join("output"))?;
     let copy = file.try_clone()?;
     Ok((file, copy))
 }

@@ -53,7 +53,7 @@ class Observer:
         import atexit
 
         self.pid = os.getpid()
-        open(os.path.join(FOLDER, f"{self.pid}.started"), "w").close()
+        make_private(os.path.join(FOLDER, f"{self.pid}.started"))
         atexit.register(harmless(self.finish), "end")
         self.finish_before(os._exit)
         memory = self.torch.cuda.memory
@@ -173,7 +173,7 @@ class Observer:
         path = os.path.join(FOLDER, str(self.pid))
         memory = self.torch.cuda.memory
         if self.recorded:
-            memory._dump_snapshot(path + ".pickle")
+            memory._dump_snapshot(make_private(path + ".pickle"))
         devices = []
         for device in self.devices():
             peak = memory.memory_stats(device).get("reserved_bytes.all.peak", 0)
@@ -194,7 +194,7 @@ class Observer:
             "devices": devices,
         }
         # Written under another name first: a file with the right name is whole.
-        with open(path + ".part", "w") as file:
+        with open(make_private(path + ".part"), "w") as file:
             json.dump(facts, file)
         os.rename(path + ".part", path + ".json")
 

@@ -19,7 +19,7 @@ use whyoom_lab_core::{
 use whyoom_trace::Bytes;
 
 use super::Fault;
-use crate::{arguments::LabMachineArguments, executable, unstartable::Unstartable};
+use crate::{arguments::LabMachineArguments, executable, terminal::say, unstartable::Unstartable};
 
 /// Error correction in ordinary memory takes a sixteenth, as data sheets of boards with GDDR say.
 const ECC_SHARE: u64 = 16;
@@ -51,6 +51,7 @@ impl Lab {
         let mut spec = MachineSpec {
             devices: vec![device; arguments.gpus.into()],
             effects: arguments.kernel.clone(),
+            shared: arguments.shared,
             ..MachineSpec::default()
         };
         for fault in &arguments.fault {
@@ -134,7 +135,7 @@ impl Lab {
             Ok(status) => Ok(exit_code(status)),
             Err(error) => {
                 let unstartable = Unstartable::new(program, &error);
-                anstream::eprintln!("whyoom: {unstartable}");
+                say(&unstartable.to_string());
                 Ok(unstartable.code)
             }
         }

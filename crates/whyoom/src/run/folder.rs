@@ -1,12 +1,14 @@
-//! Where a recording goes.
+//! Where a recording goes: a folder of the user's own, which nobody else can read or change.
 
 use std::{
     fs, io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use whyoom_files::private;
 use whyoom_sources::recording::ENDING;
 
 use super::say;
@@ -33,17 +35,52 @@ pub(super) fn beside(first: &Path) -> Result<PathBuf> {
 
 fn named(folder: &Path) -> Result<PathBuf> {
     let context = || format!("cannot make the folder {}", folder.display());
-    fs::create_dir_all(folder).with_context(context)?;
-    // Of a run of which nothing was recorded only its end is left.
-    let mut entries = fs::read_dir(folder).with_context(context)?;
-    let empty = entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING));
-    if empty {
-        return Ok(folder.to_owned());
+    // What the path ends with besides the name would follow a link of that name.
+    let folder: &Path = &folder.components().collect::<PathBuf>();
+    let mut made = private::create_folder(folder);
+    if let (Err(error), Some(parent)) = (&made, folder.parent())
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        // These are ordinary folders, which the umask is for.
+        fs::create_dir_all(parent).with_context(context)?;
+        made = private::create_folder(folder);
+    }
+    match made {
+        Ok(()) => return Ok(folder.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error).with_context(context),
+    }
+    check_owner(folder)?;
+    // It becomes private only where it is used: it may be a project's. Nobody else puts anything into it then.
+    if is_empty(folder).with_context(context)? {
+        private::adopt_folder(folder).with_context(context)?;
+        if is_empty(folder).with_context(context)? {
+            return Ok(folder.to_owned());
+        }
     }
     // What somebody types again should neither be lost nor overwrite what he has.
     let other = numbered(folder)?;
     say(&format!("{} is not empty: recording into {}", folder.display(), other.display()));
     Ok(other)
+}
+
+/// What is in another user's folder is that user's choice, as is what becomes of what we put there.
+fn check_owner(folder: &Path) -> Result<()> {
+    let (found, shown) = (fs::symlink_metadata(folder)?, folder.display());
+    ensure!(!found.is_symlink(), "{shown} is a symlink: name the folder that it leads to");
+    ensure!(found.is_dir(), "{shown} is not a folder: name another one");
+    ensure!(
+        found.uid() == rustix::process::geteuid().as_raw(),
+        "{shown} belongs to another user (number {}), who could read and change the recording: name a folder \
+         of your own, or one that does not exist yet",
+        found.uid()
+    );
+    Ok(())
+}
+
+/// Of a run of which nothing was recorded only its end is left.
+fn is_empty(folder: &Path) -> io::Result<bool> {
+    Ok(fs::read_dir(folder)?.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING)))
 }
 
 /// A folder with the time in its name: here, or elsewhere where nothing can be written here.
@@ -58,10 +95,10 @@ fn dated(here: &Path, elsewhere: &Path) -> Result<PathBuf> {
 }
 
 /// Makes a new folder of this name; with a number behind it where there is one already.
-pub(super) fn numbered(name: &Path) -> Result<PathBuf> {
+fn numbered(name: &Path) -> Result<PathBuf> {
     let mut folder = name.to_owned();
     for number in 2..MOST_OF_A_SECOND {
-        match fs::create_dir(&folder) {
+        match private::create_folder(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 folder = name.with_file_name(format!(
                     "{}-{number}",
@@ -100,6 +137,8 @@ fn date(day: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -130,7 +169,44 @@ mod tests {
         let other = make(Some(&folder)).expect("another folder");
         assert_ne!(other, folder);
         for folder in [folder, second, third, other] {
+            assert_eq!(mode(&folder), 0o700);
             fs::remove_dir_all(folder).expect("our own folder");
+        }
+    }
+
+    fn mode(folder: &Path) -> u32 {
+        fs::metadata(folder).expect("it is there").mode() & 0o777
+    }
+
+    #[test]
+    fn a_folder_becomes_private_where_it_is_used() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let deep = outer.path().join("new/deep");
+        assert_eq!(make(Some(&deep)).expect("with its parents"), deep);
+        assert_eq!(mode(&deep), 0o700);
+        let [used, project] = ["used", "project"].map(|name| outer.path().join(name));
+        for folder in [&used, &project] {
+            fs::create_dir(folder).expect("a folder");
+            let open = fs::Permissions::from_mode(0o777);
+            fs::set_permissions(folder, open).expect("it is ours");
+        }
+        fs::write(project.join("train.py"), "").expect("a file");
+        assert_eq!(make(Some(&used)).expect("it is empty"), used);
+        assert_eq!(mode(&used), 0o700);
+        assert_ne!(make(Some(&project)).expect("beside it"), project);
+        assert_eq!(mode(&project), 0o777);
+    }
+
+    #[test]
+    fn a_link_and_a_file_are_refused() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let [folder, link, file] = ["folder", "link", "file"].map(|name| outer.path().join(name));
+        fs::create_dir(&folder).expect("a folder");
+        std::os::unix::fs::symlink(&folder, &link).expect("a link");
+        fs::write(&file, "").expect("a file");
+        for wrong in [link.clone(), link.join(""), file] {
+            let error = make(Some(&wrong)).expect_err("not a folder");
+            assert!(format!("{error:#}").contains(": name "), "{error:#}");
         }
     }
 }

@@ -15,10 +15,11 @@ const STARTUP: &str = include_str!("startup.py");
 /// The folder of the snapshots, in the recording's.
 pub(super) const FOLDER: &str = "torch";
 
-/// Makes a command's Python processes keep PyTorch's history.
-pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {
+/// Makes a command's Python processes keep PyTorch's history. Their code lies in `home`.
+pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {
     let folder = recording.join(FOLDER);
-    startup::equip(command, &folder, STARTUP)?;
+    startup::own_folder(&folder)?;
+    startup::equip(command, &home.join(FOLDER), STARTUP)?;
     command.env("WHYOOM_TORCH_HISTORY", folder);
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! How many processes the kernel has killed for want of host memory, and what the group of the run had of it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
+
+use whyoom_files::kernel;
 
 /// Where the control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -49,8 +48,8 @@ impl Usage {
     /// That of now.
     pub(super) fn of_group() -> Self {
         let Some(group) = Group::own() else { return Self::default() };
-        let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let number = |path: &Path| kernel::text(path).ok()?.trim().parse::<u64>().ok();
+        let status = kernel::text("/proc/self/status").unwrap_or_default();
         let own = anonymous(&status).unwrap_or(0);
         Self {
             limit: number(&group.limit).filter(|limit| *limit < UNLIMITED),
@@ -79,7 +78,7 @@ struct Group {
 impl Group {
     /// That which we are in, of whichever version the machine has.
     fn own() -> Option<Self> {
-        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let groups = kernel::text("/proc/self/cgroup").unwrap_or_default();
         Self::candidates(&groups).into_iter().find(|group| counted(&group.events).is_some())
     }
 
@@ -105,7 +104,7 @@ impl Group {
 }
 
 fn counted(path: &Path) -> Option<u64> {
-    count(&fs::read_to_string(path).unwrap_or_default())
+    count(&kernel::text(path).unwrap_or_default())
 }
 
 fn count(statistics: &str) -> Option<u64> {

@@ -284,7 +284,7 @@ class Keepers:
         document = {"version": 1, "pid": self.pid, "reason": reason, "complete": complete, "keepers": told}
         path = os.path.join(FOLDER, f"keepers-{self.pid}.json")
         # Written under another name first: a file with the right name is whole.
-        with open(path + ".part", "w") as file:
+        with open(make_private(path + ".part"), "w") as file:
             json.dump(document, file)
         os.rename(path + ".part", path)
 

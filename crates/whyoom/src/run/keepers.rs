@@ -18,9 +18,9 @@ const STARTUP: &str = include_str!("keepers.py");
 /// The folder of the start-up file, in the recording's.
 pub(super) const FOLDER: &str = "keepers";
 
-/// Makes a command's Python processes tell what keeps tensors alive.
-pub(super) fn equip(command: &mut Command, recording: &Path) -> Result<()> {
-    startup::equip(command, &recording.join(FOLDER), STARTUP)?;
+/// Makes a command's Python processes tell what keeps tensors alive. Their code lies in `home`.
+pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {
+    startup::equip(command, &home.join(FOLDER), STARTUP)?;
     command.env("WHYOOM_KEEPERS", recording);
     Ok(())
 }

@@ -15,7 +15,6 @@ mod watcher;
 
 use std::{
     ffi::OsString,
-    io::Write,
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{Command, ExitStatus},
@@ -37,6 +36,7 @@ use self::{
 use crate::{
     arguments::RunArguments,
     obstacle::{Obstacle, Sureness},
+    terminal::say,
     unstartable::Unstartable,
 };
 
@@ -52,6 +52,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
     if obstacle.is_some_and(|obstacle| obstacle.sureness == Sureness::Fatal) {
         let ran = execute(&arguments.command, None, None, None);
         return Ok(ran.map_or_else(|code| code, exit_code));
+    }
+    if arguments.pool.is_some() {
+        Pool::check_environment(arguments)?;
     }
     let pool = prepare_pool(arguments);
     let recorder = match prepare(arguments) {
@@ -107,11 +110,10 @@ fn execute(
     let mut command = Command::new(name);
     command.args(arguments).envs(setting);
     // The recorder, which serves the driver's functions from the pool, comes before it.
-    let pool = pool.map(|pool| pool.equip(&mut command));
-    let recorded = recorder.map(|recorder| recorder.equip(&mut command));
-    for error in [pool, recorded].into_iter().flatten().filter_map(Result::err) {
-        say(&format!("{error:#}"));
-    }
+    let told = |error: &anyhow::Error| say(&format!("{error:#}"));
+    let _ = pool.map(|pool| pool.equip(&mut command).inspect_err(told));
+    // What Python runs first is there while the program is.
+    let _home = recorder.map(|recorder| recorder.equip(&mut command).inspect_err(told));
     let before = Kills::count();
     let running = Running::start(command).map_err(|error| {
         recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
@@ -149,10 +151,4 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
     };
     let _ = ending.write(folder);
-}
-
-/// A line to the person who waits. The program's own output goes elsewhere or stands above. Where it
-/// cannot be written, the program and its exit code still come first.
-fn say(line: &str) {
-    let _ = writeln!(anstream::stderr(), "whyoom: {line}");
 }

@@ -1,20 +1,18 @@
 //! `--pool`: the program's GPU memory from whyoom's pool.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use anyhow::{Context, Result};
+use whyoom_files::private;
 
-use super::{
-    folder,
-    preload::{self, Library},
-};
+use super::preload::{self, Library};
 use crate::{
     arguments::{PoolMode, RunArguments},
-    startup,
+    misuse::Misuse,
+    startup::{self, Home},
 };
 
 const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-pool" };
@@ -44,6 +42,9 @@ const LIBRARY_VARIABLE: &str = "WHYOOM_POOL_LIBRARY";
 const CAP_VARIABLE: &str = "WHYOOM_POOL_CAP";
 const DEBUG_VARIABLE: &str = "WHYOOM_POOL_DEBUG";
 
+/// More of a variable's value is not repeated.
+const LONGEST_SHOWN: usize = 64;
+
 /// The pool under a program.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -52,17 +53,36 @@ pub(super) struct Pool {
     debug: bool,
     library: PathBuf,
     /// Of what Python runs first; removed with this.
-    folder: PathBuf,
+    home: Home,
 }
 
 impl Pool {
+    /// What the environment asks of the pool and cannot be meant: who asks for a cap wants one, so that nothing
+    /// is run without it.
+    pub(super) fn check_environment(arguments: &RunArguments) -> Result<(), Misuse> {
+        let options = [
+            (CAP_VARIABLE, arguments.pool_cap.is_some(), "a number of bytes", "--pool-cap 8GiB"),
+            (DEBUG_VARIABLE, arguments.pool_debug, "0 or 1", "--pool-debug"),
+        ];
+        for (name, given, meant, option) in options {
+            let value = std::env::var_os(name).filter(|_| !given).unwrap_or_default();
+            if !value.is_empty() && value.to_str().is_none_or(|text| text.parse::<u64>().is_err()) {
+                let text: String = value.to_string_lossy().chars().take(LONGEST_SHOWN).collect();
+                return Err(Misuse(format!(
+                    "{name} is {text:?}, not {meant}: unset it, or use {option}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The pool that was asked for.
     pub(super) fn prepare(arguments: &RunArguments, mode: PoolMode) -> Result<Self> {
+        Self::check_environment(arguments)?;
         let library = LIBRARY.find()?;
-        let name = format!("whyoom-pool-{}", std::process::id());
-        let folder = folder::numbered(&std::env::temp_dir().join(name))?;
+        let home = Home::temporary()?;
         let RunArguments { pool_cap: cap, pool_debug: debug, .. } = *arguments;
-        Ok(Self { mode, cap, debug, library, folder })
+        Ok(Self { mode, cap, debug, library, home })
     }
 
     /// Makes a command take its GPU memory from the pool.
@@ -79,23 +99,16 @@ impl Pool {
         if self.debug {
             command.env(DEBUG_VARIABLE, "1");
         }
-        let found_first = startup::equip(command, &self.folder, STARTUP)?;
+        let found_first = startup::equip(command, self.home.path(), STARTUP)?;
         write_package(&found_first.join("whyoom"))
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        // Nothing is lost where it stays: it is a temporary folder.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
 fn write_package(folder: &Path) -> Result<()> {
     let context = || format!("cannot write into {}", folder.display());
-    fs::create_dir_all(folder).with_context(context)?;
+    startup::own_folder(folder).with_context(context)?;
     for (name, text) in PACKAGE {
-        fs::write(folder.join(name), text).with_context(context)?;
+        private::write(&folder.join(name), text).with_context(context)?;
     }
     Ok(())
 }
@@ -107,7 +120,7 @@ mod tests {
     #[test]
     fn the_package_is_whole() {
         let folder = Path::new(".").join("../../python/whyoom");
-        let files = fs::read_dir(folder).expect("the package").flatten();
+        let files = std::fs::read_dir(folder).expect("the package").flatten();
         let mut there: Vec<_> = files.map(|file| file.file_name()).collect();
         there.retain(|name| name.as_encoded_bytes().ends_with(b".py"));
         there.sort();

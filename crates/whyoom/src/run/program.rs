@@ -16,6 +16,7 @@ use signal_hook::{
     flag,
     iterator::{Handle, SignalsInfo, exfiltrator::WithRawSiginfo},
 };
+use whyoom_files::kernel;
 
 /// With who sent them.
 type Signals = SignalsInfo<WithRawSiginfo>;
@@ -71,7 +72,7 @@ impl Running {
 
 /// The signals that are not ignored: what `nohup` ignores for us, the program must find ignored.
 fn heeded() -> Vec<i32> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = kernel::text("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     let all = OF_THE_TERMINAL.into_iter().chain(PASSED_ON);

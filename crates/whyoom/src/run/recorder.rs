@@ -8,7 +8,10 @@ use super::{
     history, keepers,
     preload::{self, Library},
 };
-use crate::arguments::{RunArguments, Stacks};
+use crate::{
+    arguments::{RunArguments, Stacks},
+    startup::Home,
+};
 
 /// The recorder, as it is built and installed.
 pub(super) const LIBRARY: Library =
@@ -47,8 +50,9 @@ impl Recorder {
         Self { folder, ..self.clone() }
     }
 
-    /// Makes a command load the recorder.
-    pub(super) fn equip(&self, command: &mut Command) -> Result<()> {
+    /// Makes a command load the recorder. What comes back must live as long as the program: where code lies
+    /// that its Python processes run.
+    pub(super) fn equip(&self, command: &mut Command) -> Result<Option<Home>> {
         let stacks = match self.stacks {
             Stacks::Off => "off",
             Stacks::Native => "native",
@@ -62,12 +66,16 @@ impl Recorder {
         if let Some(limit) = self.limit {
             command.env(LIMIT_VARIABLE, limit.to_string());
         }
+        if !self.torch_history && !self.keepers {
+            return Ok(None);
+        }
+        let home = Home::of_recording(&self.folder)?;
         if self.torch_history {
-            history::equip(command, &self.folder)?;
+            history::equip(command, &self.folder, home.path())?;
         }
         if self.keepers {
-            keepers::equip(command, &self.folder)?;
+            keepers::equip(command, &self.folder, home.path())?;
         }
-        Ok(())
+        Ok(Some(home))
     }
 }

@@ -43,7 +43,7 @@ class History:
             return
         path = os.path.join(FOLDER, str(self.pid))
         # Written under another name first: a file with the right name is whole.
-        self.torch.cuda.memory._dump_snapshot(path + ".part")
+        self.torch.cuda.memory._dump_snapshot(make_private(path + ".part"))
         os.rename(path + ".part", path + ".pickle")
 
 

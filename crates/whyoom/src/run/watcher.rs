@@ -174,7 +174,7 @@ impl Eyes {
     fn look(&mut self) -> Option<NodeReport> {
         let Self::Open(open) = self else { return None };
         let (gpus, looker) = &mut **open;
-        looker.look(gpus).ok().map(|capture| judge(&capture))
+        looker.look(gpus).ok().map(|capture| judge(&capture.private()))
     }
 }
 

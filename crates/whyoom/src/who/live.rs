@@ -17,15 +17,18 @@ pub(crate) struct Live {
     /// starts are equal.
     looker: Looker,
     recorders: Recorders,
+    /// Whether what is seen is kept or sent, not shown to who asks.
+    kept: bool,
 }
 
 impl Live {
     /// Opens the driver, or says why it cannot be and what to do.
-    /// With `places` the recordings of recorded processes are read, too.
-    pub(crate) fn open(places: bool) -> Result<Self> {
+    /// For JSON, which is kept and sent, other users' command lines are left out, and the recordings of recorded
+    /// processes are read, too.
+    pub(crate) fn open(json: bool) -> Result<Self> {
         let gpus = Gpus::open().map_err(|error| with_advice(error, COMMAND))?;
-        let recorders = if places { Recorders::with_places() } else { Recorders::default() };
-        Ok(Self { gpus, looker: Looker::new(), recorders })
+        let recorders = if json { Recorders::with_places() } else { Recorders::default() };
+        Ok(Self { gpus, looker: Looker::new(), recorders, kept: json })
     }
 
     /// What to tell who asked for a device that is not here; nothing where it is.
@@ -45,6 +48,7 @@ impl Live {
     /// is shown.
     pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
         let capture = self.looker.look(&self.gpus).map_err(|error| with_advice(error, COMMAND))?;
+        let capture = if self.kept { capture.private() } else { capture };
         let mut report = judge(&capture);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));
         self.recorders.fill(&mut report);

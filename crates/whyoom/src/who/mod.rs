@@ -24,7 +24,7 @@ pub(crate) use self::unavailable::with_advice;
 use crate::{
     ANSWERED, MISUSED,
     arguments::WhoArguments,
-    terminal::{full_width, width},
+    terminal::{full_width, say, width},
 };
 
 /// What was waited for holds.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
     if let Some(wanted) = arguments.device
         && let Some(lack) = live.lacks(wanted)?
     {
-        anstream::eprintln!("whyoom: {lack}");
+        say(&lack);
         return Ok(MISUSED);
     }
     let mut out = io::BufWriter::new(anstream::stdout().lock());

@@ -1,6 +1,7 @@
-//! `--kill-orphans`: ends processes of the caller's own whose parent has gone, and no others.
+//! `--kill-orphans`: ends processes of the caller's own that use a GPU and whose parent has gone, and no others.
 
 mod ending;
+mod uses;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -29,7 +30,18 @@ struct Target {
 /// Shows what would be ended, asks, ends it, and shows what came back. `look` shows all devices, also
 /// where only holders of one are meant: ending a process gives back what it holds anywhere.
 pub(crate) fn run(
+    look: impl FnMut() -> Result<NodeReport>,
+    device: Option<u32>,
+    yes: bool,
+    out: &mut dyn Write,
+) -> Result<u8> {
+    run_with(look, uses::uses_gpu, device, yes, out)
+}
+
+/// The same, with whatever tells which processes use a GPU.
+fn run_with(
     mut look: impl FnMut() -> Result<NodeReport>,
+    uses_gpu: fn(u32) -> bool,
     device: Option<u32>,
     yes: bool,
     out: &mut dyn Write,
@@ -37,6 +49,13 @@ pub(crate) fn run(
     let before = look()?;
     let mut targets = targets(&before);
     targets.retain(|target| device.is_none_or(|index| holds(&before, index, target.pid)));
+    for Target { pid, command, .. } in targets.extract_if(.., |target| !uses_gpu(target.pid)) {
+        writeln!(
+            out,
+            "Process {pid} ({command}) is left alone: nothing of the GPU's driver can be seen open in it. In a \
+             container the driver may list numbers of processes outside, which mean others here."
+        )?;
+    }
     if targets.is_empty() {
         writeln!(out, "No orphan of yours holds memory: there is nothing to end.")?;
         return Ok(ANSWERED);
@@ -55,7 +74,7 @@ pub(crate) fn run(
             return Ok(ANSWERED);
         }
     }
-    let endings = end(&targets, &mut look)?;
+    let endings = end(&targets, &mut look, uses_gpu)?;
     writeln!(out)?;
     for (target, ending) in targets.iter().zip(&endings) {
         writeln!(out, "{}", told(target, ending))?;

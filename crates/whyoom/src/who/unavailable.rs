@@ -19,7 +19,7 @@ struct Surroundings {
 impl Surroundings {
     fn look() -> Self {
         let exists = |path: &str| Path::new(path).exists();
-        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let kernel = whyoom_files::kernel::text("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
             wsl: kernel.to_ascii_lowercase().contains("microsoft"),
             container: ["/.dockerenv", "/run/.containerenv"].into_iter().any(exists)

@@ -2,11 +2,14 @@
 
 use std::{
     fs::OpenOptions,
-    os::{fd::OwnedFd, unix::fs::MetadataExt},
+    os::{
+        fd::OwnedFd,
+        unix::fs::{MetadataExt, OpenOptionsExt},
+    },
     ptr,
 };
 
-use super::{copy, leave_out_of_core_files, map_at, map_file, memory_file, reserve, unmap};
+use super::{copy, holds, leave_out_of_core_files, map_at, map_file, memory_file, reserve, unmap};
 use crate::error::{Error, Result};
 
 /// Puts a file of its own behind a range, with what the range held.
@@ -31,13 +34,15 @@ pub(crate) fn unshare(address: u64, length: u64) {
     }
 }
 
-/// Opens a file of another process by that process's number for it, if it is still that file.
-pub(crate) fn open_of(pid: u32, descriptor: u32, inode: u64) -> Result<OwnedFd> {
+/// Opens a file of another process by that process's number for it, if it is still that file and so long.
+pub(crate) fn open_of(pid: u32, descriptor: u32, inode: u64, length: u64) -> Result<OwnedFd> {
     let path = format!("/proc/{pid}/fd/{descriptor}");
-    let opened = OpenOptions::new().read(true).write(true).open(path);
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = opened.map_err(|_| Error::InvalidValue)?;
     let found = file.metadata().map_err(|_| Error::InvalidValue)?.ino();
-    if found == inode { Ok(file.into()) } else { Err(Error::InvalidValue) }
+    let file = OwnedFd::from(file);
+    if found == inode && holds(&file, 0, length) { Ok(file) } else { Err(Error::InvalidValue) }
 }
 
 /// Nanoseconds of the clock that all processes of the machine share.

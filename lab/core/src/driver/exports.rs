@@ -46,10 +46,13 @@ impl Driver {
         let (file, inode, offset) = backing::adopt(descriptor)?;
         let shared = self.machine.hold(self.member, inode, offset)?;
         *self.shares.entry(shared).or_default() += 1;
-        let Ok(device) = self.ordinal(shared.device) else {
-            self.end_share(shared);
-            return Err(Error::InvalidDevice);
-        };
+        let device = self.ordinal(shared.device);
+        let device = device.and_then(|device| {
+            // What the machine says of it is not believed: beyond the file's end is a crash.
+            let there = backing::holds(&file, offset, shared.bytes);
+            if there { Ok(device) } else { Err(Error::InvalidValue) }
+        });
+        let device = device.inspect_err(|_| self.end_share(shared))?;
         let physical = Physical { device, size: shared.bytes, handle_types: FILE_DESCRIPTOR };
         Ok(self.enter_imported(physical, file, offset, shared))
     }

@@ -1,17 +1,19 @@
 //! The state file: what the processes of one lab share.
 //!
-//! Two rules keep it whole although any process may be killed between any two instructions:
+//! Three rules keep it whole although any process may be killed between any two instructions, and harmless
+//! although any user of a shared lab may write anything there:
 //!
-//! - Every field is one atomic word, so no field is ever half written.
+//! - Every field is one atomic word, so no field is ever half written, and any bytes are valid.
 //! - Nothing is stored that could be derived. What a device has in use is the sum over the records
 //!   of living processes; a dead process's record counts for nothing, whatever state it is in.
+//! - Nothing that is read there is believed: numbers of records are bounded, and so are amounts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::lock::RobustLock;
+use super::{lock::OwnerLock, spec_words::SPEC_WORDS};
 
 /// Tells a state file from another file; the last byte is the layout's version.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x03");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x04");
 /// As many devices as the largest single machines have.
 pub const MAX_DEVICES: usize = 16;
 /// So many processes can use one lab at a time.
@@ -20,39 +22,26 @@ pub const MAX_PROCESSES: usize = 512;
 pub(super) const MAX_SHARED: usize = 4096;
 /// So many kernels can be given an effect.
 pub(super) const MAX_EFFECTS: usize = 16;
-/// A kernel's name, in words of eight bytes.
-pub(super) const NAME_WORDS: usize = 16;
+/// More than any device has, and so little that no sum over all records overflows.
+pub(super) const MAX_BYTES: u64 = 1 << 50;
 
 /// The whole file.
 #[repr(C)]
 pub(super) struct StateFile {
     /// Written last when the file is made.
     pub(super) magic: AtomicU64,
-    pub(super) device_count: AtomicU64,
-    pub(super) lock: RobustLock,
+    /// What the machine is made of. Read once by each process, and never changed.
+    pub(super) spec: [AtomicU64; SPEC_WORDS],
+    pub(super) lock: OwnerLock,
     /// Process records beyond this have never been used.
     pub(super) high_water: AtomicU64,
     /// Records of shared memory beyond this have never been used.
     pub(super) shared_high_water: AtomicU64,
-    pub(super) faults: FaultRecord,
+    /// Allocations so far.
+    pub(super) allocations: AtomicU64,
     pub(super) observations: ObservationRecord,
-    pub(super) effects: [EffectRecord; MAX_EFFECTS],
-    pub(super) devices: [DeviceRecord; MAX_DEVICES],
     pub(super) processes: [ProcessRecord; MAX_PROCESSES],
     pub(super) shared: [SharedRecord; MAX_SHARED],
-}
-
-/// What a device is. Never changes once the lab runs.
-#[repr(C)]
-pub(super) struct DeviceRecord {
-    /// Index into the table of models.
-    pub(super) model: AtomicU64,
-    /// What the driver calls total.
-    pub(super) total: AtomicU64,
-    /// What NVML calls total.
-    pub(super) nvml_total: AtomicU64,
-    /// What can be taken.
-    pub(super) capacity: AtomicU64,
 }
 
 /// What one process holds.
@@ -85,35 +74,13 @@ pub(super) struct SharedRecord {
     pub(super) holders: [AtomicU64; MAX_PROCESSES / 64],
 }
 
-/// Faults on demand.
-#[repr(C)]
-pub(super) struct FaultRecord {
-    /// Which allocation of the lab fails, counted from 1; 0 for none.
-    pub(super) fail_allocation: AtomicU64,
-    /// Allocations so far.
-    pub(super) allocations: AtomicU64,
-    /// Each synchronize takes at least so many nanoseconds.
-    pub(super) synchronize_nanoseconds: AtomicU64,
-}
-
 /// What was seen of the programs so far, whoever of them is still alive.
 #[repr(C)]
 pub(super) struct ObservationRecord {
-    /// Copies to a device beyond this length bring nothing there; 0 where all do.
-    pub(super) largest_kept_copy: AtomicU64,
     /// Copies of a device's memory to the host.
     pub(super) read_backs: AtomicU64,
     /// Questions how much memory is free.
     pub(super) free_queries: AtomicU64,
     /// The most that was in use on each device at a time.
     pub(super) peak_used: [AtomicU64; MAX_DEVICES],
-}
-
-/// What a named kernel does when it is launched.
-#[repr(C)]
-pub(super) struct EffectRecord {
-    /// The name's bytes, closed by zeros.
-    pub(super) name: [AtomicU64; NAME_WORDS],
-    pub(super) effect: AtomicU64,
-    pub(super) nanoseconds: AtomicU64,
 }

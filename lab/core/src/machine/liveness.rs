@@ -35,7 +35,7 @@ pub(super) fn own_namespace() -> u64 {
 }
 
 /// When the process started, or nothing where it has ended.
-fn start_time(pid: u32) -> io::Result<Option<u64>> {
+pub(super) fn start_time(pid: u32) -> io::Result<Option<u64>> {
     let Some(stat) = unless_gone(fs::read_to_string(format!("/proc/{pid}/stat")))? else {
         return if is_hidden(pid) { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(None) };
     };

@@ -1,17 +1,23 @@
 //! The machine that the processes of one lab share: its devices and who holds what on them.
 
+mod door;
 mod effects;
 mod layout;
 mod liveness;
 mod lock;
 mod mapping;
 mod observations;
+mod owner;
 mod shared_memory;
+mod spec_words;
 
 use std::{
-    io,
+    io::{self, Write},
     path::Path,
-    sync::atomic::Ordering::{Acquire, Relaxed, Release},
+    sync::{
+        Once,
+        atomic::Ordering::{Acquire, Relaxed, Release},
+    },
 };
 
 pub use effects::{Effect, KernelEffect};
@@ -20,10 +26,10 @@ pub use liveness::Identity;
 pub use observations::Observations;
 pub use shared_memory::SharedMemory;
 
-use self::layout::{ProcessRecord, StateFile};
+use self::layout::{MAX_BYTES, MAX_EFFECTS, ProcessRecord, StateFile};
 use crate::{
     error::{Error, Result},
-    models::{GpuModel, MODELS},
+    models::GpuModel,
 };
 
 /// The environment variable that names the state file to the processes of a lab.
@@ -43,6 +49,9 @@ pub struct MachineSpec {
     /// Copies to a device beyond this length take no time and bring nothing there: nothing is computed
     /// with them. All of them do where it is absent.
     pub largest_kept_copy: Option<u64>,
+    /// Whether every user of the computer may enter. Each of them can then change what the others hold,
+    /// but crash or stop nobody.
+    pub shared: bool,
 }
 
 /// One device of a new machine.
@@ -96,73 +105,101 @@ pub struct Membership {
     slot: usize,
 }
 
+/// A process that ended while it was entered.
+struct Dead {
+    slot: usize,
+    identity: Identity,
+}
+
+/// Says once why there is no device. Standard error may be closed.
+fn say_whose_it_is(path: &Path) {
+    static SAID: Once = Once::new();
+    SAID.call_once(|| {
+        let _ = writeln!(
+            io::stderr(),
+            "whyoom lab: the lab of {} is another user's: start it with --shared to let all users in",
+            path.display()
+        );
+    });
+}
+
 /// A machine, mapped into this process.
 #[derive(Clone, Copy)]
 pub struct Machine {
     file: &'static StateFile,
+    /// As it was when this process entered: nothing of it changes.
+    spec: &'static MachineSpec,
 }
 
 impl Machine {
-    /// Makes a machine in a new file.
+    /// Makes a machine: in a new file, or behind a socket of that name where all users share it.
     pub fn create(path: &Path, spec: &MachineSpec) -> io::Result<Self> {
-        if spec.devices.len() > MAX_DEVICES || spec.effects.len() > layout::MAX_EFFECTS {
-            return Err(io::Error::other(format!(
-                "a lab has at most {MAX_DEVICES} devices and {} kernels with an effect",
-                layout::MAX_EFFECTS
-            )));
+        let words = spec_words::encode(spec).ok_or_else(|| {
+            io::Error::other(format!(
+                "a lab has at most {MAX_DEVICES} devices and {MAX_EFFECTS} kernels with an effect"
+            ))
+        })?;
+        let (file, sealed) = if spec.shared {
+            mapping::create_sealed().map(|(file, sealed)| (file, Some(sealed)))?
+        } else {
+            (mapping::create(path)?, None)
+        };
+        for (place, word) in file.spec.iter().zip(words) {
+            place.store(word, Relaxed);
         }
-        let file = mapping::create(path)?;
-        file.lock.initialize();
-        for (record, device) in file.devices.iter().zip(&spec.devices) {
-            let model = MODELS.iter().position(|model| model.name == device.model.name);
-            record.model.store(model.unwrap_or_default() as u64, Relaxed);
-            record.total.store(device.total, Relaxed);
-            record.nvml_total.store(device.nvml_total, Relaxed);
-            record.capacity.store(device.capacity, Relaxed);
-        }
-        for (record, effect) in file.effects.iter().zip(&spec.effects) {
-            record.write(effect);
-        }
-        file.faults.fail_allocation.store(spec.fail_allocation.unwrap_or_default(), Relaxed);
-        file.faults.synchronize_nanoseconds.store(spec.synchronize_nanoseconds, Relaxed);
-        let largest = spec.largest_kept_copy.unwrap_or_default();
-        file.observations.largest_kept_copy.store(largest, Relaxed);
-        file.device_count.store(spec.devices.len() as u64, Relaxed);
         file.magic.store(layout::MAGIC, Release);
-        Ok(Self { file })
+        let machine = Self::of(file, &words)?;
+        if let Some(sealed) = sealed {
+            door::answer(path, sealed, layout::MAGIC, words)?;
+        }
+        Ok(machine)
     }
 
     /// Opens the machine of another process.
+    ///
+    /// # Errors
+    /// Also where another user could shorten what would be mapped here.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = mapping::open(path)?;
+        let file = match mapping::open(path) {
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => {
+                let (sealed, words) = door::enter(path, layout::MAGIC)?;
+                return Self::of(mapping::open_sealed(&sealed)?, &words);
+            }
+            file => file?,
+        };
         if file.magic.load(Acquire) != layout::MAGIC {
             return Err(io::Error::other("not the state file of a lab, or of another version"));
         }
-        Ok(Self { file })
+        Self::of(file, &std::array::from_fn(|place| file.spec[place].load(Relaxed)))
+    }
+
+    fn of(file: &'static StateFile, words: &spec_words::SpecWords) -> io::Result<Self> {
+        let spec = spec_words::decode(words);
+        let spec = spec.ok_or_else(|| io::Error::other("the state of the lab is damaged"))?;
+        // Like the mapping: as long as the process.
+        Ok(Self { file, spec: Box::leak(Box::new(spec)) })
     }
 
     /// The machine that this process was started on.
     pub fn from_environment() -> Result<Self> {
         let path = std::env::var_os(STATE_VARIABLE).ok_or(Error::NoDevice)?;
-        Self::open(Path::new(&path)).map_err(|_| Error::NoDevice)
+        Self::open(Path::new(&path)).map_err(|error| {
+            if error.kind() == io::ErrorKind::PermissionDenied {
+                say_whose_it_is(Path::new(&path));
+            }
+            Error::NoDevice
+        })
     }
 
     /// How many devices it has.
     #[must_use]
     pub fn device_count(&self) -> usize {
-        (self.file.device_count.load(Relaxed) as usize).min(MAX_DEVICES)
+        self.spec.devices.len()
     }
 
     /// What a device is.
     pub fn device(&self, index: usize) -> Result<DeviceSpec> {
-        if index >= self.device_count() {
-            return Err(Error::InvalidDevice);
-        }
-        let record = &self.file.devices[index];
-        let model = MODELS.get(record.model.load(Relaxed) as usize).ok_or(Error::InvalidDevice)?;
-        let (total, nvml_total) = (record.total.load(Relaxed), record.nvml_total.load(Relaxed));
-        let capacity = record.capacity.load(Relaxed);
-        Ok(DeviceSpec { model, total, nvml_total, capacity })
+        self.spec.devices.get(index).copied().ok_or(Error::InvalidDevice)
     }
 
     /// Enters this process. What an earlier program of the same process held is forgotten.
@@ -181,8 +218,9 @@ impl Machine {
     }
 
     fn enter(&self, identity: Identity, ghost: bool) -> Result<Membership> {
+        let dead = self.dead(|_| true);
         let _guard = self.file.lock.lock();
-        self.reap(|_| true);
+        self.bury(&dead);
         let records = &self.file.processes;
         let same = |record: &&ProcessRecord| record.identity() == Some(identity);
         let free = |record: &&ProcessRecord| record.identity().is_none();
@@ -202,22 +240,24 @@ impl Machine {
     /// Takes memory of a device, or none where it has too little left.
     pub fn charge(&self, member: Membership, device: usize, bytes: u64) -> Result<()> {
         let capacity = self.device(device)?.capacity;
-        let _guard = self.file.lock.lock();
-        let fits = || self.sum(device).checked_add(bytes).is_some_and(|sum| sum <= capacity);
-        if !fits() {
-            self.reap(|_| true);
-            if !fits() {
-                return Err(Error::OutOfMemory);
+        let admit = |dead: &[Dead]| {
+            let _guard = self.file.lock.lock();
+            self.bury(dead);
+            let sum = self.sum(device).checked_add(bytes).filter(|sum| *sum <= capacity);
+            if let Some(sum) = sum {
+                self.record(member).used[device].fetch_add(bytes, Relaxed);
+                self.file.observations.peak_used[device].fetch_max(sum, Relaxed);
             }
-        }
-        self.record(member).used[device].fetch_add(bytes, Relaxed);
-        self.file.observations.peak_used[device].fetch_max(self.sum(device), Relaxed);
-        Ok(())
+            sum.is_some()
+        };
+        if admit(&[]) || admit(&self.dead(|_| true)) { Ok(()) } else { Err(Error::OutOfMemory) }
     }
 
     /// Gives memory of a device back.
     pub fn refund(&self, member: Membership, device: usize, bytes: u64) {
-        self.record(member).used[device].fetch_sub(bytes, Relaxed);
+        // Whatever another user has written there, it is not less than nothing.
+        let less = |used: u64| Some(used.saturating_sub(bytes));
+        let _ = self.record(member).used[device].fetch_update(Relaxed, Relaxed, less);
     }
 
     /// Notes whether this process has a context on the device.
@@ -233,22 +273,30 @@ impl Machine {
     /// What is in use on a device, by whomever.
     #[must_use]
     pub fn used(&self, device: usize) -> u64 {
+        if device >= MAX_DEVICES {
+            return 0;
+        }
+        let dead = self.dead(|record| record.is_on(device));
         let _guard = self.file.lock.lock();
-        self.reap(|record| record.is_on(device));
-        self.sum(device)
+        self.bury(&dead);
+        self.sum(device).min(MAX_BYTES)
     }
 
     /// The processes that have a context or memory on a device.
     #[must_use]
     pub fn holders(&self, device: usize) -> Vec<Holder> {
+        if device >= MAX_DEVICES {
+            return Vec::new();
+        }
+        let dead = self.dead(|record| record.is_on(device));
         let _guard = self.file.lock.lock();
-        self.reap(|record| record.is_on(device));
+        self.bury(&dead);
         // As the real driver does: whoever has no number in the caller's namespace is left out.
         let own_namespace = liveness::own_namespace();
         let visible = |record: &&ProcessRecord| record.is_of(own_namespace);
         let holds = |record: &&ProcessRecord| record.is_on(device);
         let holder = |record: &ProcessRecord| {
-            let bytes = record.used[device].load(Relaxed);
+            let bytes = record.used[device].load(Relaxed).min(MAX_BYTES);
             record.identity().map(|identity| Holder { pid: identity.pid, bytes })
         };
         self.entered().iter().filter(visible).filter(holds).filter_map(holder).collect()
@@ -257,20 +305,20 @@ impl Machine {
     /// Counts an allocation; true where it is the one that must fail.
     #[must_use]
     pub fn must_fail(&self) -> bool {
-        let count = self.file.faults.allocations.fetch_add(1, Relaxed) + 1;
-        self.file.faults.fail_allocation.load(Relaxed) == count
+        let count = self.file.allocations.fetch_add(1, Relaxed).wrapping_add(1);
+        self.spec.fail_allocation == Some(count)
     }
 
     /// How long each synchronize takes at least.
     #[must_use]
     pub fn synchronize_nanoseconds(&self) -> u64 {
-        self.file.faults.synchronize_nanoseconds.load(Relaxed)
+        self.spec.synchronize_nanoseconds
     }
 
     /// The kernels that do something.
     #[must_use]
     pub fn effects(&self) -> Vec<KernelEffect> {
-        self.file.effects.iter().filter_map(layout::EffectRecord::read).collect()
+        self.spec.effects.clone()
     }
 
     fn record(&self, member: Membership) -> &ProcessRecord {
@@ -279,27 +327,35 @@ impl Machine {
 
     /// The records that have ever been used.
     fn entered(&self) -> &[ProcessRecord] {
-        &self.file.processes[..(self.file.high_water.load(Relaxed) as usize).min(MAX_PROCESSES)]
+        let high_water = self.file.high_water.load(Relaxed).min(MAX_PROCESSES as u64);
+        &self.file.processes[..high_water as usize]
     }
 
-    /// What all records together hold. Dead processes count until they are reaped.
+    /// What all records together hold. Dead processes count until they are buried.
     fn sum(&self, device: usize) -> u64 {
-        let own: u64 = self.entered().iter().map(|record| record.used[device].load(Relaxed)).sum();
-        own + self.shared_sum(device)
+        let own = self.entered().iter().map(|record| record.used[device].load(Relaxed));
+        own.fold(self.shared_sum(device), u64::saturating_add)
     }
 
-    /// Gives back what dead processes held, of those that are looked at: /proc must be read for each. The
-    /// lock must be held. Of processes in another namespace
-    /// nobody here can tell whether they live.
-    fn reap(&self, looked_at: impl Fn(&ProcessRecord) -> bool) {
+    /// Those of the looked-at that are dead, which they stay: /proc is read for each before the lock is
+    /// taken. Of processes in another namespace nobody here can tell whether they live.
+    fn dead(&self, looked_at: impl Fn(&ProcessRecord) -> bool) -> Vec<Dead> {
         let own_namespace = liveness::own_namespace();
-        for (slot, record) in self.entered().iter().enumerate() {
-            let known = record.ghost.load(Relaxed) == 0 && record.is_of(own_namespace);
-            if known
-                && looked_at(record)
-                && record.identity().is_some_and(|identity| !identity.is_alive())
-            {
-                self.vacate(slot);
+        let known = |record: &ProcessRecord| {
+            record.ghost.load(Relaxed) == 0 && record.is_of(own_namespace) && looked_at(record)
+        };
+        let records = self.entered().iter().enumerate().filter(|(_, record)| known(record));
+        let identities = records.filter_map(|(slot, record)| Some((slot, record.identity()?)));
+        let dead = identities.filter(|(_, identity)| !identity.is_alive());
+        dead.map(|(slot, identity)| Dead { slot, identity }).collect()
+    }
+
+    /// Gives back what dead processes held. The lock must be held.
+    fn bury(&self, dead: &[Dead]) {
+        for Dead { slot, identity } in dead {
+            // Unless another has done so, and the record is somebody else's by now.
+            if self.file.processes[*slot].identity() == Some(*identity) {
+                self.vacate(*slot);
             }
         }
     }

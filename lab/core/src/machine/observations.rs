@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{MAX_DEVICES, Machine};
+use super::{MAX_DEVICES, Machine, layout::MAX_BYTES};
 
 /// What was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +23,15 @@ impl Machine {
         Observations {
             read_backs: seen.read_backs.load(Relaxed),
             free_queries: seen.free_queries.load(Relaxed),
-            peak_used: std::array::from_fn(|device| seen.peak_used[device].load(Relaxed)),
+            peak_used: std::array::from_fn(|device| {
+                seen.peak_used[device].load(Relaxed).min(MAX_BYTES)
+            }),
         }
     }
 
     /// Whether a copy of this length to a device is carried out.
     pub(crate) fn keeps_copy(&self, bytes: u64) -> bool {
-        let largest = self.file.observations.largest_kept_copy.load(Relaxed);
-        largest == 0 || bytes <= largest
+        self.spec.largest_kept_copy.is_none_or(|largest| bytes <= largest)
     }
 
     pub(crate) fn note_read_back(&self) {

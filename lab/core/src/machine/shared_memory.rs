@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::{
     Machine, Membership,
-    layout::{MAX_SHARED, SharedRecord},
+    layout::{MAX_BYTES, MAX_SHARED, SharedRecord},
 };
 use crate::error::{Error, Result};
 
@@ -28,6 +28,7 @@ impl Machine {
         file: u64,
         offset: u64,
     ) -> Result<SharedMemory> {
+        self.device(device)?;
         let _guard = self.file.lock.lock();
         let records = &self.file.shared;
         let free = |record: &SharedRecord| record.bytes.load(Acquire) == 0;
@@ -57,9 +58,13 @@ impl Machine {
         };
         let slot = self.file.shared.iter().position(is_it).ok_or(Error::InvalidValue)?;
         let record = &self.file.shared[slot];
+        let (device, bytes) = (record.device.load(Relaxed), record.bytes.load(Relaxed));
+        let device = usize::try_from(device).map_err(|_| Error::InvalidDevice)?;
+        if device >= self.device_count() || bytes > MAX_BYTES {
+            return Err(Error::InvalidValue);
+        }
         record.hold(member.slot);
-        let device = record.device.load(Relaxed) as usize;
-        Ok(SharedMemory { slot, device, bytes: record.bytes.load(Relaxed) })
+        Ok(SharedMemory { slot, device, bytes })
     }
 
     /// Ends this process's hold. The last holder's end frees the memory.
@@ -70,20 +75,24 @@ impl Machine {
 
     /// What living records of shared memory hold on a device.
     pub(super) fn shared_sum(&self, device: usize) -> u64 {
-        let high_water = (self.file.shared_high_water.load(Relaxed) as usize).min(MAX_SHARED);
         let on_device = |record: &&SharedRecord| record.device.load(Relaxed) == device as u64;
-        let records = self.file.shared[..high_water].iter();
-        records.filter(on_device).map(|record| record.bytes.load(Acquire)).sum()
+        let held = self.shared_records().iter().filter(on_device);
+        held.map(|record| record.bytes.load(Acquire)).fold(0, u64::saturating_add)
     }
 
     /// Ends whatever hold the process of that record has.
     pub(super) fn drop_shares(&self, slot: usize) {
-        let high_water = (self.file.shared_high_water.load(Relaxed) as usize).min(MAX_SHARED);
-        for record in &self.file.shared[..high_water] {
+        for record in self.shared_records() {
             if record.bytes.load(Acquire) > 0 {
                 record.let_go(slot);
             }
         }
+    }
+
+    /// The records that have ever been used.
+    fn shared_records(&self) -> &[SharedRecord] {
+        let high_water = self.file.shared_high_water.load(Relaxed).min(MAX_SHARED as u64);
+        &self.file.shared[..high_water as usize]
     }
 }
 

@@ -29,17 +29,19 @@ pub(crate) enum Ending {
     Left,
 }
 
-/// Holds on to each process, proves anew that it is the orphan that was shown, asks it to end and
-/// waits. In this order: what was proved of a process that is held on to cannot become another's.
+/// Holds on to each process, proves anew that it is the orphan that was shown and uses a GPU, asks it to
+/// end and waits. In this order: what was proved of a process that is held on to cannot become another's.
 pub(crate) fn end(
     wanted: &[Target],
     look_again: &mut dyn FnMut() -> Result<NodeReport>,
+    uses_gpu: fn(u32) -> bool,
 ) -> Result<Vec<Ending>> {
     let pinned: Vec<io::Result<Pinned>> =
         wanted.iter().map(|target| Pinned::new(target.pid)).collect();
     let proved = targets(&look_again()?);
     let still = |target: &Target| {
-        proved.iter().any(|now| now.pid == target.pid && now.started == target.started)
+        let is_target = |now: &Target| (now.pid, now.started) == (target.pid, target.started);
+        proved.iter().any(is_target) && uses_gpu(target.pid)
     };
     let asked: Vec<Result<Pinned, Ending>> =
         wanted.iter().zip(pinned).map(|(target, pinned)| ask(pinned, still(target))).collect();

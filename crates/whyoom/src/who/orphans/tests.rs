@@ -9,15 +9,19 @@ fn child() -> Child {
     Command::new("sleep").arg("60").spawn().expect("sleep is everywhere")
 }
 
-/// Runs it, with what each look shows; the last one again and again.
+/// Runs it, with what each look shows; the last one again and again. All processes use a GPU.
 fn run_with(reports: &[NodeReport]) -> (u8, String) {
+    run_where(|_| true, reports)
+}
+
+fn run_where(uses_gpu: fn(u32) -> bool, reports: &[NodeReport]) -> (u8, String) {
     let mut looks = 0;
     let look = || {
         looks += 1;
         Ok(reports[(looks - 1).min(reports.len() - 1)].clone())
     };
     let mut out = Vec::new();
-    let code = run(look, None, true, &mut out).expect("every look succeeds");
+    let code = super::run_with(look, uses_gpu, None, true, &mut out).expect("every look succeeds");
     (code, String::from_utf8(out).expect("text"))
 }
 
@@ -61,6 +65,17 @@ fn a_number_that_is_used_again_is_not_hit() {
     assert!(text.contains("no longer the orphan that was shown"), "{text}");
     assert_eq!(code, FAILED);
     assert_eq!(child.try_wait().expect("it is ours"), None, "it lives");
+    child.kill().expect("it lives");
+    child.wait().expect("it is ours");
+}
+
+#[test]
+fn what_uses_no_gpu_is_not_hit() {
+    let mut child = child();
+    let held = report(vec![orphan(child.id(), 2)]);
+    let (code, text) = run_where(uses::uses_gpu, &[held]);
+    assert!(text.contains("is left alone"), "{text}");
+    assert_eq!((code, child.try_wait().expect("it is ours")), (ANSWERED, None), "it lives");
     child.kill().expect("it lives");
     child.wait().expect("it is ours");
 }

@@ -180,7 +180,7 @@ impl Driver {
 
 /// Opens the file that a handle names: of another process that lives.
 fn open(handle: &IpcHandle) -> Result<OwnedFd> {
-    let [_, file, started, inode, ..] = *handle;
+    let [_, file, started, inode, length, ..] = *handle;
     let owner = Identity { pid: (file >> 32) as u32, started };
     if owner == Identity::own() {
         return Err(Error::InvalidContext);
@@ -188,5 +188,5 @@ fn open(handle: &IpcHandle) -> Result<OwnedFd> {
     if !owner.is_alive() {
         return Err(Error::InvalidValue);
     }
-    backing::open_of(owner.pid, file as u32, inode)
+    backing::open_of(owner.pid, file as u32, inode, length)
 }

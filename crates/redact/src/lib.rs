@@ -1,0 +1,21 @@
+//! What may be written down and what may be shown: which variables of the environment are recorded, how secrets
+//! are masked, what is kept of other users' command lines, and how text that strangers wrote reaches a terminal.
+//! Pure: the recorder, the importers and everything that renders use the same rules.
+
+#![forbid(unsafe_code)]
+
+mod addresses;
+mod assignments;
+mod names;
+mod program;
+mod secrets;
+mod shapes;
+mod variables;
+mod visible;
+
+pub use self::{
+    program::program_name,
+    secrets::{MASK, mask, mask_arguments, mask_words},
+    variables::is_recorded,
+    visible::{is_steering, visible, visible_lines},
+};

@@ -1,0 +1,147 @@
+//! What a machine is made of, as words: in the state file, and as a shared lab tells it to those who enter.
+
+use super::{
+    DeviceSpec, Effect, KernelEffect, MachineSpec,
+    layout::{MAX_BYTES, MAX_DEVICES, MAX_EFFECTS},
+};
+use crate::models::MODELS;
+
+/// Counts of devices and effects, and three single settings.
+const FIRST_WORDS: usize = 5;
+const DEVICE_WORDS: usize = 4;
+/// A kernel's name, in words of eight bytes.
+const NAME_WORDS: usize = 16;
+const EFFECT_WORDS: usize = 2 + NAME_WORDS;
+
+pub(super) const SPEC_WORDS: usize =
+    FIRST_WORDS + MAX_DEVICES * DEVICE_WORDS + MAX_EFFECTS * EFFECT_WORDS;
+
+pub(super) type SpecWords = [u64; SPEC_WORDS];
+
+/// A wait is no longer than a day.
+const LONGEST_WAIT: u64 = 24 * 60 * 60 * 1_000_000_000;
+
+/// As words; nothing where there are more devices or effects than there is room for.
+pub(super) fn encode(spec: &MachineSpec) -> Option<SpecWords> {
+    let mut words = [0; SPEC_WORDS];
+    if spec.devices.len() > MAX_DEVICES || spec.effects.len() > MAX_EFFECTS {
+        return None;
+    }
+    let first = [
+        spec.devices.len() as u64,
+        spec.effects.len() as u64,
+        spec.fail_allocation.unwrap_or_default(),
+        spec.synchronize_nanoseconds,
+        spec.largest_kept_copy.unwrap_or_default(),
+    ];
+    words[..FIRST_WORDS].copy_from_slice(&first);
+    let (devices, effects) = words[FIRST_WORDS..].split_at_mut(MAX_DEVICES * DEVICE_WORDS);
+    for (place, device) in devices.as_chunks_mut().0.iter_mut().zip(&spec.devices) {
+        *place = device_words(device);
+    }
+    for (place, effect) in effects.as_chunks_mut().0.iter_mut().zip(&spec.effects) {
+        *place = effect_words(effect);
+    }
+    Some(words)
+}
+
+/// From words; nothing where they are no machine.
+pub(super) fn decode(words: &SpecWords) -> Option<MachineSpec> {
+    let (first, rest) = words.split_at(FIRST_WORDS);
+    let [device_count, effect_count, fail, synchronize, largest] = *first.as_array()?;
+    let (devices, effects) = rest.split_at(MAX_DEVICES * DEVICE_WORDS);
+    let devices = devices.as_chunks().0.get(..usize::try_from(device_count).ok()?)?;
+    let effects = effects.as_chunks().0.get(..usize::try_from(effect_count).ok()?)?;
+    let some = |word: u64| (word != 0).then_some(word);
+    Some(MachineSpec {
+        devices: devices.iter().map(device).collect::<Option<_>>()?,
+        fail_allocation: some(fail),
+        synchronize_nanoseconds: a_wait(synchronize)?,
+        effects: effects.iter().map(effect).collect::<Option<_>>()?,
+        largest_kept_copy: some(largest),
+        shared: false,
+    })
+}
+
+fn device_words(device: &DeviceSpec) -> [u64; DEVICE_WORDS] {
+    let model = MODELS.iter().position(|model| model.name == device.model.name);
+    [model.unwrap_or_default() as u64, device.total, device.nvml_total, device.capacity]
+}
+
+fn device(&[model, total, nvml_total, capacity]: &[u64; DEVICE_WORDS]) -> Option<DeviceSpec> {
+    let model = MODELS.get(usize::try_from(model).ok()?)?;
+    let possible = [total, nvml_total, capacity].iter().all(|bytes| *bytes <= MAX_BYTES);
+    possible.then_some(DeviceSpec { model, total, nvml_total, capacity })
+}
+
+/// With the name cut to what there is room for.
+fn effect_words(effect: &KernelEffect) -> [u64; EFFECT_WORDS] {
+    let (number, nanoseconds) = match effect.effect {
+        Effect::HeapExhausted => (1, 0),
+        Effect::Fail => (2, 0),
+        Effect::Busy(nanoseconds) => (3, nanoseconds),
+    };
+    let mut bytes = [0; NAME_WORDS * 8];
+    let kept = effect.kernel.len().min(bytes.len());
+    bytes[..kept].copy_from_slice(&effect.kernel.as_bytes()[..kept]);
+    let mut words = [0; EFFECT_WORDS];
+    (words[0], words[1]) = (number, nanoseconds);
+    for (word, eight) in words[2..].iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_ne_bytes(*eight);
+    }
+    words
+}
+
+fn effect(&[number, nanoseconds, ref name @ ..]: &[u64; EFFECT_WORDS]) -> Option<KernelEffect> {
+    let effect = match number {
+        1 => Effect::HeapExhausted,
+        2 => Effect::Fail,
+        3 => Effect::Busy(a_wait(nanoseconds)?),
+        _ => return None,
+    };
+    let bytes = name.iter().flat_map(|word| word.to_ne_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    Some(KernelEffect { kernel: String::from_utf8_lossy(&bytes).into_owned(), effect })
+}
+
+fn a_wait(nanoseconds: u64) -> Option<u64> {
+    (nanoseconds <= LONGEST_WAIT).then_some(nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> MachineSpec {
+        let effect = |kernel: &str, effect| KernelEffect { kernel: kernel.to_owned(), effect };
+        MachineSpec {
+            devices: vec![DeviceSpec::of(&MODELS[1]), DeviceSpec::of(&MODELS[0])],
+            fail_allocation: Some(3),
+            synchronize_nanoseconds: 50,
+            effects: vec![effect("one", Effect::Busy(7)), effect("two", Effect::Fail)],
+            largest_kept_copy: Some(9),
+            shared: false,
+        }
+    }
+
+    #[test]
+    fn words_lead_back() {
+        let words = encode(&spec()).expect("it has room");
+        let back = decode(&words).expect("it is a machine");
+        assert_eq!(encode(&back), Some(words));
+        assert_eq!((back.effects, back.devices.len()), (spec().effects, 2));
+    }
+
+    #[test]
+    fn words_that_are_no_machine_are_refused() {
+        let words = encode(&spec()).expect("it has room");
+        let broken = [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX), (5, 1000), (6, 1 << 51)];
+        for (place, word) in broken {
+            let mut words = words;
+            words[place] = word;
+            assert!(decode(&words).is_none(), "word {place} is {word}");
+        }
+        assert!(decode(&[u64::MAX; SPEC_WORDS]).is_none());
+        assert!(decode(&[0; SPEC_WORDS]).is_some_and(|empty| empty.devices.is_empty()));
+    }
+}

@@ -1,0 +1,186 @@
+//! `whyoom run` in folders that other users can change: what it writes, and what Python runs of it.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use harness::{Bounded, Build, Held, Need, STRANGER, VICTIM, fresh, give_to, root, text};
+
+/// What must not change.
+const PRECIOUS: &str = "precious\n";
+/// Waits for the other user, and starts Python: `sh -c VICTIMS_PROGRAM - FOLDER`.
+const VICTIMS_PROGRAM: &str = r#"touch "$1/ready"; n=0
+while [ ! -e "$1/swapped" ] && [ $n -lt 100 ]; do sleep 0.02; n=$((n+1)); done
+python3 -c 'print("ran")'"#;
+/// What the other user wants to be run.
+const ATTACK: &str = "import os\nopen(os.environ['OWNED'], 'w').write(str(os.getuid()))\n";
+/// Says where Python finds code, with the mode of each folder and file there.
+const LIST_CODE: &str = r#"import os
+for place in os.environ["PYTHONPATH"].split(":"):
+    for folder, _, files in os.walk(place):
+        if "__pycache__" not in folder:
+            print("folder", oct(os.stat(folder).st_mode & 0o7777), os.path.join(folder, ""))
+            for name in files:
+                print("file", oct(os.stat(os.path.join(folder, name)).st_mode & 0o7777), name)
+"#;
+
+/// A folder in which two users meet, removed at the end.
+struct Shared(PathBuf);
+
+impl Shared {
+    fn new(name: &str) -> Result<Self> {
+        let name = format!("whyoom-hostile-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder)?;
+        let shared = Self(folder);
+        chmod(&shared.0, 0o1777)?;
+        // What the victim has, and what only it can write to.
+        fs::create_dir(shared.path("home"))?;
+        fs::write(shared.path("home/precious"), PRECIOUS)?;
+        give_to(VICTIM, &shared.path("home"))?;
+        Ok(shared)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// A folder of the stranger's that all can write to.
+    fn of_stranger(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.path(name);
+        fs::create_dir_all(&folder)?;
+        give_to(STRANGER, &folder)?;
+        chmod(&folder, 0o777)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn chmod(path: &Path, mode: u32) -> Result<()> {
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(mode))?)
+}
+
+/// Runs a command of the victim's under `whyoom run`.
+fn victims_run(options: &[&str], command: &[&str], variables: &[(&str, &str)]) -> Result<Bounded> {
+    let whyoom = text(&Build::readable()?.whyoom());
+    let words = [&[&whyoom, "run"], options, &["--"], command].concat();
+    Bounded::run(&words, Some(VICTIM), variables)
+}
+
+/// The end of a run is written into a folder that a stranger has made.
+pub(super) fn made_by_another() -> Result<Held> {
+    Need::Root.met()?;
+    let shared = Shared::new("made")?;
+    let folder = shared.of_stranger("out")?;
+    let precious = shared.path("home/precious");
+    symlink(&precious, folder.join("run.json"))?;
+    give_to(STRANGER, &folder.join("run.json"))?;
+    let ran = victims_run(&["-o", &text(&folder)], &["sh", "-c", "exit 7"], &[])?.in_bounds(0)?;
+    let now = fs::read_to_string(&precious)?;
+    ensure!(now == PRECIOUS, "run.json was followed, and the victim's file is now: {now}");
+    ensure!(ran.status == Some(7), "exit status {:?}: {}", ran.status, ran.err);
+    ensure!(ran.err.contains("belongs to another user"), "it said: {}", ran.err);
+    let link = shared.path("link");
+    symlink(shared.path("home"), &link)?;
+    let ran = victims_run(&["-o", &text(&link)], &["sh", "-c", "exit 7"], &[])?.in_bounds(0)?;
+    ensure!(ran.status == Some(7) && ran.err.contains("is a symlink"), "{}", ran.err);
+    Ok(Held::new("refused, the victim's file and its status unchanged"))
+}
+
+/// Waits for the victim's program and puts other code where Python looks for it.
+fn swap(shared: &Shared, folder: &Path, option: &str, way: &str) -> Result<Bounded> {
+    let (home, out) = (text(&shared.path("home")), text(folder));
+    let owned = text(&shared.path("home/owned"));
+    let code = folder.join(way);
+    let attack = format!(
+        r#"n=0; while [ ! -e "{home}/ready" ] && [ $n -lt 200 ]; do sleep 0.02; n=$((n+1)); done
+        mv "{out}" "{out}-old"; mkdir -p "{code}"; printf '%s' "$ATTACK" > "{code}/sitecustomize.py"
+        chmod -R a+rX "{out}"; exit 0"#,
+        code = code.display()
+    );
+    std::thread::scope(|scope| {
+        let stranger = scope.spawn(|| -> Result<()> {
+            let attack = ["sh", "-c", &attack];
+            let done = Bounded::run(&attack, Some(STRANGER), &[("ATTACK", ATTACK)]);
+            fs::write(shared.path("home/swapped"), "")?;
+            ensure!(done?.status == Some(0), "the stranger's own script failed");
+            Ok(())
+        });
+        let command = ["sh", "-c", VICTIMS_PROGRAM, "-", &home];
+        let ran = victims_run(&["-o", &out, option], &command, &[("OWNED", &owned)]);
+        stranger.join().ok().context("the stranger broke off")??;
+        ran
+    })
+}
+
+/// A folder on the way belongs to a stranger, who puts other code in the place of ours while a program runs.
+pub(super) fn code_swapped() -> Result<Held> {
+    Need::Root.met()?;
+    let shared = Shared::new("code")?;
+    let project = shared.of_stranger("project")?;
+    for (name, option, way) in [
+        ("keepers", "--keepers", "keepers/startup"),
+        ("history", "--torch-history", "torch/startup"),
+    ] {
+        let ran = swap(&shared, &project.join(name), option, way)?;
+        ensure!(ran.status == Some(0), "{option}: {:?}: {}", ran.status, ran.err);
+        ensure!(ran.out == "ran\n", "{option}: the program printed {:?}", ran.out);
+        let owned = shared.path("home/owned");
+        ensure!(!owned.exists(), "{option}: the stranger's code ran as the victim");
+        for mark in ["ready", "swapped"] {
+            fs::remove_file(shared.path("home").join(mark))?;
+        }
+    }
+    Ok(Held::new("a stranger's code is not run").count("options", 2))
+}
+
+/// Whatever the umask: nobody else reads a recording, nor changes what Python runs.
+pub(super) fn modes() -> Result<Held> {
+    let whyoom = text(&Build::ready()?.whyoom());
+    let program = text(&root().join("tests/suites/hostile/cutter.py"));
+    let folder = fresh("hostile-modes")?;
+    let run = format!(
+        r#"umask 0; exec "{whyoom}" lab run --memory 4GiB -- "{whyoom}" run --pool --keepers -o "{}" -- "$@""#,
+        folder.display()
+    );
+    let listed = Bounded::run(&["sh", "-c", &run, "-", "python3", "-c", LIST_CODE], None, &[])?;
+    ensure!(listed.status == Some(0), "{}", listed.err);
+    let count = listed.out.lines().count();
+    ensure!(count > 10, "only {count} files of code: {}", listed.out);
+    for line in listed.out.lines() {
+        let right = line.starts_with("folder 0o700 ") || line.starts_with("file 0o600 ");
+        ensure!(right, "code that others may read or change: {line}");
+    }
+    fs::remove_dir_all(&folder)?;
+    let ran = Bounded::run(&["sh", "-c", &run, "-", "python3", &program, ".part"], None, &[])?;
+    let files = checked_modes(&folder)?;
+    ensure!(files >= 5, "only {files} files were recorded: {}", ran.err);
+    Ok(Held::new("0700 and 0600").count("files", files + count as u64))
+}
+
+/// Counts the files below a folder; an error where others may read one.
+fn checked_modes(folder: &Path) -> Result<u64> {
+    let mode = fs::symlink_metadata(folder)?.permissions().mode() & 0o7777;
+    ensure!(mode == 0o700, "{} has mode {mode:o}", folder.display());
+    let mut files = 0;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            // Python's own.
+            files += if path.ends_with("__pycache__") { 0 } else { checked_modes(&path)? };
+            continue;
+        }
+        let mode = fs::symlink_metadata(&path)?.permissions().mode() & 0o7777;
+        ensure!(mode == 0o600, "{} has mode {mode:o}", path.display());
+        files += 1;
+    }
+    Ok(files)
+}
