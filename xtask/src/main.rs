@@ -11,6 +11,7 @@ mod breakages;
 mod exports;
 mod imports;
 mod log_speed;
+mod metamorphic;
 mod model_scale;
 mod parts;
 mod picture;
@@ -97,6 +98,8 @@ enum Command {
     Imports(Parts),
     /// A message found in a log of 100 MB
     LogSpeed,
+    /// Changes to a text that must not matter give the same verdict
+    Metamorphic,
     /// README's pictures are the real output
     Picture(Bless),
     /// The book's generated pages, sessions, build and links
@@ -140,6 +143,7 @@ impl Command {
             Self::ModelScale { deep } => ("model-scale", held(model_scale::run(deep))),
             Self::Exports(Bless { bless }) => ("exports", held(exports::run(bless))),
             Self::Imports(Parts { parts }) => ("imports", done(imports::run(&parts))),
+            Self::Metamorphic => ("metamorphic", held(metamorphic::run())),
             Self::LogSpeed => ("log-speed", held(log_speed::run())),
             Self::Picture(Bless { bless }) => ("picture", held(picture::run(bless))),
             Self::Book(wish) => ("book", done(book::run(&wish))),

@@ -8,6 +8,8 @@ mod catalogue;
 mod cause;
 mod command;
 mod finding;
+mod fixes;
+mod framework;
 mod glossary;
 mod guard;
 mod keepers;

@@ -37,6 +37,11 @@ const PROFILER: &str = "whyoom_profiler";
 /// The one by which a text tells that nvidia-smi, pasted with a message, listed nobody.
 const LISTED: &str = "whyoom_listed";
 
+/// The one by which a text tells whose words stand around a message.
+const AROUND: &str = "whyoom_framework";
+/// The one by which a text tells that the program went on after the failure.
+const RECOVERED: &str = "whyoom_recovered";
+
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Scene<'a> {
     /// Everything that was seen.
@@ -92,6 +97,16 @@ impl<'a> Scene<'a> {
     /// Whose message it is.
     pub(crate) fn software(&self) -> Option<Software> {
         self.incident?.symptom.map(|(_, software, _)| software)
+    }
+
+    /// Whose words stand around the message.
+    pub(crate) fn software_around(&self) -> Option<Software> {
+        Software::named(self.model.own_setting(self.process, AROUND)?)
+    }
+
+    /// Whether the program says that it went on after the failure.
+    pub(crate) fn went_on(&self) -> bool {
+        self.model.own_setting(self.process, RECOVERED).is_some()
     }
 
     /// The message.
@@ -396,7 +411,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The allocator's variable as the program has set it after it had begun to use the device.
-    fn late_conf(&self) -> &'a str {
+    pub(crate) fn late_conf(&self) -> &'a str {
         let names = ["late_PYTORCH_CUDA_ALLOC_CONF", "late_PYTORCH_ALLOC_CONF"];
         names.iter().find_map(|name| self.setting(name)).unwrap_or("")
     }

@@ -9,6 +9,9 @@ use crate::finding::{Basis, Evidence};
 /// own memory is no riddle.
 pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
 
+/// A device with less than this beyond what was asked for is full, by a message's figures.
+const PRACTICALLY_FULL: Bytes = Bytes(64 << 20);
+
 /// What whyoom's pool takes from the driver at least.
 const PAGE: Bytes = Bytes(2 << 20);
 
@@ -244,9 +247,11 @@ impl Situation {
     /// so a hundredth makes no difference.
     #[must_use]
     pub fn enough_was_free(&self) -> bool {
-        self.asked_of_driver
-            .zip(self.free)
-            .is_some_and(|(requested, free)| free.0 > requested.0.saturating_add(requested.0 / 100))
+        // A message tells what was free a moment later, and the driver needs a little to serve from.
+        let slack = if self.basis == Some(Basis::Message) { PRACTICALLY_FULL.0 } else { 0 };
+        self.asked_of_driver.zip(self.free).is_some_and(|(requested, free)| {
+            free.0 > requested.0.saturating_add(requested.0 / 100).saturating_add(slack)
+        })
     }
 
     /// How much of what the cache has free lies outside its largest piece: 0 where all of it is one, near 1

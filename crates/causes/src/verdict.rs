@@ -8,7 +8,7 @@ use whyoom_trace::{DeviceId, ProcessId, Tables};
 use crate::{
     catalogue::CATALOGUE,
     finding::{Finding, Strength},
-    guard,
+    framework, guard,
     scene::Scene,
     situation::Situation,
 };
@@ -250,8 +250,19 @@ fn findings(scene: &Scene<'_>) -> Vec<Finding> {
     if is_answered {
         found.retain(|finding| finding.strength != Strength::Fallback);
     }
-    found.iter_mut().for_each(|finding| guard::keep_new(scene, finding));
+    for finding in &mut found {
+        say_recovered(scene, finding);
+        framework::keep_fitting(scene, finding);
+        guard::keep_new(scene, finding);
+    }
     found
+}
+
+/// A failure that the program got over is told as one.
+fn say_recovered(scene: &Scene<'_>, finding: &mut Finding) {
+    if scene.went_on() {
+        finding.because.push_str(" The program went on: it fell back, or tried again with less.");
+    }
 }
 
 /// The scene that stands for all: of the strongest, the cause that most have, and its first scene.

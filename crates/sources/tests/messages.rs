@@ -35,6 +35,8 @@ fn read_bytes(text: &[u8]) -> Vec<String> {
                 lines.push(format!("{rank}{device}: {software:?} {symptom:?}{line}"));
                 line.clear();
             }
+            // What is told of the text around a message.
+            Action::Setting { name, .. } if tables.text(name).starts_with("whyoom_") => {}
             Action::Setting { name, value } => {
                 lines.push(format!("{} = {}", tables.text(name), tables.text(value)));
             }
@@ -168,7 +170,6 @@ fn the_traceback_before_a_message_is_its_stack() {
 fn false_friends_are_left_alone() {
     let friends = [
         "W tensorflow/core/common_runtime/bfc_allocator.cc:246] Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.02GiB with freed_by_count=0. The caller indicates that this is not a failure, but may mean that there could be performance gains if more memory were available.",
-        "E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 51748.72 MiB on device 1: cudaMalloc failed: out of memory\nE graph_reserve: failed to allocate compute buffers\nW sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism",
         "    raise ValueError(\"No available memory for the cache blocks. \"",
         "cuda runtime error (711) : peer mapping resources exhausted at /pytorch/THCGeneral.cpp:136",
         "exit code 143",
@@ -609,7 +610,7 @@ const SAMPLES: &[Sample] = &[
         id: "L",
         text: "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3060) - 4096 MiB free\nload_tensors:        CUDA0 model buffer size =  2048.00 MiB\nload_tensors:   CPU_Mapped model buffer size =   417.66 MiB\nggml_backend_cuda_buffer_type_alloc_buffer: allocating 3072.00 MiB on device 0: cudaMalloc failed: out of memory",
         read: &[
-            "GPU 0: LlamaCpp DeviceOutOfMemory Requested=3.00 GiB Allocated=2.00 GiB Reserved=2.00 GiB DeviceFree=2.00 GiB",
+            "GPU 0: LlamaCpp DeviceOutOfMemory Requested=3.00 GiB Allocated=2.00 GiB Reserved=2.00 GiB DeviceFree=2.00 GiB DeviceTotal=12.00 GiB",
         ],
     },
     Sample {

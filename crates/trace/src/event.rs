@@ -437,6 +437,12 @@ pub enum Symptom {
     Killed,
     /// A setting was changed after it had been read.
     SettingTooLate,
+    /// By the program's own account, what it is to do needs more than there is.
+    WorkTooLarge,
+    /// What is in use rose from one reading to the next until memory ran out.
+    UsageGrew,
+    /// Memory is still in use though the program that took it is said to have ended.
+    HeldAfterEnd,
 }
 
 /// Whose message it is.
@@ -472,9 +478,135 @@ pub enum Software {
     Kernel,
     /// Something that watches processes: a shell, a scheduler, a launcher.
     Supervisor,
+    /// ONNX Runtime.
+    OnnxRuntime,
+    /// TensorRT.
+    TensorRt,
+    /// Triton Inference Server.
+    Triton,
+    /// PaddlePaddle.
+    Paddle,
+    /// MXNet.
+    MxNet,
+    /// XGBoost.
+    XgBoost,
+    /// LightGBM.
+    LightGbm,
+    /// Numba.
+    Numba,
+    /// PyCUDA.
+    PyCuda,
+    /// CatBoost.
+    CatBoost,
+    /// Dask.
+    Dask,
+    /// CUDA.jl.
+    CudaJl,
+    /// OpenCV.
+    OpenCv,
+    /// Faiss.
+    Faiss,
+    /// CTranslate2.
+    CTranslate2,
+    /// ExLlama.
+    ExLlama,
+    /// Text Generation Inference.
+    Tgi,
+    /// SGLang.
+    SgLang,
+    /// Ray.
+    Ray,
+    /// FFmpeg.
+    Ffmpeg,
+    /// GROMACS.
+    Gromacs,
+    /// LAMMPS.
+    Lammps,
+    /// OpenMM.
+    OpenMm,
+    /// AMReX.
+    AmrEx,
+    /// PhysX.
+    PhysX,
+    /// A renderer or an engine for games.
+    Renderer,
+    /// A miner of coins.
+    Miner,
+    /// PyTorch on Apple's GPU.
+    Mps,
+    /// MLX.
+    Mlx,
+    /// DirectML.
+    DirectMl,
+    /// Windows itself.
+    Windows,
+    /// The driver of Jetson boards.
+    Jetson,
+    /// NumPy.
+    NumPy,
+    /// A program whose name is not known.
+    Program,
 }
 
 impl Software {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::PyTorch,
+        Self::CuBlas,
+        Self::CuDnn,
+        Self::CuFft,
+        Self::TensorFlow,
+        Self::Xla,
+        Self::CuPy,
+        Self::Rmm,
+        Self::Nccl,
+        Self::Vllm,
+        Self::LlamaCpp,
+        Self::Hami,
+        Self::Kernel,
+        Self::Supervisor,
+        Self::OnnxRuntime,
+        Self::TensorRt,
+        Self::Triton,
+        Self::Paddle,
+        Self::MxNet,
+        Self::XgBoost,
+        Self::LightGbm,
+        Self::Numba,
+        Self::PyCuda,
+        Self::CatBoost,
+        Self::Dask,
+        Self::CudaJl,
+        Self::OpenCv,
+        Self::Faiss,
+        Self::CTranslate2,
+        Self::ExLlama,
+        Self::Tgi,
+        Self::SgLang,
+        Self::Ray,
+        Self::Ffmpeg,
+        Self::Gromacs,
+        Self::Lammps,
+        Self::OpenMm,
+        Self::AmrEx,
+        Self::PhysX,
+        Self::Renderer,
+        Self::Miner,
+        Self::Mps,
+        Self::Mlx,
+        Self::DirectMl,
+        Self::Windows,
+        Self::Jetson,
+        Self::NumPy,
+        Self::Program,
+    ];
+
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|software| software.name() == name)
+    }
+
     /// Its name as its users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -493,6 +625,40 @@ impl Software {
             Self::Hami => "HAMi",
             Self::Kernel => "the kernel",
             Self::Supervisor => "the launcher",
+            Self::OnnxRuntime => "ONNX Runtime",
+            Self::TensorRt => "TensorRT",
+            Self::Triton => "Triton Inference Server",
+            Self::Paddle => "PaddlePaddle",
+            Self::MxNet => "MXNet",
+            Self::XgBoost => "XGBoost",
+            Self::LightGbm => "LightGBM",
+            Self::Numba => "Numba",
+            Self::PyCuda => "PyCUDA",
+            Self::CatBoost => "CatBoost",
+            Self::Dask => "Dask",
+            Self::CudaJl => "CUDA.jl",
+            Self::OpenCv => "OpenCV",
+            Self::Faiss => "Faiss",
+            Self::CTranslate2 => "CTranslate2",
+            Self::ExLlama => "ExLlama",
+            Self::Tgi => "Text Generation Inference",
+            Self::SgLang => "SGLang",
+            Self::Ray => "Ray",
+            Self::Ffmpeg => "FFmpeg",
+            Self::Gromacs => "GROMACS",
+            Self::Lammps => "LAMMPS",
+            Self::OpenMm => "OpenMM",
+            Self::AmrEx => "AMReX",
+            Self::PhysX => "PhysX",
+            Self::Renderer => "the renderer",
+            Self::Miner => "the miner",
+            Self::Mps => "PyTorch on Apple's GPU",
+            Self::Mlx => "MLX",
+            Self::DirectMl => "DirectML",
+            Self::Windows => "Windows",
+            Self::Jetson => "Jetson's driver",
+            Self::NumPy => "NumPy",
+            Self::Program => "the program",
         }
     }
 }

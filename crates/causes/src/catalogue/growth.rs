@@ -1,7 +1,7 @@
 //! Live bytes grow from iteration to iteration.
 
 use whyoom_memory::{Growth, Hold};
-use whyoom_trace::{Bytes, DeviceId};
+use whyoom_trace::{Bytes, DeviceId, Symptom};
 
 use crate::{
     cause::Cause,
@@ -35,7 +35,30 @@ the list or the exceptions that have them.",
 /// How many growing places are listed.
 const LISTED: usize = 3;
 
+/// A text that shows what was in use, again and again, and that it rose.
+fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
+    let (first, last) = (scene.situation.allocated?, scene.situation.process_used?);
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("What is in use rises from {first} to {last} over the readings in this text"),
+        "It goes up from one to the next and never down; where it ends, memory runs out.",
+    );
+    finding.gives_back = Some(last.minus(first));
+    finding.remedies = vec![
+        Remedy::advice(
+            "find what is kept from one round to the next: a list of outputs, a sum of losses, a cache; the \
+             first rounds fit",
+        ),
+        Remedy::advice("rerun it under `whyoom run`: it names the line that grows"),
+    ];
+    Some(finding)
+}
+
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.symptom() == Some(Symptom::UsageGrew) {
+        return told_by_text(scene);
+    }
     // Pinned memory that grows is a cause of its own.
     let growth = scene.growth.as_ref().filter(|_| !is_pinned(scene))?;
     let lacking = scene.situation.lacking();

@@ -56,7 +56,7 @@ fn backend_changed(scene: &Scene<'_>) -> Option<Finding> {
 
 /// The text shows that the variable was set behind the first use of the GPU.
 fn told_too_late(scene: &Scene<'_>) -> Option<Finding> {
-    let set = scene.setting("late:PYTORCH_CUDA_ALLOC_CONF")?;
+    let set = Some(scene.late_conf()).filter(|set| !set.is_empty() && scene.is_message())?;
     let cached = scene.situation.cache_that_would_do().filter(|_| scene.device_ran_out())?;
     if !set.contains("expandable_segments:True") {
         return None;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_trace::{Bytes, StackId};
+use whyoom_trace::{Bytes, Software, StackId, Symptom};
 
 use super::{
     library_knobs::{knobs, nccl},
@@ -88,6 +88,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 /// Of a message: far more than a context lies beside PyTorch's memory, and the log shows who may have taken it.
 fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
+    if scene.symptom() == Some(Symptom::LibraryAllocFailed) {
+        return of_a_tactic(scene);
+    }
     let (outside, lacking) = (situation.outside_allocator()?, situation.lacking()?);
     let taken = outside.minus(CONTEXT_ALLOWANCE);
     if !scene.device_ran_out() || taken < lacking || scene.setting("nccl").is_none() {
@@ -107,6 +110,20 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 /// The library that a stack leads to, where it is one that takes memory for itself.
+/// TensorRT tries tactics that want a workspace, and leaves out those that find none.
+fn of_a_tactic(scene: &Scene<'_>) -> Option<Finding> {
+    let requested =
+        scene.situation.requested.filter(|_| scene.software() == Some(Software::TensorRt))?;
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("TensorRT tried a tactic that wants a workspace of {requested}, and left it out"),
+        "It is a warning: where the engine is built, nothing is wrong.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    Some(finding)
+}
+
 pub(super) fn names_library<'a>(scene: &Scene<'a>, stack: StackId) -> Option<&'a str> {
     let names_owner =
         |file: &&str| file.contains(".so") && !GLUE.iter().any(|glue| file.starts_with(glue));

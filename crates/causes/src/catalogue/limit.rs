@@ -44,7 +44,9 @@ fn told_cap(scene: &Scene<'_>) -> Option<Finding> {
     let idle = situation.cached.filter(|_| scene.has_pool()).unwrap_or_default();
     let held = held.minus(idle);
     let device_had_room = situation.free.is_some_and(|free| free >= requested);
-    let reached = held.plus(requested) > allowed;
+    // Printed figures are rounded: a hundredth decides nothing.
+    let rounding = if scene.is_message() { allowed.0 / 100 } else { 0 };
+    let reached = held.plus(requested).plus(Bytes(rounding)) > allowed;
     let caps = situation.capacity.is_none_or(|capacity| allowed < capacity);
     if !(reached && caps && scene.device_refused()) {
         return None;
@@ -153,7 +155,13 @@ fn mig_slice(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let in_pieces = scene.situation.cache_that_would_do().is_some();
-    let strength = if in_pieces { Strength::Contributing } else { Strength::Decisive };
+    // A slice is one where the figures are a slice's: what others hold on the whole GPU is not on a slice.
+    let lacking = scene.situation.lacking().unwrap_or_default();
+    let by_others = scene.situation.others_hold() >= lacking.max(Bytes::MIB);
+    let strength = match in_pieces || by_others {
+        true => Strength::Contributing,
+        false => Strength::Decisive,
+    };
     // As its name has it, in the units of those who sell it: for slices as large as they are named.
     let whole = profile.and_then(|one| one.split_once(" of ")?.1.strip_suffix("GB")?.parse().ok());
     let whole = whole.map(|gigabytes: u64| Bytes(gigabytes << 30));
@@ -239,7 +247,7 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Decisive,
-        format!("{whose} stopped at {size}, not at the end of the device"),
+        format!("{} stopped at {size}, not at the end of the device", capital(whose)),
         match (needed, scene.situation.requested) {
             (Some(needed), _) => format!("With this request {needed} would be in use."),
             (_, Some(requested)) => format!("The request of {requested} would go beyond it."),
@@ -263,4 +271,12 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
         _ => "raise the limit where it was set",
     })];
     finding
+}
+
+/// A name at the start of a sentence.
+pub(super) fn capital(name: &str) -> String {
+    match name.strip_prefix("the ") {
+        Some(rest) => format!("The {rest}"),
+        None => name.to_owned(),
+    }
 }

@@ -1,7 +1,7 @@
 //! A holder that nobody waits for any longer.
 
 use whyoom_memory::Holder;
-use whyoom_trace::{Bytes, Standing};
+use whyoom_trace::{Bytes, Standing, Symptom};
 
 use super::other_process::capitalized;
 use crate::{
@@ -29,7 +29,33 @@ another container, or be another user's.",
     check,
 };
 
+/// A text that says that memory stays in use though its program has ended.
+fn told_by_text(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Likely,
+        "Memory stays in use after its program's end: a process that was left over holds it",
+        "When a process has really ended, the driver takes its memory back. A child or worker of it lives on, or \
+         a process has the GPU's files open that nvidia-smi does not list.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = vec![
+        Remedy::line(
+            "sudo whyoom who",
+            "names every process that has the GPU open, and which was left over",
+        ),
+        Remedy::line(
+            "sudo fuser -v /dev/nvidia*",
+            "the same list, without whyoom; end those that are yours",
+        ),
+    ];
+    finding
+}
+
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if scene.symptom() == Some(Symptom::HeldAfterEnd) {
+        return Some(told_by_text(scene));
+    }
     if !scene.device_ran_out() {
         return None;
     }

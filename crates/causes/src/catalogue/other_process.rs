@@ -1,7 +1,7 @@
 //! Other processes hold what this one lacks.
 
 use whyoom_memory::Holder;
-use whyoom_trace::{Bytes, Standing, StringId, Symptom};
+use whyoom_trace::{Bytes, Software, Standing, StringId, Symptom};
 
 use super::cache_held;
 use crate::{
@@ -39,6 +39,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     match scene.symptom() {
         Some(Symptom::PreallocationFailed) => return startup(scene),
         Some(Symptom::Disturbed) => return Some(disturbed(scene)),
+        Some(Symptom::Disguised | Symptom::LibraryAllocFailed) => return found_little(scene),
         _ => {}
     }
     // What a process of the same run merely keeps, it can give back: it need not end.
@@ -46,6 +47,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return None;
     }
     let situation = &scene.situation;
+    if let Some(finding) = found_little(scene).or_else(|| listed_without_request(scene)) {
+        return Some(finding);
+    }
     let lacking = situation.lacking()?;
     let neighbours = Neighbours::of(scene);
     let unnamed = situation.unexplained()?.minus(CONTEXT_ALLOWANCE);
@@ -97,6 +101,54 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::bytes(label, held, Basis::Computed));
     }
     finding.remedies = stop_or_move(scene, largest, held);
+    Some(finding)
+}
+
+/// So little is left of a GPU only where something else has the rest.
+const HARDLY_ANYTHING: Bytes = Bytes(512 << 20);
+
+/// TensorFlow takes all that it finds when it starts: where that was next to nothing, others had the rest.
+fn found_little(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let found = situation.allowed.filter(|allowed| *allowed < HARDLY_ANYTHING)?;
+    if scene.software() != Some(Software::TensorFlow) || !scene.is_message() {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("TensorFlow found only {found} of this GPU to take: something else holds the rest"),
+        "It takes nearly all that is free when it starts, and its own account names that as its limit.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = stop_or_move(scene, None, Bytes::ZERO);
+    finding.remedies[0].frees = None;
+    Some(finding)
+}
+
+/// Others were listed with more than half of the device, and nobody told how much was asked for.
+fn listed_without_request(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let told = situation.requested.is_some() || situation.free.is_some();
+    let (held, capacity) = (situation.others_hold(), situation.capacity?);
+    if told || !scene.is_message() || held.share_of(capacity) < 0.5 {
+        return None;
+    }
+    let largest = situation.others.iter().max_by_key(|holder| holder.bytes)?;
+    let count = situation.others.len();
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!(
+            "{count} other process{} hold {held} of this GPU's {capacity}; the largest is {} with {}",
+            if count == 1 { "" } else { "es" },
+            scene.name_of(largest),
+            largest.bytes
+        ),
+        format!("That leaves {} for whoever comes next.", capacity.minus(held)),
+    );
+    finding.gives_back = Some(held);
+    finding.remedies = stop_or_move(scene, Some(largest), held);
     Some(finding)
 }
 

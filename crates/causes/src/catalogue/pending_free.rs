@@ -27,7 +27,41 @@ ahead.",
     check,
 };
 
+/// So many times what is in use can hardly be pinned by it.
+const FAR_MORE: u64 = 500;
+
+/// A message in which next to nothing is in use, and far more than was asked for is cached: PyTorch gives back
+/// every segment with nothing in it before it gives up, so that this waits for a stream.
+fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let (cached, allocated) = (situation.cached?, situation.allocated?);
+    let requested = situation.requested?;
+    let pinned = cached.0 / FAR_MORE <= allocated.0 || cached.0 / 4 < requested.0;
+    if !scene.device_ran_out() || !scene.is_message() || pinned {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("{cached} is cached while {allocated} is in use: freed blocks wait for another stream"),
+        "PyTorch gives back every segment with nothing in it before it gives up; so little in use pins no such \
+         cache. Blocks that a collective or a copy used on another stream come back when that stream is done.",
+    );
+    finding.gives_back = Some(cached);
+    finding.remedies = vec![
+        Remedy::line(
+            "torch.cuda.synchronize()",
+            "now and then in the loop, so that freed blocks come back",
+        ),
+        Remedy::advice("or make the buffers once and use them again, or a newer PyTorch"),
+    ];
+    Some(finding)
+}
+
 fn check(scene: &Scene<'_>) -> Option<Finding> {
+    if let Some(finding) = told_by_text(scene) {
+        return Some(finding);
+    }
     if !scene.device_ran_out() || !scene.was_recorded() {
         return None;
     }

@@ -27,7 +27,9 @@ What helps: a smaller share, set before the framework is imported. The variables
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     match scene.symptom() {
-        Some(Symptom::PreallocationFailed) => share_not_free(scene),
+        Some(Symptom::PreallocationFailed) => {
+            share_not_free(scene).or_else(|| taken_at_start(scene))
+        }
         Some(Symptom::ShareTooLarge) => Some(share_too_large(scene)),
         Some(Symptom::ShareTooSmall) => share_too_small(scene),
         Some(Symptom::LibraryAllocFailed) => {
@@ -254,15 +256,42 @@ fn share_not_free(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// A program that takes a share of the device when it starts did not find it free.
+fn taken_at_start(scene: &Scene<'_>) -> Option<Finding> {
+    let software = scene.software().filter(|software| *software != Software::Vllm)?;
+    let situation = &scene.situation;
+    let headline = match (situation.requested, situation.free) {
+        (Some(wanted), Some(free)) => {
+            format!("{} takes {wanted} in advance, and {free} is free", software.name())
+        }
+        _ => {
+            format!("{} takes a share of the GPU in advance, and it was not free", software.name())
+        }
+    };
+    let because = "It asks for that when it starts, whatever it will need.";
+    let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
+    finding.gives_back = situation.lacking();
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies =
+        vec![Remedy::line("whyoom who", "shows who else holds the GPU's memory now")];
+    Some(finding)
+}
+
 /// vLLM's share is so large that what works beside it finds no room.
 fn share_too_large(scene: &Scene<'_>) -> Finding {
+    let server = scene.software().map_or("The server", Software::name);
+    let is_vllm = server == Software::Vllm.name();
+    let beside = if is_vllm { "warming up its sampler" } else { "what works beside it" };
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Decisive,
-        "vLLM's share of the GPU leaves too little for warming up its sampler",
-        "The sampler works outside the share that was taken in advance.",
+        format!("{server}'s share of the GPU leaves too little for {beside}"),
+        "That works outside the share that was taken in advance.",
     );
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    if !is_vllm {
+        return finding;
+    }
     finding.remedies = vec![
         Remedy::line("--max-num-seqs 128", "fewer sequences at once need a smaller sampler"),
         Remedy::line("--gpu-memory-utilization 0.85", "a smaller share leaves it more room"),
@@ -319,13 +348,17 @@ fn share_too_small(scene: &Scene<'_>) -> Option<Finding> {
         (Some(needed), Some(left)) => format!("The cache needs {needed}; the share leaves {left}."),
         _ => "Weights and activations use up the share before the cache gets any.".to_owned(),
     };
-    let headline = "vLLM's share of the GPU leaves too little for its cache";
+    let server = scene.software().map_or("The server", Software::name);
+    let headline = format!("{server}'s share of the GPU leaves too little for its cache");
     let mut finding = scene.finding(CAUSE.id, Strength::Decisive, headline, because);
     finding.gives_back = needed.zip(left).map(|(needed, left)| needed.minus(left));
     for (label, bytes) in [("cache needs", needed), ("share leaves", left)] {
         finding.evidence.extend(bytes.map(|b| Evidence::bytes(label, b, Basis::Message)));
     }
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    if scene.software() != Some(Software::Vllm) {
+        return Some(finding);
+    }
     let share = scene.setting("gpu_memory_utilization").and_then(|share| share.parse().ok());
     if share.is_none_or(|share: f64| share < 0.95) {
         let what = "a larger share, if nothing else uses the GPU";

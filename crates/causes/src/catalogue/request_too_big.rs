@@ -2,7 +2,10 @@
 
 use whyoom_trace::{Bytes, Software, Symptom};
 
-use super::library_knobs::{cudnn, llama_cpp};
+use super::{
+    library_knobs::{cudnn, llama_cpp},
+    working_set::NO_CARD,
+};
 use crate::{
     cause::Cause,
     finding::{Finding, Remedy, Strength},
@@ -88,6 +91,9 @@ fn room(scene: &Scene<'_>) -> Option<(Bytes, &'static str)> {
         (Some(capacity), _) => Some((capacity, "the whole device")),
         (None, Some(allowed)) => Some((allowed, "the cap")),
         // A message may tell what the process had and what was free beside it, and no more.
+        (None, None) if situation.requested.is_some_and(|one| one > NO_CARD) => {
+            Some((NO_CARD, "more than any card has, which"))
+        }
         (None, None) if scene.was_recorded() => None,
         (None, None) => {
             let all = situation.free?.plus(situation.reserved?);

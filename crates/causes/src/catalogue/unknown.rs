@@ -188,9 +188,7 @@ fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
             "the lines before it list the size of each buffer: offload fewer layers (-ngl) or \
              shorten the context (-c) until they fit",
         ),
-        Some(Software::PyTorch | Software::CuBlas | Software::CuDnn | Software::CuFft) | None => {
-            record()
-        }
+        Some(Software::PyTorch) | None => record(),
         Some(_) => watch_device(),
     };
     vec![record_run(scene), own]
@@ -262,6 +260,18 @@ fn incident(scene: &Scene<'_>) -> (String, String) {
                 .to_owned(),
         );
     }
+    if let Some((free, requested)) = situation.free.zip(situation.requested)
+        && scene.is_message()
+        && situation.allocated.is_none()
+        && free < requested
+    {
+        return (
+            format!(
+                "Cannot tell yet: {requested} was asked for and {free} was free; who holds the rest is not told"
+            ),
+            "The device is full: of this program's own memory, or of another's.".to_owned(),
+        );
+    }
     let Some(requested) = situation.requested else {
         return (
             "Cannot tell yet: GPU memory ran out, and the message gives no sizes".to_owned(),
@@ -325,13 +335,16 @@ pub(super) fn nothing_found(scene: &Scene<'_>) -> Finding {
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Fallback,
-        "No out-of-memory message was found in this text",
-        "None of the known formats occurs in it.",
+        "No known message of a memory failure is in this text",
+        "Neither a known format nor the words of a failed allocation occur in it.",
     );
     finding.remedies = vec![
-        record_run(scene),
+        Remedy::line(
+            "whyoom run -- COMMAND",
+            "rerun it like this, with its own command: it records who allocates what, and says why when memory \
+             runs out",
+        ),
         Remedy::advice("or paste the whole traceback, down to the line that names the error"),
-        record(),
     ];
     finding
 }

@@ -1,10 +1,11 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::{Bytes, Counter, Software};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use super::{
     library_knobs::llama_cpp,
+    limit::capital,
     masked, mempool_held,
     preallocated::{cache_beyond_share, shorter},
 };
@@ -39,6 +40,12 @@ const SMALL_CACHE: f64 = 0.05;
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if let Some((needed, left)) = cache_beyond_share(scene) {
         return Some(cache_too_large(scene, needed, left));
+    }
+    if scene.symptom() == Some(Symptom::WorkTooLarge) {
+        return Some(by_own_account(scene));
+    }
+    if let Some(finding) = one_large_request(scene).or_else(|| fills_by_itself(scene)) {
+        return Some(finding);
     }
     if let Some((needed, took)) = by_xla(scene) {
         return Some(program_too_large(scene, needed, took));
@@ -169,10 +176,104 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
     }
 }
 
+/// The program says itself that its work does not fit.
+fn by_own_account(scene: &Scene<'_>) -> Finding {
+    let whose = capital(scene.software().map_or("the program", Software::name));
+    let situation = &scene.situation;
+    let headline = match (situation.requested, situation.free, situation.capacity) {
+        (Some(needed), Some(free), _) => format!("{whose} needs {needed}, and {free} is free"),
+        (Some(needed), None, Some(all)) => format!("{whose} needs {needed}, and the GPU has {all}"),
+        (Some(needed), None, None) => {
+            format!("{whose} needs {needed}, which the GPU does not have")
+        }
+        _ => format!("{whose} says itself that its work does not fit in the GPU's memory"),
+    };
+    let because = "Its own message says so.";
+    let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
+    finding.gives_back = situation.lacking();
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = use_less();
+    finding
+}
+
+/// What helps whoever works with whatever.
+fn use_less() -> Vec<Remedy> {
+    vec![Remedy::advice("a smaller batch size, input, model or context, or a larger GPU")]
+}
+
+/// Most cards have no more than this.
+const MOST_CARDS: Bytes = Bytes(16 << 30);
+/// No card has as much.
+pub(super) const NO_CARD: Bytes = Bytes(256 << 30);
+/// A device with less than this is a part of the host's memory that the BIOS set apart.
+const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
+
+/// A message that tells of one request, and of nothing beside it: where that alone is nearly the device, or more
+/// than most cards have, it is too much whoever else holds memory.
+fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    if !scene.is_message() || !scene.device_refused() || situation.allocated.is_some() {
+        return None;
+    }
+    let requested = situation.requested?;
+    let (strength, headline) = match situation.capacity {
+        Some(capacity) if requested > capacity => return None,
+        Some(capacity) if requested.plus(CONTEXT_ALLOWANCE) > capacity => (
+            Strength::Explains,
+            format!("One request of {requested} is nearly all of this GPU's {capacity}"),
+        ),
+        // More than any card has is one request too big.
+        None if requested > NO_CARD => return None,
+        None if situation.free.is_none() && requested >= MOST_CARDS => (
+            Strength::Likely,
+            format!("One request of {requested} is more than most GPUs have in all"),
+        ),
+        _ => return None,
+    };
+    let because = "A context and whatever else is needed must fit beside it.";
+    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = remedies(scene, situation.lacking().unwrap_or(requested));
+    Some(finding)
+}
+
+/// What the program itself holds is nearly the whole device, or the device is hardly one: however much was asked
+/// for.
+fn fills_by_itself(scene: &Scene<'_>) -> Option<Finding> {
+    const NEARLY: f64 = 0.9;
+    let situation = &scene.situation;
+    let (capacity, allocated) = (situation.capacity?, situation.allocated?);
+    let hardly = capacity < HARDLY_A_DEVICE && situation.free.is_none();
+    let full = situation.requested.is_none() && allocated.share_of(capacity) >= NEARLY;
+    if !scene.is_message() || !scene.device_refused() || !(hardly || full) {
+        return None;
+    }
+    let headline = match hardly {
+        true => format!("This GPU has {capacity} in all, and {allocated} of it is in use"),
+        false => format!("{allocated} of this GPU's {capacity} is in use by the program itself"),
+    };
+    let because = match hardly {
+        true => {
+            "A GPU that shares the host's memory has what the BIOS gives it (UMA frame buffer size)."
+        }
+        false => "A context and what else is needed do not fit beside it.",
+    };
+    let mut finding = scene.finding(CAUSE.id, Strength::Decisive, headline, because);
+    finding.gives_back = situation.lacking();
+    finding.remedies = match hardly {
+        true => vec![Remedy::advice(
+            "give the GPU more of the host's memory in the BIOS, or run on the CPU",
+        )],
+        false => remedies(scene, Bytes::ZERO),
+    };
+    Some(finding)
+}
+
 /// What one step needs at once by XLA's own account, and what XLA took, where that is less.
 fn by_xla(scene: &Scene<'_>) -> Option<(Bytes, Bytes)> {
     let incident = scene.incident.filter(|_| scene.software() == Some(Software::Xla))?;
-    let (needed, took) = (incident.counter(Counter::Needed)?, incident.counter(Counter::RoomLeft)?);
+    let needed = incident.counter(Counter::Needed)?;
+    let took = incident.counter(Counter::RoomLeft).or(scene.situation.capacity)?;
     (needed > took).then_some((needed, took))
 }
 
@@ -214,6 +315,10 @@ fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     };
     if scene.software() == Some(Software::LlamaCpp) {
         return llama_cpp();
+    }
+    // Of a program that is not PyTorch's, what helps is in the table of fixes.
+    if scene.is_message() && scene.software() != Some(Software::PyTorch) {
+        return use_less();
     }
     if scene.incident.is_some_and(by_driver) {
         return for_buffers(scene, lacking);

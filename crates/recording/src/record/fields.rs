@@ -112,7 +112,10 @@ choices! {
         PoolThreshold DeviceHeap;
     Symptom: DeviceOutOfMemory LibraryAllocFailed Disguised ReportFailed BogusSize LimitReached
         PreallocationFailed ShareTooSmall ShareTooLarge Disturbed PinnedOutOfMemory HostOutOfMemory
-        HostKilled Killed SettingTooLate;
+        HostKilled Killed SettingTooLate WorkTooLarge UsageGrew
+        HeldAfterEnd;
     Software: PyTorch CuBlas CuDnn CuFft TensorFlow Xla CuPy Rmm Nccl Vllm LlamaCpp Hami Kernel
-        Supervisor;
+        Supervisor OnnxRuntime TensorRt Triton Paddle MxNet XgBoost LightGbm Numba PyCuda CatBoost Dask CudaJl
+        OpenCv Faiss CTranslate2 ExLlama Tgi SgLang Ray Ffmpeg Gromacs Lammps OpenMm
+        AmrEx PhysX Renderer Miner Mps Mlx DirectMl Windows Jetson NumPy Program;
 }

@@ -8,8 +8,8 @@ use whyoom_trace::Bytes;
 /// A regular expression for an amount with its unit, to be put into larger ones. It captures twice.
 pub(super) const AMOUNT: &str = r"(\d[\d.,]*)\s*(bytes|[KMGT]iB|[KMGT]B|kB|[KMGT]|B)";
 
-/// PyTorch prints −1 like this; it stands for "unset".
-const UNSET_GIB: f64 = 17_179_869_184.0;
+/// More than any machine has, in bytes. PyTorch prints −1 as 17179869184.00 GiB.
+pub(super) const IMPOSSIBLE: f64 = (1_u64 << 60) as f64;
 
 /// An amount from its number and unit. Units are binary whatever their spelling: that is what the
 /// programs mean that print `MB`.
@@ -22,8 +22,33 @@ pub(super) fn amount(number: &str, unit: &str) -> Option<Bytes> {
         _ => return whole(number),
     };
     let number: f64 = decimal(number).parse().ok()?;
-    let unset = scale == 1 << 30 && number >= UNSET_GIB;
-    (number.is_finite() && !unset).then(|| Bytes((number * scale as f64).round() as u64))
+    // No machine has so much: "unset", or a counter that went below zero.
+    let bytes = number * scale as f64;
+    (bytes < IMPOSSIBLE).then(|| Bytes(bytes.round() as u64))
+}
+
+/// An amount from its number and unit, in any spelling of either: thousands may be set apart by commas or dots,
+/// the decimal mark may be a comma, units may be in small letters. Nothing where it is negative.
+pub(super) fn binary(number: &str, unit: &str) -> Option<Bytes> {
+    let scale = match unit.bytes().next()?.to_ascii_lowercase() {
+        b'k' => 1_u64 << 10,
+        b'm' => 1 << 20,
+        b'g' => 1 << 30,
+        b't' => 1 << 40,
+        _ => 1,
+    };
+    let number = number.trim_end_matches(['.', ',']);
+    let plain =
+        if is_in_thousands(number) { number.replace(['.', ','], "") } else { decimal(number) };
+    let number: f64 = plain.parse().ok()?;
+    (number >= 0.0).then(|| Bytes((number * scale as f64).round() as u64))
+}
+
+/// Whether the marks in a number set its thousands apart: several of them, or one in a whole number of bytes.
+fn is_in_thousands(number: &str) -> bool {
+    let groups: Vec<&str> = number.split(['.', ',']).collect();
+    let whole = groups.iter().skip(1).all(|group| group.len() == 3);
+    whole && (groups.len() > 2 || (groups.len() == 2 && number.contains(',')))
 }
 
 /// A number of bytes, with or without commas. Values at the end of 64 bits stand for "unset".

@@ -2,9 +2,14 @@
 //! of millions of lines that many ranks wrote at once.
 
 mod amount;
+mod failure;
+mod figures;
 mod formats;
+mod gpus;
+mod known;
 mod message;
 mod nvidia_smi;
+mod series;
 mod settings;
 mod surroundings;
 mod traceback;
@@ -17,27 +22,34 @@ use std::{
     sync::LazyLock,
 };
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use amount::regex;
 use foldhash::fast::RandomState;
-use formats::FORMATS;
-use message::Message;
+use formats::{FORMATS, general::GENERAL};
+use message::{Message, Weight};
 use regex::Regex;
 use whyoom_redact::mask;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Standing, StringId,
-    Symptom, Tables,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
+    Standing, StringId, Symptom, Tables,
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
 /// What a setting is called that tells that nvidia-smi, pasted with a message, listed nobody.
 pub const LISTED_SETTING: &str = "whyoom_listed";
 
+/// What a setting is called that tells whose words stand around a message.
+pub const AROUND_SETTING: &str = "whyoom_framework";
+/// What a setting is called that tells that the program went on after the failure.
+pub const RECOVERED_SETTING: &str = "whyoom_recovered";
+
 const CHUNK: u64 = 1 << 20;
 /// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
 /// what comes behind them is counted and passed over.
 const MAX_MESSAGES: usize = 4096;
 const MAX_LOOKS: usize = 50_000;
+/// So many messages that say little are kept until the text ends.
+const MAX_WAITING: usize = 256;
 /// How much of a message is kept as its text.
 const KEPT_TEXT: usize = 700;
 /// How much of the line before it: an exception's class, the name of a device's kind.
@@ -74,6 +86,10 @@ pub fn scan<R: Read>(
         seen: HashMap::new(),
         looked_at: HashSet::default(),
         hasher: RandomState::default(),
+        exact_lines: HashSet::default(),
+        exact_symptoms: Vec::new(),
+        waiting: Vec::new(),
+        decided: false,
         summary: TextSummary::default(),
     };
     let mut utf16 = None;
@@ -91,6 +107,7 @@ pub fn scan<R: Read>(
         let search_to = if at_end { buffer.len() } else { buffer.len().saturating_sub(LOOK_AHEAD) };
         scanner.search(&buffer, searched, search_to);
         if at_end {
+            scanner.report_waiting();
             return Ok(scanner.summary);
         }
         let keep_from = search_to.saturating_sub(LOOK_BEHIND);
@@ -99,11 +116,17 @@ pub fn scan<R: Read>(
     }
 }
 
-/// Every anchor of every format, and the settings' behind them.
+/// Every anchor: of the formats, the settings, the known lines, and the general ones.
 #[expect(clippy::expect_used, reason = "the anchors are constants, and every test builds this")]
 static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let words = FORMATS.iter().flat_map(|format| format.anchors).chain(settings::ANCHORS);
-    AhoCorasick::new(words).expect("the anchors of this crate")
+    let exact = FORMATS.iter().flat_map(|format| format.anchors).chain(settings::ANCHORS).copied();
+    let known = known::ROWS.iter().map(|row| row.anchor);
+    // A format reads its own spelling alone; the general layer reads any.
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(true)
+        .build(exact.chain(known).chain(failure::ANCHORS.iter().copied()))
+        .expect("the anchors of this crate")
 });
 
 static RANK: LazyLock<Regex> =
@@ -119,7 +142,28 @@ struct Scanner<'a> {
     /// Hashes of the lines that were looked at.
     looked_at: HashSet<u64, RandomState>,
     hasher: RandomState,
+    /// Hashes of the lines that an exact format has read.
+    exact_lines: HashSet<u64, RandomState>,
+    /// What exact messages have told.
+    exact_symptoms: Vec<Symptom>,
+    /// Messages that say little.
+    waiting: Vec<Candidate>,
+    /// Whether an exact message has told how memory ran out.
+    decided: bool,
     summary: TextSummary,
+}
+
+/// A message with what stood around it.
+struct Candidate {
+    message: Message,
+    rank: Option<u32>,
+    stack: StackId,
+    text: StringId,
+    listed: Listed,
+    /// The hash of its line.
+    line: u64,
+    /// Whose words stand around it.
+    around: Software,
 }
 
 impl Scanner<'_> {
@@ -159,12 +203,19 @@ impl Scanner<'_> {
         };
         let understood =
             FORMATS.iter().filter(starts_here).find_map(|format| (format.parse)(window));
+        let line = self.hasher.hash_one(window.whole_line());
+        let exact = understood.map(|message| message.weighed(window));
+        if exact.is_some() {
+            self.exact_lines.insert(line);
+        }
+        let understood = exact.or_else(|| formats::general::parse(window));
         if let Some(message) = understood {
-            self.message(surroundings::complete(message, window), window);
+            self.message(surroundings::complete(message, window), line, window);
         }
     }
 
-    fn message(&mut self, message: Message, window: &Window<'_>) {
+    /// Reports a message; one that says little waits until it is known whether another says more.
+    fn message(&mut self, message: Message, line: u64, window: &Window<'_>) {
         // The same failure is often printed two or three times: as it happens, as it is handled. A
         // line that names no rank may be the wrapped rest of one that does.
         let rank = rank_of(window);
@@ -175,20 +226,79 @@ impl Scanner<'_> {
                 self.seen.insert(message.clone(), vec![rank]);
             }
         }
+        let stack = traceback::stack(window, self.tables);
+        let text = self.tables.string(&kept_text(window));
+        let listed = listed_beside(&message, window);
+        let around = known::software("", &[window.before(), window.near()].concat());
+        let read = Candidate { message, rank, stack, text, listed, line, around };
+        if read.message.weight == Weight::Exact {
+            self.report(read);
+        } else if self.waiting.len() < MAX_WAITING {
+            self.waiting.push(read);
+        }
+    }
+
+    /// Of what says little, reports for each rank the first of those that say most; nothing where an exact
+    /// message tells how memory ran out.
+    fn report_waiting(&mut self) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        // An exact format has read the same line.
+        let exact = |read: &Candidate| self.exact_lines.contains(&read.line);
+        waiting.retain(|read| read.message.format != GENERAL || !exact(read));
+        // Of equals, one whose format is known.
+        let worth = |read: &Candidate| (read.message.weight, read.message.format != GENERAL);
+        let mut best: HashMap<Option<u32>, (Weight, bool)> = HashMap::new();
+        for read in &waiting {
+            let best = best.entry(read.rank).or_insert(worth(read));
+            *best = worth(read).max(*best);
+        }
+        // What a person says of it adds nothing to what any program said, by whatever rank.
+        let said = self.summary.messages > 0 || best.values().any(|best| best.0 > Weight::Mention);
+        let decided = self.decided;
+        for read in waiting {
+            let weight = read.message.weight;
+            let is_best =
+                best.get(&read.rank) == Some(&worth(&read)) && (weight > Weight::Mention || !said);
+            let is_new = !self.exact_symptoms.contains(&read.message.symptom);
+            if (weight == Weight::Known && is_new) || (is_best && !decided) {
+                best.remove(&read.rank);
+                self.report(read);
+            }
+        }
+    }
+
+    fn report(&mut self, read: Candidate) {
+        let Candidate { message, rank, stack, text, listed, around, .. } = read;
+        self.decided |= message.is_decided();
+        if message.weight == Weight::Exact {
+            self.exact_symptoms.push(message.symptom);
+        }
         self.summary.messages += 1;
         if !self.summary.formats.contains(&message.format) {
             self.summary.formats.push(message.format);
         }
         let process = self.process(rank);
-        let stack = traceback::stack(window, self.tables);
         let origin = Origin { device: device_of(&message), ..Origin::default() };
-        let text = self.tables.string(&kept_text(window));
         let (symptom, software) = (message.symptom, message.software);
-        let listed = listed_beside(&message, window);
         if listed.nobody {
             let (name, value) = (self.tables.string(LISTED_SETTING), self.tables.string("nobody"));
             let action = Action::Setting { name, value };
             self.emit(process, Event { action, ..Event::default() });
+        }
+        if around != Software::Program && is_anybodys(software) {
+            let name = self.tables.string(AROUND_SETTING);
+            let value = self.tables.string(around.name());
+            self.emit(
+                process,
+                Event { action: Action::Setting { name, value }, ..Event::default() },
+            );
+        }
+        if message.recovered {
+            let (name, value) = (self.tables.string(RECOVERED_SETTING), self.tables.string("yes"));
+            self.emit(
+                process,
+                Event { action: Action::Setting { name, value }, ..Event::default() },
+            );
         }
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
@@ -217,6 +327,22 @@ impl Scanner<'_> {
     }
 }
 
+/// Whether a message does not tell in whose program it was printed: a library's, the system's.
+fn is_anybodys(software: Software) -> bool {
+    matches!(
+        software,
+        Software::CuBlas
+            | Software::CuDnn
+            | Software::CuFft
+            | Software::Nccl
+            | Software::Hami
+            | Software::Kernel
+            | Software::Supervisor
+            | Software::Windows
+            | Software::Program
+    )
+}
+
 /// What a table of nvidia-smi that was pasted with a message tells of who held memory.
 #[derive(Default)]
 struct Listed {
@@ -230,11 +356,13 @@ fn listed_beside(message: &Message, window: &Window<'_>) -> Listed {
     let counter = |wanted| {
         message.counters.iter().find(|(counter, _)| *counter == wanted).map(|(_, bytes)| *bytes)
     };
-    let in_use = counter(Counter::DeviceTotal).zip(counter(Counter::DeviceFree));
     let of_device = message.symptom == Symptom::DeviceOutOfMemory && message.holders.is_empty();
-    let Some((total, free)) = in_use.filter(|_| of_device) else { return Listed::default() };
+    let Some(total) = counter(Counter::DeviceTotal).filter(|_| of_device) else {
+        return Listed::default();
+    };
     let own = [Counter::ProcessUsed, Counter::Reserved, Counter::Allocated];
     let own = own.into_iter().find_map(counter).unwrap_or_default();
+    let free = counter(Counter::DeviceFree).unwrap_or_default();
     let half = Bytes(total.minus(free).minus(own).0 / 2);
     let device = message.device.map(|device| device.0);
     let after = window.after();

@@ -28,7 +28,7 @@ fn in_table(text: &str) -> Option<(Bytes, Bytes)> {
 
 fn in_query(text: &str) -> Option<(Bytes, Bytes)> {
     let header = QUERY.captures_iter(text).last()?.get(1)?;
-    let mut rows = text[header.end()..].lines().skip(1);
+    let mut rows = text[header.end()..].lines().skip(1).filter(|line| !line.trim().is_empty());
     let row: Vec<&str> = rows.next()?.split(',').map(str::trim).collect();
     let is_row = |line: &str| line.split(',').count() == row.len() && line.contains("MiB");
     if rows.next().is_some_and(is_row) {
@@ -50,6 +50,19 @@ static PROCESS: LazyLock<Regex> = LazyLock::new(|| {
     regex(&format!(r"(?m)^\W*?(\d+)\s+{slices}(\d+)\s+(?:C|G|C\+G|M\+C)\s.*?(\d+)\s*MiB\s*\|"))
 });
 
+/// A row of a list that somebody made of it: a process's number and what it held, behind such a heading.
+static HEADING: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?mi)^\W*pid\b[^\n]{0,80}\bmem\w*[^\n]*$"));
+static ROW: LazyLock<Regex> = LazyLock::new(|| regex(r"^\W*(\d{2,8})\b[^\n]*?\b(\d+)\s*MiB\W*$"));
+
+/// The processes of such a list.
+fn in_list(text: &str) -> Vec<(u32, Bytes)> {
+    let Some(heading) = HEADING.find_iter(text).last() else { return Vec::new() };
+    let rows = text[heading.end()..].lines().skip(1).filter(|line| !line.trim().is_empty());
+    let rows = rows.map_while(|line| ROW.captures(line));
+    rows.filter_map(|row| Some((row[1].parse().ok()?, mebibytes(&row[2])?))).collect()
+}
+
 /// The processes that it listed on a device, with what each held; where the device is not told, all of them
 /// if they are on one.
 pub(super) fn processes(text: &str, device: Option<u16>) -> Vec<(u32, Bytes)> {
@@ -58,6 +71,9 @@ pub(super) fn processes(text: &str, device: Option<u16>) -> Vec<(u32, Bytes)> {
         .filter_map(|row| Some((row[1].parse().ok()?, row[2].parse().ok()?, mebibytes(&row[3])?)))
         .collect();
     let only = rows.first().map(|row| row.0).filter(|one| rows.iter().all(|row| row.0 == *one));
+    if rows.is_empty() {
+        return in_list(text);
+    }
     let Some(device) = device.or(only) else { return Vec::new() };
     let mut found: Vec<(u32, Bytes)> = Vec::new();
     for (_, pid, bytes) in rows.into_iter().filter(|row| row.0 == device) {

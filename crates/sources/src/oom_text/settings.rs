@@ -68,7 +68,7 @@ static SETS: LazyLock<Regex> = LazyLock::new(|| {
 static USED: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"\.cuda\(\)|\.to\(["']cuda|device=["']cuda|device_map="#));
 /// What stands before the name of a variable that was set too late to be in force.
-const LATE: &str = "late:";
+const LATE: &str = "late_";
 
 /// A variable and its value, where the log shows one being set.
 pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {

@@ -1,11 +1,18 @@
 //! The text around a place where a message may start.
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, sync::LazyLock};
+
+use regex::Regex;
+
+use super::amount::regex;
 
 /// How far a message may reach. PyTorch's longest, with a dozen processes, has 1,500 bytes.
 pub(super) const LOOK_AHEAD: usize = 3072;
 /// How far back the traceback that led to a message is looked for.
 pub(super) const LOOK_BEHIND: usize = 8192;
+
+/// How far from a message the words tell whose it is.
+const NEAR: usize = 1500;
 
 /// A line of this length holds its message to the end.
 const WHOLE_MESSAGE: usize = 300;
@@ -19,6 +26,7 @@ pub(super) struct Window<'a> {
     line: OnceCell<String>,
     before: OnceCell<String>,
     text: OnceCell<String>,
+    near: OnceCell<String>,
 }
 
 impl<'a> Window<'a> {
@@ -27,7 +35,8 @@ impl<'a> Window<'a> {
         let behind = &bytes[at.saturating_sub(LOOK_BEHIND)..at];
         let ahead = &bytes[at..(at + LOOK_AHEAD).min(bytes.len())];
         let (prefix, line) = (OnceCell::new(), OnceCell::new());
-        Self { behind, ahead, prefix, line, before: OnceCell::new(), text: OnceCell::new() }
+        let (before, text, near) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { behind, ahead, prefix, line, before, text, near }
     }
 
     fn line_start(&self) -> usize {
@@ -55,6 +64,12 @@ impl<'a> Window<'a> {
         (&self.behind[self.line_start()..], &self.ahead[..end])
     }
 
+    /// The bytes of the line.
+    pub(super) fn whole_line(&self) -> Vec<u8> {
+        let end = memchr::memchr(b'\n', self.ahead).unwrap_or(self.ahead.len());
+        [&self.behind[self.line_start()..], &self.ahead[..end]].concat()
+    }
+
     /// The lines before, as far as they are in view.
     pub(super) fn before(&self) -> &str {
         self.before.get_or_init(|| clean(&self.behind[..self.line_start()]))
@@ -64,6 +79,15 @@ impl<'a> Window<'a> {
     pub(super) fn after(&self) -> String {
         let end = memchr::memchr(b'\n', self.ahead).unwrap_or(self.ahead.len());
         clean(&self.ahead[end..])
+    }
+
+    /// What is near: a few lines before and behind.
+    pub(super) fn near(&self) -> &str {
+        self.near.get_or_init(|| {
+            let from = self.behind.len().saturating_sub(NEAR);
+            let to = NEAR.min(self.ahead.len());
+            clean(&[&self.behind[from..], &self.ahead[..to]].concat())
+        })
     }
 
     /// From where the message starts, lines joined by blanks.
@@ -126,7 +150,19 @@ fn clean(bytes: &[u8]) -> String {
         }
     }
     cleaned.push_str(rest);
-    cleaned
+    without_prefixes(&cleaned).unwrap_or(cleaned)
+}
+
+/// What collectors write before each line: a time, a journal's or a container's name, the mark of a quotation.
+static COLLECTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?m)^(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?[ \t]+|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w./@-]+(?:\[\d+\])?: |[\w.-]+-\d+ +\| |(?:> ?)+)",
+    )
+});
+
+/// The lines without that, where any has it.
+fn without_prefixes(text: &str) -> Option<String> {
+    COLLECTED.is_match(text).then(|| COLLECTED.replace_all(text, "").into_owned())
 }
 
 /// The part of a prefix that stands before every line: `[rank3]: `, `(EngineCore pid=7) `.

@@ -28,15 +28,12 @@ static COMPUTE: LazyLock<Regex> =
 /// What a device had free before anything was loaded, and what was loaded into it since.
 static AT_START: LazyLock<Regex> =
     LazyLock::new(|| regex(r"using device (?:CUDA|ROCm)(\d+) [^\n]*- (\d+) MiB free"));
-static LOADED: LazyLock<Regex> =
+pub(in crate::oom_text) static LOADED: LazyLock<Regex> =
     LazyLock::new(|| regex(r"(?:CUDA|ROCm)(\d+) +(?:\w+ )?buffer size = +([\d.]+) MiB"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
-    // It tries again with less, and then it was no failure.
-    if window.text().contains("retrying without pipeline parallelism") {
-        return None;
-    }
-    let message = Message::new("L", Software::LlamaCpp, Symptom::DeviceOutOfMemory);
+    let mut message = Message::new("L", Software::LlamaCpp, Symptom::DeviceOutOfMemory);
+    message.recovered = window.text().contains("retrying without pipeline parallelism");
     if let Some(found) = ALLOCATING.captures(window.line()) {
         let message = message.on(Some(&found[2]));
         let message = message.with(Counter::Requested, amount(&found[1], "MiB"));

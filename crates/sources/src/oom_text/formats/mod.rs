@@ -2,14 +2,15 @@
 //! samples in `tests/messages.rs`.
 
 mod cupy;
+pub(super) mod general;
 mod hami;
 mod host;
 mod libraries;
-mod llama_cpp;
+pub(super) mod llama_cpp;
 mod nccl;
 mod pytorch;
 mod rmm;
-mod tensorflow;
+pub(super) mod tensorflow;
 mod vllm;
 mod xla;
 

@@ -129,7 +129,8 @@ amount_between!(THIS_PROCESS, "(?i:thisprocess)has", "memoryinuse");
 amount_between!(ALLOWED, "", "allowed;");
 amount_between!(ALLOCATED, "Oftheallocatedmemory", "isallocatedbyPyTorch");
 amount_between!(IN_PRIVATE_POOLS, "with", "allocatedinprivatepools");
-amount_between!(UNALLOCATED, "and", "isreservedbyPyTorchbutunallocated");
+// People cut messages off; so far, nothing else reads like it.
+amount_between!(UNALLOCATED, "and", "isreserv");
 
 fn caching_allocator(text: &str) -> Option<Message> {
     if text.starts_with("Triedtoallocatemorethan1EB") {

@@ -35,7 +35,7 @@ static ALLOCATOR: LazyLock<Regex> =
 static FOUND: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"Total memory: {AMOUNT}\s+(?:\S+ )?Free memory: {AMOUNT}")));
 /// What the allocator may have and what was in use, which it prints before the failure itself.
-static STATISTICS: LazyLock<Regex> =
+pub(in crate::oom_text) static STATISTICS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bLimit: +(\d+)\s+(?:\S+ )*?InUse: +(\d+)"));
 static ALLOCATOR_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"\(GPU_(\d+)_bfc\)\s*$"));
 /// The allocator of pinned memory, of TensorFlow or of JAX.

@@ -35,8 +35,7 @@ fn with_account(message: Message, window: &Window<'_>) -> Message {
     let needed = TOTAL.captures(window.text()).and_then(|found| amount(&found[1], &found[2]));
     let took =
         settings::XLA.captures_iter(window.before()).last().and_then(|found| whole(&found[1]));
-    let Some((needed, took)) = needed.zip(took) else { return message };
-    message.with(Counter::Needed, Some(needed)).with(Counter::RoomLeft, Some(took))
+    message.with(Counter::Needed, needed).with(Counter::RoomLeft, took)
 }
 
 fn parse(window: &Window<'_>) -> Option<Message> {
