@@ -328,7 +328,7 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/no-message.log"],
         cause: "unknown",
-        must: &["_record_memory_history"],
+        must: &["whyoom run"],
         must_not: &[EXPANDABLE],
     },
     Case {

@@ -97,20 +97,20 @@ static CARD_HAS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The capacity of the one GPU that a text names. Nothing where it names several that differ.
 pub(super) fn capacity(text: &str) -> Option<Bytes> {
-    told(text).or_else(|| one(by_name(text)))
+    told(text).or_else(|| one(&by_name(text)))
 }
 
 /// What the text tells in figures.
 fn told(text: &str) -> Option<Bytes> {
     let in_name = NAMED_SIZE.captures_iter(text).filter_map(|found| binary(&found[1], "GiB"));
-    let named = one(in_name.collect());
+    let named = one(&in_name.collect::<Vec<_>>());
     let named = named.or_else(|| {
         let have = CARD_HAS.captures_iter(text).filter_map(|found| binary(&found[1], "GiB"));
-        one(have.collect())
+        one(&have.collect::<Vec<_>>())
     });
     named.or_else(|| {
         let words = WITH_WORDS.captures_iter(text).filter(|found| found.get(3).is_none());
-        one(words.filter_map(|found| binary(&found[1], &found[2])).collect())
+        one(&words.filter_map(|found| binary(&found[1], &found[2])).collect::<Vec<_>>())
     })
 }
 
@@ -130,7 +130,7 @@ fn by_name(text: &str) -> Vec<Bytes> {
 }
 
 /// The one amount that all are.
-fn one(found: Vec<Bytes>) -> Option<Bytes> {
+fn one(found: &[Bytes]) -> Option<Bytes> {
     let first = *found.first()?;
     found.iter().all(|other| *other == first).then_some(first)
 }

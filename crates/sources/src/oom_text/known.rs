@@ -231,7 +231,7 @@ static SIGNS: LazyLock<Vec<(Software, Regex)>> = LazyLock::new(|| {
         (S::Xla, r"(?i)\bjax|xla"),
         (S::CuPy, r"(?i)cupy"),
         (S::NumPy, r"numpy"),
-        (S::PyTorch, r"(?i)torch"),
+        (S::PyTorch, r"(?i)torch|RuntimeError: (?:CUDA|cuDNN) error|when calling `cu"),
     ]
     .into_iter()
     .map(|(software, sign)| (software, regex(sign)))
