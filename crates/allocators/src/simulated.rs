@@ -46,8 +46,8 @@ pub struct SimulatedDevice {
 /// can be mapped in pages.
 const CALLS: u64 = 1 << 19;
 const CALLS_OF_STEP: u64 = 32;
-const LOOKS: u64 = 1 << 22;
-const LOOKS_OF_STEP: u64 = 128;
+const LOOKS: u64 = 1 << 20;
+const LOOKS_OF_STEP: u64 = 32;
 
 #[derive(Clone, Copy, Debug)]
 struct Physical {
