@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, RegexSet};
 use whyoom_trace::Bytes;
 
 use super::amount::{binary, regex};
@@ -67,13 +67,18 @@ const SOLD: &[(&str, u64)] = &[
 /// What stands before a number that is a card's: four digits alone may be anything.
 const CARD: &str = r"(?:RTX|GeForce|NVIDIA|\dx|x|a|an|my|one|single|with|on) ?";
 
-static NAMES: LazyLock<Vec<(Regex, u64)>> = LazyLock::new(|| {
-    let name = |(name, gib): &(&str, u64)| {
-        let name = name.replace("{CARD}", CARD);
-        (regex(&format!(r"(?i)\b(?:{name})\b")), *gib)
-    };
-    SOLD.iter().map(name).collect()
-});
+/// Each name as a pattern.
+fn patterns() -> impl Iterator<Item = String> {
+    SOLD.iter().map(|(name, _)| format!(r"(?i)\b(?:{})\b", name.replace("{CARD}", CARD)))
+}
+
+static NAMES: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| patterns().map(|name| regex(&name)).collect());
+
+/// All of them at once: most texts name no GPU.
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them")]
+static ANY_NAME: LazyLock<RegexSet> =
+    LazyLock::new(|| RegexSet::new(patterns()).expect("the patterns of this crate"));
 
 /// A name that tells its memory itself: `A100-SXM4-80GB`, `Tesla P100-PCIE-16GB`, `RTX 4090 (24564MiB)`.
 static NAMED_SIZE: LazyLock<Regex> = LazyLock::new(|| {
@@ -117,7 +122,8 @@ fn told(text: &str) -> Option<Bytes> {
 fn by_name(text: &str) -> Vec<Bytes> {
     let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
     let mut found = Vec::new();
-    for (name, gib) in NAMES.iter() {
+    for index in ANY_NAME.matches(text) {
+        let (name, gib) = (&NAMES[index], SOLD[index].1);
         for place in name.find_iter(text) {
             // `3060 Ti` is not a `3060`.
             if taken.iter().all(|one| !one.contains(&place.start())) {

@@ -4,10 +4,8 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
+use regex::RegexSet;
 use whyoom_trace::{Software, Symptom};
-
-use super::amount::regex;
 
 /// A line that is known.
 pub(super) struct Row {
@@ -199,47 +197,48 @@ pub(super) fn row(line: &str) -> Option<&'static Row> {
 
 /// Whose words and files a text is full of. The first that is met counts, in the line itself before what is
 /// around it.
-static SIGNS: LazyLock<Vec<(Software, Regex)>> = LazyLock::new(|| {
-    [
-        (S::TensorRt, r"\[TRT\]|TensorRT|nvinfer"),
-        (S::OnnxRuntime, r"onnxruntime|ONNX Runtime|ORT_"),
-        (S::Paddle, r"paddle"),
-        (S::MxNet, r"mxnet"),
-        (S::XgBoost, r"xgboost|gpu_hist"),
-        (S::LightGbm, r"lightgbm"),
-        (S::Faiss, r"faiss"),
-        (S::Numba, r"numba"),
-        (S::PyCuda, r"pycuda"),
-        (S::CudaJl, r"CUDA\.jl|CUDAdrv|CuArrays|LoadError: "),
-        (S::OpenCv, r"(?i)opencv"),
-        (S::CTranslate2, r"(?i)ctranslate2|faster.whisper"),
-        (S::ExLlama, r"(?i)exllama"),
-        (S::Ffmpeg, r"(?i)ffmpeg|nvenc|nvdec|AVHWDevice|hwupload|_cuvid"),
-        (S::Gromacs, r"(?i)gromacs|\bgmx\b"),
-        (S::Lammps, r"(?i)lammps"),
-        (S::OpenMm, r"(?i)openmm"),
-        (S::AmrEx, r"(?i)amrex"),
-        (S::PhysX, r"(?i)physx|\bPxg|isaac ?gym|isaac ?sim"),
-        (S::Renderer, r"(?i)blender|cycles|octane|redshift|v-ray|unreal"),
-        (S::Miner, r"(?i)\bminer|\bdag\b|hashrate"),
-        (S::Mlx, r"\bmlx\b|\[metal::"),
-        (S::DirectMl, r"(?i)directml"),
-        (S::LlamaCpp, r"(?i)ggml|llama\.cpp|llama_|ollama|llamafile"),
-        (S::Vllm, r"(?i)\bvllm\b"),
-        (S::SgLang, r"(?i)sglang"),
-        (S::TensorFlow, r"(?i)tensorflow"),
-        (S::Xla, r"(?i)\bjax|xla"),
-        (S::CuPy, r"(?i)cupy"),
-        (S::NumPy, r"numpy"),
-        (S::PyTorch, r"(?i)torch|RuntimeError: (?:CUDA|cuDNN) error|when calling `cu"),
-    ]
-    .into_iter()
-    .map(|(software, sign)| (software, regex(sign)))
-    .collect()
+const SIGNS: &[(Software, &str)] = &[
+    (S::TensorRt, r"\[TRT\]|TensorRT|nvinfer"),
+    (S::OnnxRuntime, r"onnxruntime|ONNX Runtime|ORT_"),
+    (S::Paddle, r"paddle"),
+    (S::MxNet, r"mxnet"),
+    (S::XgBoost, r"xgboost|gpu_hist"),
+    (S::LightGbm, r"lightgbm"),
+    (S::Faiss, r"faiss"),
+    (S::Numba, r"numba"),
+    (S::PyCuda, r"pycuda"),
+    (S::CudaJl, r"CUDA\.jl|CUDAdrv|CuArrays|LoadError: "),
+    (S::OpenCv, r"(?i)opencv"),
+    (S::CTranslate2, r"(?i)ctranslate2|faster.whisper"),
+    (S::ExLlama, r"(?i)exllama"),
+    (S::Ffmpeg, r"(?i)ffmpeg|nvenc|nvdec|AVHWDevice|hwupload|_cuvid"),
+    (S::Gromacs, r"(?i)gromacs|\bgmx\b"),
+    (S::Lammps, r"(?i)lammps"),
+    (S::OpenMm, r"(?i)openmm"),
+    (S::AmrEx, r"(?i)amrex"),
+    (S::PhysX, r"(?i)physx|\bPxg|isaac ?gym|isaac ?sim"),
+    (S::Renderer, r"(?i)blender|cycles|octane|redshift|v-ray|unreal"),
+    (S::Miner, r"(?i)\bminer|\bdag\b|hashrate"),
+    (S::Mlx, r"\bmlx\b|\[metal::"),
+    (S::DirectMl, r"(?i)directml"),
+    (S::LlamaCpp, r"(?i)ggml|llama\.cpp|llama_|ollama|llamafile"),
+    (S::Vllm, r"(?i)\bvllm\b"),
+    (S::SgLang, r"(?i)sglang"),
+    (S::TensorFlow, r"(?i)tensorflow"),
+    (S::Xla, r"(?i)\bjax|xla"),
+    (S::CuPy, r"(?i)cupy"),
+    (S::NumPy, r"numpy"),
+    (S::PyTorch, r"(?i)torch|RuntimeError: (?:CUDA|cuDNN) error|when calling `cu"),
+];
+
+/// All of them at once: a text is gone through once.
+#[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them")]
+static ANY_SIGN: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(SIGNS.iter().map(|(_, sign)| sign)).expect("the patterns of this crate")
 });
 
 /// Whose failure a line is, by its words or else those around it.
 pub(super) fn software(line: &str, around: &str) -> Software {
-    let by = |text: &str| SIGNS.iter().find(|(_, sign)| sign.is_match(text)).map(|(one, _)| *one);
+    let by = |text: &str| ANY_SIGN.matches(text).iter().next().map(|first| SIGNS[first].0);
     by(line).or_else(|| by(around)).unwrap_or(Software::Program)
 }

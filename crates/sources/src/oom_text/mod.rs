@@ -48,6 +48,8 @@ const CHUNK: u64 = 1 << 20;
 /// what comes behind them is counted and passed over.
 const MAX_MESSAGES: usize = 4096;
 const MAX_LOOKS: usize = 50_000;
+/// So many messages are completed by what stands around them.
+const MOST_COMPLETED: usize = 512;
 /// So many messages that say little are kept until the text ends.
 const MAX_WAITING: usize = 256;
 /// How much of a message is kept as its text.
@@ -210,7 +212,10 @@ impl Scanner<'_> {
         }
         let understood = exact.or_else(|| formats::general::parse(window));
         if let Some(message) = understood {
-            self.message(surroundings::complete(message, window), line, window);
+            // Of very many messages, what stands around the first tells it.
+            let few = self.seen.len() < MOST_COMPLETED;
+            let message = if few { surroundings::complete(message, window) } else { message };
+            self.message(message, line, window);
         }
     }
 
@@ -229,7 +234,10 @@ impl Scanner<'_> {
         let stack = traceback::stack(window, self.tables);
         let text = self.tables.string(&kept_text(window));
         let listed = listed_beside(&message, window);
-        let around = known::software("", &[window.before(), window.near()].concat());
+        let around = match is_anybodys(message.software) {
+            true => known::software("", &[window.before(), window.near()].concat()),
+            false => message.software,
+        };
         let read = Candidate { message, rank, stack, text, listed, line, around };
         if read.message.weight == Weight::Exact {
             self.report(read);
