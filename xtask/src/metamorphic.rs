@@ -24,6 +24,8 @@ const UNRELATED: &str =
 const TABLE: &str = "\
 +---------+------------+\n| epoch   | accuracy   |\n+---------+------------+\n| 1       | 0.7123     |\n";
 
+const MENTION: &str = "a second mention in prose";
+
 /// Before each line, as launchers, containers and journals write it.
 fn prefixed(text: &str, prefix: &str) -> Option<Vec<u8>> {
     Some(text.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>().into_bytes())
@@ -55,7 +57,8 @@ const CHANGES: &[Change] = &[
     Change { name: "indented", apply: |text| prefixed(text, "    ") },
     Change { name: "quoted", apply: |text| prefixed(text, "> ") },
     Change {
-        name: "a second mention in prose",
+        // Where nothing failed, it would be the first.
+        name: MENTION,
         apply: |text| {
             Some(format!("{text}\nHow do I get rid of this out of memory error?\n").into())
         },
@@ -76,13 +79,15 @@ fn colours(text: &str) -> Option<Vec<u8>> {
     Some(text.lines().map(line).collect::<String>().into_bytes())
 }
 
-/// The cause that a text is judged by.
-fn cause(texts: &[Vec<u8>]) -> Result<&'static str> {
+/// The cause that a text is judged by, and whether a failure was found in it.
+fn cause(texts: &[Vec<u8>]) -> Result<(&'static str, bool)> {
     let (mut tables, mut model) = (Tables::default(), Model::default());
+    let mut failed = false;
     for (index, text) in texts.iter().enumerate() {
-        oom_text::scan(text.as_slice(), &format!("text {index}"), &mut tables, &mut model)?;
+        let name = format!("text {index}");
+        failed |= oom_text::scan(text.as_slice(), &name, &mut tables, &mut model)?.messages > 0;
     }
-    Ok(judge(&model, &tables).primary.cause)
+    Ok((judge(&model, &tables).primary.cause, failed))
 }
 
 /// How often a change was made, and where it turned a verdict.
@@ -102,9 +107,9 @@ pub(crate) fn run() -> Result<Held> {
         }
         let read = |file| std::fs::read(file).with_context(|| case.name.clone());
         let plain = files.iter().map(read).collect::<Result<Vec<_>>>()?;
-        let expected = cause(&plain)?;
+        let (expected, failed) = cause(&plain)?;
         texts += 1;
-        for change in CHANGES {
+        for change in CHANGES.iter().filter(|change| failed || change.name != MENTION) {
             let changed = plain.iter().map(|text| {
                 let text = std::str::from_utf8(text).ok()?;
                 (change.apply)(text)
@@ -112,7 +117,7 @@ pub(crate) fn run() -> Result<Held> {
             let Some(changed) = changed.collect::<Option<Vec<_>>>() else { continue };
             let tally = tallies.entry(change.name).or_default();
             tally.made += 1;
-            let found = cause(&changed)?;
+            let (found, _) = cause(&changed)?;
             if found != expected {
                 tally.flipped.push(format!("{}: {expected} → {found}", case.name));
             }

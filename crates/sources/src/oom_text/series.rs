@@ -10,7 +10,7 @@ use super::amount::{binary, regex};
 /// A line that starts with the number of a round, and has an amount behind it: `38/299   15.3G`, `step 200: 4.1 GB`.
 static READING: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?mi)^\W*(?:(?:epoch|step|iter\w*|batch|round)\W*)?(\d+)(?:/\d+)?\b[^\n]{0,60}?(\d+(?:\.\d+)?)\s?(gi?b|mi?b|g|m)\b",
+        r"(?mi)^\W*(?:(?:epoch|step|iter\w*|batch|round)\W*(\d+)(?:/\d+)?|(\d+)/\d+)\b[^\n]{0,60}?(\d+(?:\.\d+)?)\s?(gi?b|mi?b|g|m)\b",
     )
 });
 
@@ -23,7 +23,10 @@ const NOTABLE: f64 = 0.1;
 pub(super) fn rise(text: &str) -> Option<(Bytes, Bytes)> {
     let readings: Vec<(u64, Bytes)> = READING
         .captures_iter(text)
-        .filter_map(|line| Some((line[1].parse().ok()?, binary(&line[2], &line[3])?)))
+        .filter_map(|line| {
+            let round = line.get(1).or(line.get(2))?.as_str().parse().ok()?;
+            Some((round, binary(&line[3], &line[4])?))
+        })
         .collect();
     let rises = readings.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
     let (first, last) = (readings.first()?.1, readings.last()?.1);
@@ -42,6 +45,8 @@ mod tests {
         assert_eq!(rise(text), Some((gib(150), gib(180))));
         assert_eq!(rise("step 1: 4.0 GB\nstep 2: 5.0 GB\nstep 3: 4.5 GB"), None);
         assert_eq!(rise("1/9 4.0G\n2/9 5.0G"), None);
+        // Lines of a program, as a profiler numbers them.
+        assert_eq!(rise("85 368.0 MiB\n91 1477.0 MiB\n93 3041.0 MiB"), None);
         assert_eq!(rise("1/9 4.0G\n2/9 4.1G\n3/9 4.1G"), None);
     }
 }

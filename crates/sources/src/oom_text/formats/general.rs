@@ -83,14 +83,20 @@ fn few_behind(window: &Window<'_>) -> String {
 /// The line with the lines behind it that only add figures to it.
 fn with_figures_behind(line: &str, window: &Window<'_>) -> String {
     let behind = window.after();
-    let goes_on = |line: &&str| CONTINUES.is_match(line) || is_account(line);
+    let own = indent(line);
+    let goes_on = |line: &&str| CONTINUES.is_match(line) || is_account(line, own);
     let more = behind.lines().skip(1).take(4).take_while(goes_on);
     std::iter::once(line).chain(more).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a line that is set in only adds figures: `  Reported by CUDA: Free memory/Total memory: 22635/85095`.
-fn is_account(line: &str) -> bool {
-    line.starts_with([' ', '\t', '-']) && figures(line).len() > 1
+/// How far a line is set in.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Whether a line that is set in farther than the message only adds figures: `  Reported by CUDA: Free memory/Total memory: 22635/85095`.
+fn is_account(line: &str, message: usize) -> bool {
+    indent(line) > message && figures(line).len() > 1
 }
 
 /// The counter of a role. Of the host, free and total are not the device's.
