@@ -29,8 +29,7 @@ pub(super) struct Told {
 
 impl Told {
     /// Asks a process. Nothing where it is not recorded, or where what it names is not its own.
-    pub(super) fn by(pid: u32) -> Option<Self> {
-        let folder = folder_of(pid)?;
+    pub(super) fn by(pid: u32, folder: PathBuf) -> Option<Self> {
         let (user, started) = (user_of(pid)?, start_of(pid)?);
         let file = part_of(&folder, pid, started)?;
         if !untrusted::belongs_to(&file, user) {
@@ -47,7 +46,7 @@ impl Told {
 }
 
 /// The folder that a process records into, by its environment.
-fn folder_of(pid: u32) -> Option<PathBuf> {
+pub(super) fn folder_of(pid: u32) -> Option<PathBuf> {
     let environment = kernel::bytes(format!("/proc/{pid}/environ")).ok()?;
     let prefix = format!("{FOLDER_VARIABLE}=");
     let mut variables = environment.split(|byte| *byte == 0);

@@ -5,6 +5,9 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 use whyoom_files::kernel;
 use whyoom_lab_core::machine::STATE_VARIABLE;
 
+/// What the state of a shared lab is called where it is mapped.
+const SHARED_STATE: &str = "/memfd:whyoom-lab-state";
+
 /// Whether it does, by what it has open and mapped.
 pub(super) fn uses_gpu(pid: u32) -> bool {
     whyoom_node::uses_driver(pid) || is_in_lab(pid)
@@ -23,7 +26,9 @@ fn is_in_lab(pid: u32) -> bool {
 fn maps_file(maps: &str, file: &Path) -> bool {
     let Ok(found) = fs::metadata(file) else { return false };
     let number = found.ino().to_string();
-    maps.lines().any(|line| line.split_whitespace().nth(4) == Some(&number))
+    // A lab that several users share has its state in memory alone.
+    let shared = |line: &str| line.contains(SHARED_STATE);
+    maps.lines().any(|line| line.split_whitespace().nth(4) == Some(&number) || shared(line))
 }
 
 #[cfg(test)]
