@@ -39,7 +39,7 @@ def verdict(found: "Verdict") -> str:
 def _remedy(remedy: "Remedy") -> str:
     about = remedy.what
     if remedy.proved:
-        about += "; proved by replaying this run"
+        about += "; proved on this run"
     if remedy.frees_bytes:
         about += f" [up to {size(remedy.frees_bytes)}]"
     line = f'<pre style="{PASTE}">{escape(remedy.paste)}</pre>' if remedy.paste else ""

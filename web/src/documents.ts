@@ -14,7 +14,7 @@ export interface Remedy {
   paste: string | null;
   frees_bytes: number | null;
   proved: boolean;
-  proof: { peak_reserved_bytes: number; capacity_bytes: number } | null;
+  proof: { peak_reserved_bytes: number; capacity_bytes: number; level: string; iterations: number | null } | null;
 }
 
 export interface Finding {

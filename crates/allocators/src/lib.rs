@@ -5,6 +5,7 @@
 pub mod catalogue;
 pub mod device;
 pub mod exactness;
+mod iterations;
 pub mod policies;
 pub mod policy;
 mod releases;
@@ -15,5 +16,6 @@ pub mod validator;
 pub mod workload;
 
 pub use device::{Device, Handle, PAGE};
+pub use iterations::whole_iterations;
 pub use policy::{ALIGNMENT, BlockId, Grant, OutOfMemory, Policy, Request};
 pub use simulated::SimulatedDevice;

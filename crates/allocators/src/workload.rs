@@ -72,6 +72,8 @@ pub enum Step {
         request: Request,
         /// What the device had left, where the recording tells.
         device_free: Option<Bytes>,
+        /// Who asked.
+        stack: StackId,
     },
 }
 
@@ -248,7 +250,8 @@ impl Workload {
             Action::OutOfMemory { requested } => {
                 let request = Request { size: requested.0.max(1), stream, pool };
                 let device_free = self.device_free.take();
-                self.steps.push(Step::OutOfMemory { request, device_free });
+                let stack = event.stack;
+                self.steps.push(Step::OutOfMemory { request, device_free, stack });
             }
             _ => {}
         }

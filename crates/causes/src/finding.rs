@@ -101,6 +101,13 @@ impl Basis {
     }
 }
 
+/// A name at the start of a sentence; a command keeps its spelling.
+pub(crate) fn capitalized(name: &str) -> String {
+    let begins = [("process ", "Process "), ("the ", "The ")];
+    let begins = begins.iter().find_map(|(small, large)| Some((name.strip_prefix(small)?, large)));
+    begins.map_or_else(|| name.to_owned(), |(rest, large)| format!("{large}{rest}"))
+}
+
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remedy {
@@ -123,6 +130,39 @@ pub struct Proof {
     pub peak: Bytes,
     /// What it could have had.
     pub capacity: Bytes,
+    /// How far that carries.
+    pub level: Level,
+}
+
+/// How far a replay that fitted carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The recording ends with the request that failed, and the run had not been there before: more may follow.
+    ThisRequest,
+    /// So many whole iterations at peak size came before the failure, and fit too.
+    WholeIterations(u64),
+    /// It was applied, and the program succeeded.
+    Ran,
+}
+
+impl Level {
+    /// The words for it, as programs read it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ThisRequest => "passes this request only",
+            Self::WholeIterations(_) => "holds for whole iterations",
+            Self::Ran => "ran",
+        }
+    }
+}
+
+impl Proof {
+    /// Whether it may be called one.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.level != Level::ThisRequest
+    }
 }
 
 impl Remedy {
@@ -142,6 +182,12 @@ impl Remedy {
     #[must_use]
     pub fn by_setting(self, setting: &'static str) -> Self {
         Self { setting: Some(setting), ..self }
+    }
+
+    /// Whether a replay of whole iterations fitted.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        self.proof.is_some_and(|proof| proof.holds())
     }
 
     /// The same, with what it frees.

@@ -64,15 +64,7 @@ impl Framework {
             Software::Vllm | Software::SgLang | Software::Tgi => Self::Vllm,
             Software::LlamaCpp => Self::LlamaCpp,
             // Libraries and what watches processes tell nothing of who uses them.
-            Software::CuBlas
-            | Software::CuDnn
-            | Software::CuFft
-            | Software::Nccl
-            | Software::Hami
-            | Software::Kernel
-            | Software::Supervisor
-            | Software::Windows
-            | Software::Program => return None,
+            anybodys if anybodys.is_anybodys() => return None,
             _ => Self::Other,
         })
     }

@@ -21,10 +21,10 @@ mod verdict;
 
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;
-pub use finding::{Basis, Evidence, Figure, Finding, Proof, Remedy, Strength};
+pub use finding::{Basis, Evidence, Figure, Finding, Level, Proof, Remedy, Strength};
 pub use glossary::{GLOSSARY, Term, find_terms};
 pub use keepers::{Keeper, name_keepers};
-pub use proof::prove;
+pub use proof::{prove, was_applied};
 pub use scene::Scene;
 pub use situation::Situation;
 pub use verdict::{Verdict, judge};

@@ -1,5 +1,7 @@
-//! Remedies proved on the recorded run: an allocator's setting is offered only where a replay of the
-//! run with it fits.
+//! Remedies tried on the recorded run: an allocator's setting is offered only where a replay of the
+//! run with it fits, and called proved only where that covers whole iterations.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use whyoom_allocators::{
     Policy, SimulatedDevice, catalogue,
@@ -8,82 +10,190 @@ use whyoom_allocators::{
         stitch::Stitch,
     },
     replay::replay,
+    whole_iterations,
     workload::{Run, Workload},
 };
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, StackId, Tables};
 
 use crate::{
-    finding::{Finding, Proof, Remedy},
+    finding::{Finding, Level, Proof, Remedy},
     verdict::Verdict,
 };
 
-/// Causes for which the pool is tried although they offer no setting: pieces that stay pieces under
+/// Causes for which allocators are tried although they offer no setting: pieces that stay pieces under
 /// expandable segments, and what no known cause explains (cached memory of other streams, for one).
-const LEFT_TO_THE_POOL: [&str; 2] = ["fragmented-cache", "unknown"];
+const LEFT_TO_ALLOCATORS: [&str; 2] = ["fragmented-cache", "unknown"];
+/// Causes that no allocator removes: what fits beside them in a replay fits until the next request.
+const BEYOND_ALLOCATORS: [&str; 5] =
+    ["working-set", "other-process", "orphan", "request-too-big", "growth"];
+/// Where PyTorch calls modules.
+const MODULE_CALLS: &str = "torch/nn/modules/module.py";
+/// Fewer whole iterations may be the warm-up.
+const ENOUGH_ITERATIONS: u64 = 2;
+/// What holds must also fit in this share of the memory: the next iteration is never quite the same.
+const WITH_LESS: f64 = 0.97;
 
 /// Replays the recorded runs with each setting that the verdict offers. One that does not fit is
-/// taken off the list; one that fits goes to its head, with the figures. Where none fits, whyoom's own
-/// pool is tried.
+/// taken off the list; one that is proved goes to its head, with the figures. Where none fits, PyTorch's
+/// default allocator and whyoom's own pool are tried.
 ///
 /// A run that the model of PyTorch's allocator does not see fail as it failed proves nothing: its
 /// remedies stay as they are.
-pub fn prove(verdict: &mut Verdict, runs: &[Run]) {
+pub fn prove(verdict: &mut Verdict, runs: &[Run], tables: &Tables) {
+    let beyond = BEYOND_ALLOCATORS.contains(&verdict.primary.cause);
     for finding in std::iter::once(&mut verdict.primary).chain(&mut verdict.contributing) {
         let own = |run: &&Run| (run.process, run.device) == (finding.process, finding.device);
-        if let Some(run) = runs.iter().find(own) {
-            prove_finding(finding, run);
+        if is_provable(finding)
+            && let Some(trial) =
+                runs.iter().find(own).and_then(|run| Trial::of(run, beyond, tables))
+        {
+            trial.prove(finding);
         }
     }
 }
 
-fn prove_finding(finding: &mut Finding, run: &Run) {
+/// Whether a replay could tell anything of it.
+pub(crate) fn is_provable(finding: &Finding) -> bool {
     let has_setting = finding.remedies.iter().any(|remedy| remedy.setting.is_some());
-    if !has_setting && !LEFT_TO_THE_POOL.contains(&finding.cause) {
-        return;
+    has_setting || LEFT_TO_ALLOCATORS.contains(&finding.cause)
+}
+
+/// The program's own lines that led to each stack, down to where the first module was called: a loop over layers
+/// is no iteration. A failure has other native frames below it than a request that was served.
+fn lines(tables: &Tables) -> Vec<Option<u64>> {
+    let line = |stack| {
+        let mut hasher = DefaultHasher::new();
+        let mut known = false;
+        let frames =
+            tables.frames(StackId(stack)).rev().filter(|frame| frame.file.ends_with(".py"));
+        for frame in frames.take_while(|frame| !frame.file.ends_with(MODULE_CALLS)) {
+            (frame.function, frame.file, frame.line).hash(&mut hasher);
+            known = true;
+        }
+        known.then(|| hasher.finish())
+    };
+    (0..tables.stack_count() as u32).map(line).collect()
+}
+
+/// What became of a remedy that was applied: a setting of PyTorch's allocator, or, without one, whyoom's pool. One
+/// that helped is proved by that; one that did not is taken off the list.
+pub fn was_applied(verdict: &mut Verdict, setting: Option<&str>, succeeded: bool) {
+    let is_it = |remedy: &Remedy| remedy.proof.is_some() && remedy.setting == setting;
+    for finding in std::iter::once(&mut verdict.primary).chain(&mut verdict.contributing) {
+        if !succeeded {
+            finding.remedies.retain(|remedy| !is_it(remedy));
+        }
+        for remedy in finding.remedies.iter_mut().filter(|remedy| is_it(remedy)) {
+            remedy.proof = remedy.proof.map(|proof| Proof { level: Level::Ran, ..proof });
+        }
     }
-    let Some(capacity) = run.workload.known_capacity() else { return };
-    let recorded =
-        PyTorchSettings { device_total: capacity, ..PyTorchSettings::from_recorded(&run.settings) };
-    let fits = |policy: &mut dyn Policy| replayed(&run.workload, policy, capacity);
-    if fits(&mut PyTorch::new(recorded.clone())).is_some() {
-        return;
+    if !succeeded {
+        let what = setting.unwrap_or("whyoom's own pool");
+        verdict
+            .primary
+            .because
+            .push_str(&format!(" It was run again with {what}, which did not help."));
     }
-    let tried = std::mem::take(&mut finding.remedies).into_iter().filter_map(|remedy| {
+}
+
+/// A run that fails under its recorded settings in a replay too.
+struct Trial<'a> {
+    workload: &'a Workload,
+    capacity: u64,
+    recorded: PyTorchSettings,
+    /// Whole iterations at peak size before the failure.
+    iterations: u64,
+}
+
+impl<'a> Trial<'a> {
+    fn of(run: &'a Run, beyond_allocators: bool, tables: &Tables) -> Option<Self> {
+        let lines = lines(tables);
+        let workload = &run.workload;
+        let capacity = workload.known_capacity()?;
+        let recorded = PyTorchSettings {
+            device_total: capacity,
+            ..PyTorchSettings::from_recorded(&run.settings)
+        };
+        let iterations = match beyond_allocators {
+            true => 0,
+            false => whole_iterations(workload, |stack| *lines.get(stack.0 as usize)?),
+        };
+        let trial = Self { workload, capacity, recorded, iterations };
+        trial.fits(|| PyTorch::new(trial.recorded.clone())).is_none().then_some(trial)
+    }
+
+    fn prove(&self, finding: &mut Finding) {
+        let has_setting = finding.remedies.iter().any(|remedy| remedy.setting.is_some());
+        finding.remedies = std::mem::take(&mut finding.remedies)
+            .into_iter()
+            .filter_map(|remedy| self.tried(remedy))
+            .collect();
+        let a_setting_fits = finding.remedies.iter().any(|remedy| remedy.proof.is_some())
+            || !has_setting && self.fits_with("expandable_segments:True").is_some();
+        if !a_setting_fits {
+            finding.remedies.extend(self.by_default_allocator().or_else(|| self.by_pool()));
+        }
+        // Of those that are proved the one that takes least; the others stay as they were.
+        finding.remedies.sort_by_key(|remedy| {
+            let proof = remedy.proof.filter(Proof::holds);
+            proof.map_or(Bytes(u64::MAX), |proof| proof.peak)
+        });
+        if finding.remedies.is_empty() {
+            finding.remedies.push(Remedy::advice(
+                "no allocator setting that was tried fits this run: pad inputs to a few fixed sizes, or \
+                 use less memory",
+            ));
+        }
+    }
+
+    /// The same with what a replay says of it; nothing where it does not fit.
+    fn tried(&self, remedy: Remedy) -> Option<Remedy> {
         let Some(setting) = remedy.setting else { return Some(remedy) };
-        let mut settings = recorded.clone();
-        settings.apply(setting).ok()?;
-        let proof = fits(&mut PyTorch::new(settings))?;
+        let proof = self.fits_with(setting)?;
         Some(Remedy { proof: Some(proof), ..remedy })
-    });
-    finding.remedies = tried.collect();
-    let expandable = PyTorchSettings { expandable_segments: true, ..recorded };
-    let a_setting_fits = finding.remedies.iter().any(|remedy| remedy.proof.is_some())
-        || !has_setting && fits(&mut PyTorch::new(expandable)).is_some();
-    if !a_setting_fits {
-        let proof = fits(&mut Stitch::new(capacity));
-        finding.remedies.extend(proof.and_then(by_pool));
     }
-    finding.remedies.sort_by_key(|remedy| remedy.proof.map_or(Bytes(u64::MAX), |proof| proof.peak));
-    if finding.remedies.is_empty() {
-        finding.remedies.push(Remedy::advice(
-            "no allocator setting that was tried fits this run: pad inputs to a few fixed sizes, or \
-             use less memory",
-        ));
+
+    /// PyTorch's allocator without the expandable segments that were on.
+    fn by_default_allocator(&self) -> Option<Remedy> {
+        const OFF: &str = "expandable_segments:False";
+        if !self.recorded.expandable_segments {
+            return None;
+        }
+        let proof = self.fits_with(OFF)?;
+        let what = "this run fits without the expandable segments that are on";
+        let line = format!("export PYTORCH_CUDA_ALLOC_CONF={OFF}");
+        Some(Remedy { proof: Some(proof), ..Remedy::line(line, what).by_setting(OFF) })
     }
-}
 
-/// Whyoom's own pool, where its policy was replayed and fitted.
-fn by_pool(proof: Proof) -> Option<Remedy> {
-    let entry = catalogue::find("stitch")?;
-    let what =
-        "no setting of PyTorch's allocator that was tried fits this run; whyoom's own pool does";
-    Some(Remedy { proof: Some(proof), ..Remedy::line(entry.switch, what) })
-}
+    /// Whyoom's own pool, where its policy was replayed and fitted.
+    fn by_pool(&self) -> Option<Remedy> {
+        let proof = self.fits(|| Stitch::new(self.capacity))?;
+        let entry = catalogue::find("stitch")?;
+        let what = "no setting of PyTorch's allocator that was tried fits this run; whyoom's own pool does";
+        Some(Remedy { proof: Some(proof), ..Remedy::line(entry.switch, what) })
+    }
 
-/// What the run reserves under a policy at most; nothing where it fails.
-fn replayed(workload: &Workload, policy: &mut dyn Policy, capacity: u64) -> Option<Proof> {
-    let mut device = SimulatedDevice::new(capacity);
-    let outcome = replay(workload, policy, &mut device);
-    let proof = Proof { peak: Bytes(outcome.peak_reserved), capacity: Bytes(capacity) };
-    outcome.fits().then_some(proof)
+    fn fits_with(&self, setting: &str) -> Option<Proof> {
+        let mut settings = self.recorded.clone();
+        settings.apply(setting).ok()?;
+        self.fits(|| PyTorch::new(settings.clone()))
+    }
+
+    /// What the run reserves under a policy at most; nothing where it fails.
+    fn fits<P: Policy>(&self, policy: impl Fn() -> P) -> Option<Proof> {
+        let on = |capacity| {
+            let mut device = SimulatedDevice::new(capacity);
+            replay(self.workload, &mut policy(), &mut device)
+        };
+        let outcome = on(self.capacity);
+        let (peak, capacity) = (Bytes(outcome.peak_reserved), Bytes(self.capacity));
+        if !outcome.fits() {
+            return None;
+        }
+        let holds = self.iterations >= ENOUGH_ITERATIONS
+            && on((self.capacity as f64 * WITH_LESS) as u64).fits();
+        let level =
+            if holds { Level::WholeIterations(self.iterations) } else { Level::ThisRequest };
+        Some(Proof { peak, capacity, level })
+    }
 }

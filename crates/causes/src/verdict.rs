@@ -9,6 +9,7 @@ use crate::{
     catalogue::CATALOGUE,
     finding::{Finding, Strength},
     framework, guard,
+    proof::is_provable,
     scene::Scene,
     situation::Situation,
 };
@@ -32,8 +33,7 @@ impl Verdict {
     /// Whether it offers anything that a replay of the run could prove.
     #[must_use]
     pub fn has_provable_remedies(&self) -> bool {
-        let findings = std::iter::once(&self.primary).chain(&self.contributing);
-        findings.flat_map(|finding| &finding.remedies).any(|remedy| remedy.setting.is_some())
+        std::iter::once(&self.primary).chain(&self.contributing).any(is_provable)
     }
 }
 

@@ -4,7 +4,9 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Remedy, Situation, Term};
+use whyoom_causes::{
+    CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Level, Remedy, Situation, Term,
+};
 use whyoom_memory::{Holder, Incident, Space};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
@@ -75,7 +77,7 @@ struct RemedyJson<'a> {
     what: &'a str,
     paste: Option<&'a str>,
     frees_bytes: Option<u64>,
-    /// Whether a replay of this very run has shown that it helps.
+    /// Whether a replay of whole iterations of this very run has shown that it helps.
     proved: bool,
     proof: Option<ProofJson>,
 }
@@ -84,6 +86,9 @@ struct RemedyJson<'a> {
 struct ProofJson {
     peak_reserved_bytes: u64,
     capacity_bytes: u64,
+    level: &'static str,
+    /// The whole iterations that the replay covers, where it covers any.
+    iterations: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -275,8 +280,13 @@ fn remedy(remedy: &Remedy) -> RemedyJson<'_> {
     let proof = remedy.proof.map(|proof| ProofJson {
         peak_reserved_bytes: proof.peak.0,
         capacity_bytes: proof.capacity.0,
+        level: proof.level.name(),
+        iterations: match proof.level {
+            Level::WholeIterations(count) => Some(count),
+            Level::ThisRequest | Level::Ran => None,
+        },
     });
-    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: proof.is_some(), proof }
+    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: remedy.is_proved(), proof }
 }
 
 fn totals<'a>(

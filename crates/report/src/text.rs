@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use whyoom_causes::{Evidence, Figure, Finding, Proof, Remedy};
+use whyoom_causes::{Evidence, Figure, Finding, Level, Proof, Remedy};
 use whyoom_redact::visible;
 
 use crate::{
@@ -95,9 +95,16 @@ fn write_remedies(remedies: &[Remedy], width: usize, out: &mut dyn Write) -> io:
 /// What a replay of the run says of a remedy that a replay can prove.
 fn proof(remedy: &Remedy) -> String {
     match (remedy.setting, remedy.proof) {
-        (_, Some(Proof { peak, capacity })) => {
-            format!("; proved by replaying this run: at most {peak} of {capacity}")
+        (_, Some(Proof { peak, capacity, level: Level::WholeIterations(count) })) => format!(
+            "; proved by replaying {count} whole iterations of this run: at most {peak} of {capacity}"
+        ),
+        (_, Some(Proof { level: Level::Ran, .. })) => {
+            "; proved: --apply ran the program with it, and it succeeded".to_owned()
         }
+        (_, Some(Proof { peak, capacity, level: Level::ThisRequest })) => format!(
+            "; a replay passes this request (at most {peak} of {capacity}); the recording ends there, so \
+             this is not proved"
+        ),
         (Some(_), None) => " (not proved on this run)".to_owned(),
         (None, None) => String::new(),
     }

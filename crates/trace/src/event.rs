@@ -607,6 +607,23 @@ impl Software {
         Self::ALL.iter().copied().find(|software| software.name() == name)
     }
 
+    /// Whether a message of it does not tell in whose program it was printed: a library's, the system's.
+    #[must_use]
+    pub fn is_anybodys(self) -> bool {
+        matches!(
+            self,
+            Self::CuBlas
+                | Self::CuDnn
+                | Self::CuFft
+                | Self::Nccl
+                | Self::Hami
+                | Self::Kernel
+                | Self::Supervisor
+                | Self::Windows
+                | Self::Program
+        )
+    }
+
     /// Its name as its users write it.
     #[must_use]
     pub fn name(self) -> &'static str {

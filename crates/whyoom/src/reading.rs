@@ -7,9 +7,10 @@ use std::{
 
 use anyhow::Result;
 use whyoom_allocators::workload::{Run, Workloads};
-use whyoom_causes::{Keeper, Verdict, judge, name_keepers, prove};
+use whyoom_causes::{Keeper, Verdict, judge, name_keepers, prove, was_applied};
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input, InputKind};
+use whyoom_sources::recording::Ending;
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
@@ -82,7 +83,11 @@ impl Reading {
         let mut verdict = judge(&self.model, &self.tables);
         name_keepers(&mut verdict, &self.model, &self.tables, &self.keepers);
         if verdict.has_provable_remedies() {
-            prove(&mut verdict, self.runs()?);
+            self.make_runs()?;
+            prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
+        }
+        for applied in self.paths.iter().filter_map(|path| Ending::read(path)?.applied) {
+            was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
         }
         Ok(verdict)
     }
@@ -113,8 +118,8 @@ impl Reading {
         self.runs.take().or_else(gathered)
     }
 
-    /// The runs that were recorded.
-    fn runs(&mut self) -> Result<&[Run]> {
+    /// Has the runs that were recorded ready.
+    fn make_runs(&mut self) -> Result<()> {
         if self.runs.is_none() {
             let runs = match self.gathered.take() {
                 Some(gathered) => gathered.into_runs(),
@@ -122,7 +127,7 @@ impl Reading {
             };
             self.runs = Some(runs);
         }
-        Ok(self.runs.as_deref().unwrap_or_default())
+        Ok(())
     }
 
     /// Reads the runs once more: few verdicts need them, and they are large.

@@ -57,6 +57,9 @@ pub struct Remedy {
 pub struct Proof {
     pub peak_reserved_bytes: u64,
     pub capacity_bytes: u64,
+    pub level: String,
+    #[serde(deserialize_with = "nullable")]
+    pub iterations: Option<u64>,
 }
 
 /// One process's memory on one device.

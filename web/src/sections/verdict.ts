@@ -57,14 +57,21 @@ function remedyCard(remedy: Remedy): HTMLElement {
 }
 
 function proof(remedy: Remedy): HTMLElement | null {
-  if (!remedy.proof) return remedy.proved ? h("p", { class: "proof" }, "Proved by replaying this run.") : null;
+  if (!remedy.proof) return null;
   const { peak_reserved_bytes: peak, capacity_bytes: capacity } = remedy.proof;
   return h(
     "p",
     { class: "proof" },
-    bar(peak / capacity, "good"),
-    h("span", {}, `Proved by replaying this run: at most ${bytes(peak)} of ${bytes(capacity)}`),
+    remedy.proved ? bar(peak / capacity, "good") : null,
+    h("span", {}, `${proofLevel(remedy.proof)}: at most ${bytes(peak)} of ${bytes(capacity)}`),
   );
+}
+
+/** How far a replay that fitted carries. */
+function proofLevel(found: NonNullable<Remedy["proof"]>): string {
+  if (found.level === "ran") return "Proved: it was applied, and the program succeeded";
+  if (found.iterations !== null) return `Proved by replaying ${count(found.iterations)} whole iterations of this run`;
+  return "Not proved: in a replay this request passes, but the recording ends with it";
 }
 
 function evidenceValue(evidence: Evidence): string {

@@ -5,7 +5,7 @@ use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     scene::Scene,
     situation::Situation,
 };
@@ -247,7 +247,7 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Decisive,
-        format!("{} stopped at {size}, not at the end of the device", capital(whose)),
+        format!("{} stopped at {size}, not at the end of the device", capitalized(whose)),
         match (needed, scene.situation.requested) {
             (Some(needed), _) => format!("With this request {needed} would be in use."),
             (_, Some(requested)) => format!("The request of {requested} would go beyond it."),
@@ -271,12 +271,4 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
         _ => "raise the limit where it was set",
     })];
     finding
-}
-
-/// A name at the start of a sentence.
-pub(super) fn capital(name: &str) -> String {
-    match name.strip_prefix("the ") {
-        Some(rest) => format!("The {rest}"),
-        None => name.to_owned(),
-    }
 }

@@ -3,10 +3,9 @@
 use whyoom_memory::Holder;
 use whyoom_trace::{Bytes, Standing, Symptom};
 
-use super::other_process::capitalized;
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     neighbours::{Neighbours, held, pids},
     scene::Scene,
 };

@@ -6,7 +6,7 @@ use whyoom_trace::{Bytes, Software, Standing, StringId, Symptom};
 use super::cache_held;
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     neighbours::{Neighbours, held},
     scene::Scene,
     situation::CONTEXT_ALLOWANCE,
@@ -140,8 +140,8 @@ fn listed_without_request(scene: &Scene<'_>) -> Option<Finding> {
         CAUSE.id,
         Strength::Explains,
         format!(
-            "{count} other process{} hold {held} of this GPU's {capacity}; the largest is {} with {}",
-            if count == 1 { "" } else { "es" },
+            "{count} other {} {held} of this GPU's {capacity}; the largest is {} with {}",
+            if count == 1 { "process holds" } else { "processes hold" },
             scene.name_of(largest),
             largest.bytes
         ),
@@ -183,14 +183,6 @@ fn recorded(scene: &Scene<'_>, held: Bytes) -> String {
             name(*process)
         ),
         [] => String::new(),
-    }
-}
-
-/// A name at the start of a sentence; a command keeps its spelling.
-pub(super) fn capitalized(name: &str) -> String {
-    match name.strip_prefix("process ") {
-        Some(rest) => format!("Process {rest}"),
-        None => name.to_owned(),
     }
 }
 

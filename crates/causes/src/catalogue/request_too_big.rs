@@ -4,7 +4,7 @@ use whyoom_trace::{Bytes, Software, Symptom};
 
 use super::{
     library_knobs::{cudnn, llama_cpp},
-    working_set::NO_CARD,
+    working_set::HARDLY_ANY_CARD,
 };
 use crate::{
     cause::Cause,
@@ -36,7 +36,10 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         return Some(bogus(scene));
     }
     let requested = scene.situation.requested.filter(|_| scene.device_refused())?;
-    let (room, whose) = room(scene)?;
+    let Some((room, whose)) = room(scene) else {
+        return (scene.is_message() && requested > HARDLY_ANY_CARD)
+            .then(|| beyond_most_cards(scene, requested));
+    };
     if requested <= room {
         return None;
     }
@@ -59,6 +62,20 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.remedies.splice(0..0, cudnn());
     }
     Some(finding)
+}
+
+/// How large the device is, is not told; but very few are as large as this.
+fn beyond_most_cards(scene: &Scene<'_>, requested: Bytes) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("One request of {requested} is more than all but the very largest GPUs have"),
+        "What this GPU has in all, the message does not tell.",
+    );
+    finding.remedies = vec![Remedy::advice(
+        "check the shape or count that this size comes from; if it is meant, compute it in chunks",
+    )];
+    finding
 }
 
 /// The largest chunk that fits beside what is in use; where that is not told, half of the device.
@@ -90,11 +107,8 @@ fn room(scene: &Scene<'_>) -> Option<(Bytes, &'static str)> {
         (Some(capacity), Some(allowed)) if allowed < capacity => Some((allowed, "the cap")),
         (Some(capacity), _) => Some((capacity, "the whole device")),
         (None, Some(allowed)) => Some((allowed, "the cap")),
-        // A message may tell what the process had and what was free beside it, and no more.
-        (None, None) if situation.requested.is_some_and(|one| one > NO_CARD) => {
-            Some((NO_CARD, "more than any card has, which"))
-        }
         (None, None) if scene.was_recorded() => None,
+        // A message may tell what the process had and what was free beside it, and no more.
         (None, None) => {
             let all = situation.free?.plus(situation.reserved?);
             Some((all, "all that this process could have"))

@@ -5,13 +5,12 @@ use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use super::{
     library_knobs::llama_cpp,
-    limit::capital,
     masked, mempool_held,
     preallocated::{cache_beyond_share, shorter},
 };
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     scene::Scene,
     situation::{CONTEXT_ALLOWANCE, Situation},
 };
@@ -178,7 +177,7 @@ fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
 
 /// The program says itself that its work does not fit.
 fn by_own_account(scene: &Scene<'_>) -> Finding {
-    let whose = capital(scene.software().map_or("the program", Software::name));
+    let whose = capitalized(scene.software().map_or("the program", Software::name));
     let situation = &scene.situation;
     let headline = match (situation.requested, situation.free, situation.capacity) {
         (Some(needed), Some(free), _) => format!("{whose} needs {needed}, and {free} is free"),
@@ -203,8 +202,8 @@ fn use_less() -> Vec<Remedy> {
 
 /// Most cards have no more than this.
 const MOST_CARDS: Bytes = Bytes(16 << 30);
-/// No card has as much.
-pub(super) const NO_CARD: Bytes = Bytes(256 << 30);
+/// Hardly any card has as much.
+pub(super) const HARDLY_ANY_CARD: Bytes = Bytes(256 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 
@@ -222,8 +221,8 @@ fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
             Strength::Explains,
             format!("One request of {requested} is nearly all of this GPU's {capacity}"),
         ),
-        // More than any card has is one request too big.
-        None if requested > NO_CARD => return None,
+        // More than hardly any card has is one request too big.
+        None if requested > HARDLY_ANY_CARD => return None,
         None if situation.free.is_none() && requested >= MOST_CARDS => (
             Strength::Likely,
             format!("One request of {requested} is more than most GPUs have in all"),

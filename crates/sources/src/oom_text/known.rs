@@ -1,5 +1,5 @@
-//! Lines of programs that mean something of their own. To add one: a row here, and its sample in
-//! `tests/messages.rs`. The figures in them are read by their roles.
+//! Lines of programs that mean something of their own. To add one: a row here, and a case in
+//! `tests/scenarios/practice`. The figures in them are read by their roles.
 
 use std::sync::LazyLock;
 
@@ -241,4 +241,18 @@ static ANY_SIGN: LazyLock<RegexSet> = LazyLock::new(|| {
 pub(super) fn software(line: &str, around: &str) -> Software {
     let by = |text: &str| ANY_SIGN.matches(text).iter().next().map(|first| SIGNS[first].0);
     by(line).or_else(|| by(around)).unwrap_or(Software::Program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_found_by_its_own_words() {
+        for wanted in ROWS {
+            let line = format!("12:00:01 worker: {} (7)", wanted.anchor);
+            let found = row(&line).map(|found| found.anchor);
+            assert_eq!(found, Some(wanted.anchor), "another row has its words");
+        }
+    }
 }

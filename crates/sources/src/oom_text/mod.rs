@@ -236,7 +236,7 @@ impl Scanner<'_> {
         let stack = traceback::stack(window, self.tables);
         let text = self.tables.string(&kept_text(window));
         let listed = listed_beside(&message, window);
-        let around = match is_anybodys(message.software) {
+        let around = match message.software.is_anybodys() {
             true => known::software("", &[window.before(), window.near()].concat()),
             false => message.software,
         };
@@ -295,7 +295,7 @@ impl Scanner<'_> {
             let action = Action::Setting { name, value };
             self.emit(process, Event { action, ..Event::default() });
         }
-        if around != Software::Program && is_anybodys(software) {
+        if around != Software::Program && software.is_anybodys() {
             let name = self.tables.string(AROUND_SETTING);
             let value = self.tables.string(around.name());
             self.emit(
@@ -335,22 +335,6 @@ impl Scanner<'_> {
             None => tables.process(source),
         })
     }
-}
-
-/// Whether a message does not tell in whose program it was printed: a library's, the system's.
-fn is_anybodys(software: Software) -> bool {
-    matches!(
-        software,
-        Software::CuBlas
-            | Software::CuDnn
-            | Software::CuFft
-            | Software::Nccl
-            | Software::Hami
-            | Software::Kernel
-            | Software::Supervisor
-            | Software::Windows
-            | Software::Program
-    )
 }
 
 /// What a table of nvidia-smi that was pasted with a message tells of who held memory.

@@ -47,6 +47,18 @@ pub struct Ending {
     /// Whether its GPUs were simulated.
     #[serde(default)]
     pub simulated: bool,
+    /// What `--apply` ran it once more with, and what came of it.
+    #[serde(default)]
+    pub applied: Option<Applied>,
+}
+
+/// A second run with one thing changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// The allocator's setting; nothing for whyoom's own pool.
+    pub setting: Option<String>,
+    /// Whether memory lasted, and the program succeeded.
+    pub succeeded: bool,
 }
 
 impl Ending {

@@ -22,7 +22,7 @@ use whyoom_recording::{OpenError, ReadError, Recording};
 use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time};
 
 pub use self::{
-    ending::{ENDING, Ending},
+    ending::{Applied, ENDING, Ending},
     looks::{LOOKS, Look, SeenDevice, SeenHolder, SeenModel},
     machine::{AGE_SETTING, GPU_SETTING, USED_SETTING},
 };

@@ -5,14 +5,16 @@ use std::{
     fs::File,
     io::{self, IsTerminal, Seek},
     os::{fd::AsFd, unix::process::ExitStatusExt},
+    path::Path,
     process::ExitStatus,
 };
 
 use anyhow::Result;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use whyoom_allocators::{catalogue, policies::pytorch::with_option};
-use whyoom_causes::{Finding, Proof, Remedy};
+use whyoom_causes::{Finding, Proof, Remedy, Verdict};
 use whyoom_lab_core::session::exit_code;
+use whyoom_sources::recording::{Applied, Ending};
 
 use super::{
     ending::{self, Concluded},
@@ -40,7 +42,7 @@ impl Change {
     /// The change that a remedy makes, where a replay has proved it. The pool is the only one that is proved
     /// and no setting.
     fn proved_by(remedy: &Remedy) -> Option<(Self, Proof)> {
-        let proof = remedy.proof?;
+        let proof = remedy.proof.filter(Proof::holds)?;
         match remedy.setting {
             Some(setting) => Some((Self::Setting(setting), proof)),
             None => catalogue::find("stitch")
@@ -88,7 +90,7 @@ pub(super) fn rerun(
     };
     let conf = change.variable();
     let what = conf.as_ref().map_or("--pool".to_owned(), |conf| format!("{VARIABLE}={conf}"));
-    let Proof { peak, capacity } = proof;
+    let Proof { peak, capacity, .. } = proof;
     say(&format!("--apply: once more with {what} (replayed: at most {peak} of {capacity})"));
     let recorder = folder::beside(&first.folder).map(|folder| first.with_folder(folder));
     let recorder =
@@ -99,12 +101,48 @@ pub(super) fn rerun(
         Ok(status) => status,
         Err(code) => return Ok(code),
     };
-    if let Some(recorder) = recorder
-        && let Err(error) = ending::conclude(arguments, &recorder.folder)
-    {
-        say(&format!("the second recording gives no verdict: {error:#}"));
-    }
+    let concluded = recorder.and_then(|recorder| {
+        let concluded = ending::conclude(arguments, &recorder.folder);
+        let concluded = concluded
+            .inspect_err(|error| say(&format!("the second recording gives no verdict: {error:#}")));
+        concluded.ok().flatten()
+    });
+    let ran_out_again = concluded.map(|concluded| concluded.ran_out);
+    say(&told(&what, status, ran_out_again));
+    note(&first.folder, change, status, ran_out_again);
     Ok(exit_code(status))
+}
+
+/// What became of the second run, in words.
+fn told(what: &str, status: ExitStatus, ran_out: Option<bool>) -> String {
+    match (status.success(), ran_out) {
+        (true, Some(false) | None) => format!("--apply: the program succeeded with {what}"),
+        (true, Some(true)) => {
+            format!("--apply: the program succeeded with {what}, but memory ran out on the way")
+        }
+        (false, Some(true)) => format!("--apply: {what} did not help: memory ran out again"),
+        (false, Some(false)) => {
+            format!(
+                "--apply: with {what} memory did not run out, but the program failed ({status})"
+            )
+        }
+        (false, None) => format!("--apply: with {what} the program failed too ({status})"),
+    }
+}
+
+/// Keeps beside the first recording what the second run showed of the change: nothing where it tells nothing.
+fn note(folder: &Path, change: Change, status: ExitStatus, ran_out: Option<bool>) {
+    let succeeded = match (status.success(), ran_out) {
+        (true, Some(false)) => true,
+        (false, Some(true)) => false,
+        _ => return,
+    };
+    let Some(ending) = Ending::read(folder) else { return };
+    let setting = match change {
+        Change::Setting(setting) => Some(setting.to_owned()),
+        Change::Pool => None,
+    };
+    let _ = Ending { applied: Some(Applied { setting, succeeded }), ..ending }.write(folder);
 }
 
 /// The change that was proved to make the run fit; else why there is none, in words.
@@ -127,11 +165,23 @@ fn proved(
     let found = remedies
         .filter_map(Change::proved_by)
         .min_by_key(|(_, proof)| proof.peak)
-        .ok_or("no allocator setting was proved to make this run fit")?;
+        .ok_or_else(|| unproved(verdict))?;
     if !input_is_whole() {
         return Err("its standard input is used up and cannot be given to it again");
     }
     Ok(found)
+}
+
+/// Why nothing of a verdict may be applied.
+fn unproved(verdict: &Verdict) -> &'static str {
+    let findings = std::iter::once(&verdict.primary).chain(&verdict.contributing);
+    let mut remedies = findings.flat_map(|finding| &finding.remedies);
+    match remedies.any(|remedy| remedy.proof.is_some()) {
+        true => {
+            "what fits in a replay passes the failed request only: no whole iteration came before it"
+        }
+        false => "no allocator setting was proved to make this run fit",
+    }
 }
 
 /// Whether a signal ended it, or what a shell says for one that somebody sends: who stopped it does not
@@ -154,18 +204,23 @@ fn input_is_whole() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use whyoom_causes::Level;
     use whyoom_trace::Bytes;
 
     use super::*;
 
     #[test]
     fn only_what_was_proved_is_applied() {
-        let proof = Proof { peak: Bytes(1), capacity: Bytes(2) };
+        let level = Level::WholeIterations(2);
+        let proof = Proof { peak: Bytes(1), capacity: Bytes(2), level };
         let by_setting = Remedy::line("export X", "").by_setting("expandable_segments:True");
         assert_eq!(Change::proved_by(&by_setting), None);
         let by_setting = Remedy { proof: Some(proof), ..by_setting };
         let change = Change::Setting("expandable_segments:True");
         assert_eq!(Change::proved_by(&by_setting), Some((change, proof)));
+        let this_request = Proof { level: Level::ThisRequest, ..proof };
+        let not_yet = Remedy { proof: Some(this_request), ..by_setting };
+        assert_eq!(Change::proved_by(&not_yet), None, "more may follow");
         let pool = catalogue::find("stitch").expect("the pool's policy");
         let by_pool = Remedy { proof: Some(proof), ..Remedy::line(pool.switch, "") };
         assert_eq!(Change::proved_by(&by_pool), Some((Change::Pool, proof)));

@@ -149,6 +149,7 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         group_limit: group.limit,
         group_peak: group.peak,
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
+        applied: None,
     };
     let _ = ending.write(folder);
 }

@@ -24,10 +24,20 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)^\W*(?:[a-z][a-z ()_-]{2,40})\s*[:=]\s*\(?[\d.,]+\s*(?:[kmgt]i?b|bytes)?")
 });
 
+/// Words for a process that is no more.
+static ENDED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)kill|terminat|exit|zombie|crash|ended|ctrl.?c|interrupt|stopped|closed|进程|退出|结束",
+    )
+});
+
 /// Reads the failure that the window's line tells of.
 pub(in crate::oom_text) fn parse(window: &Window<'_>) -> Option<Message> {
     let line = [window.prefix(), window.line()].concat();
-    let known = known::row(&line);
+    let known = known::row(&line).filter(|row| {
+        // Of a program that runs, its allocator's cache may be meant.
+        row.symptom != Symptom::HeldAfterEnd || ENDED.is_match(window.near())
+    });
     let failure = match known {
         Some(_) => None,
         None => Some(failure(&line, window.near())?),
@@ -124,15 +134,14 @@ fn has_figures(message: &Message) -> bool {
     told(Counter::Requested) || told(Counter::DeviceFree)
 }
 
-/// Figures that contradict each other are set aside: more free than there is, less there than is in use.
+/// A total that is less than what is free is none.
 fn consistent(mut message: Message) -> Message {
     let value = |wanted| {
         let found = message.counters.iter().find(|(counter, _)| *counter == wanted);
         found.map(|(_, bytes)| *bytes)
     };
     let Some(total) = value(Counter::DeviceTotal) else { return message };
-    let over = |wanted| value(wanted).is_some_and(|bytes: Bytes| bytes > total);
-    if over(Counter::DeviceFree) || over(Counter::Allocated) {
+    if value(Counter::DeviceFree).is_some_and(|free: Bytes| free > total) {
         message.counters.retain(|(counter, _)| *counter != Counter::DeviceTotal);
     }
     message
