@@ -27,4 +27,4 @@ pub use keepers::{Keeper, name_keepers};
 pub use proof::{prove, was_applied};
 pub use scene::Scene;
 pub use situation::Situation;
-pub use verdict::{Verdict, judge};
+pub use verdict::{Verdict, figures, judge};

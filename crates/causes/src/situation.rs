@@ -60,9 +60,9 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// The figures of an incident.
+    /// The figures of an incident, as its allocator's own counters tell them.
     #[must_use]
-    pub fn of(incident: &Incident) -> Self {
+    pub(crate) fn of(incident: &Incident) -> Self {
         let counter = |counter| incident.counter(counter);
         let mut situation = Self {
             requested: incident.requested(),

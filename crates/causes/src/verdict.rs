@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_memory::{Growth, Model, Space};
+use whyoom_memory::{Growth, Incident, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
@@ -172,12 +172,7 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
             let (process, device) = (incident.process, incident.device);
             let home = home_of(model, process, device);
             let at_home = scene(home.0, home.1);
-            let situation = Situation::of(incident);
-            let situation = match (at_home.has_pool(), at_home.expandable_segments_on()) {
-                (true, _) => situation.under_pool(incident),
-                (false, true) => situation.with_expandable_segments(),
-                (false, false) => situation,
-            };
+            let situation = in_force(&at_home, incident);
             Scene {
                 process,
                 device,
@@ -189,6 +184,23 @@ fn scenes<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Scene<'a>> {
             }
         })
         .collect()
+}
+
+/// The figures of a failure: the verdict, JSON and reports show these.
+#[must_use]
+pub fn figures(model: &Model, tables: &Tables, incident: &Incident) -> Situation {
+    let (process, device) = home_of(model, incident.process, incident.device);
+    in_force(&Scene::empty(model, tables, process, device), incident)
+}
+
+/// The figures of a failure under the allocator that was in force.
+fn in_force(at_home: &Scene<'_>, incident: &Incident) -> Situation {
+    let situation = Situation::of(incident);
+    match (at_home.has_pool(), at_home.expandable_segments_on()) {
+        (true, _) => situation.under_pool(incident),
+        (false, true) => situation.with_expandable_segments(),
+        (false, false) => situation,
+    }
 }
 
 /// Where no memory ran out: every space that something was taken in, and every process that took

@@ -43,6 +43,8 @@ pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
     processes: BTreeMap<ProcessId, Process>,
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
+    /// The first process of each launch.
+    launches: Vec<ProcessId>,
     incidents: Vec<Incident>,
     incidents_seen: u64,
     looks_at_others: u64,
@@ -111,12 +113,25 @@ impl Model {
         found.max_by_key(|growth| growth.total)
     }
 
-    /// A setting of a process, as its allocator or its log told it. What only another process told
-    /// counts too: a launcher's environment is that of all its ranks.
+    /// Says that processes from this one on are of another launch: what is read next has nothing to do with what
+    /// was read before.
+    pub fn begin_launch(&mut self, first: ProcessId) {
+        self.launches.push(first);
+    }
+
+    fn launch_of(&self, process: ProcessId) -> usize {
+        self.launches.partition_point(|first| *first <= process)
+    }
+
+    /// A setting of a process, as its allocator or its log told it. What only another process of the same launch
+    /// told counts too: a launcher's environment is that of all its ranks.
     #[must_use]
     pub fn setting(&self, process: ProcessId, name: &str) -> Option<&str> {
         let values = self.settings.get(name)?;
-        values.get(&process).or_else(|| values.values().next()).map(String::as_str)
+        let launch = self.launch_of(process);
+        let sibling = || values.iter().find(|(other, _)| self.launch_of(**other) == launch);
+        let own = values.get(&process);
+        own.or_else(|| sibling().map(|(_, value)| value)).map(String::as_str)
     }
 
     /// A setting that the process itself told.

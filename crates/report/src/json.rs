@@ -4,10 +4,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_causes::{
-    CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Level, Remedy, Situation, Term,
-};
-use whyoom_memory::{Holder, Incident, Space};
+use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Level, Remedy, Term, figures};
+use whyoom_memory::{Holder, Incident, Model, Space};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
 use crate::{
@@ -232,7 +230,7 @@ pub fn write_verdict_json(
             .incidents()
             .iter()
             .take(MAX_INCIDENTS)
-            .map(|found| incident(found, tables))
+            .map(|found| incident(found, answer.model, tables))
             .collect(),
         incidents_seen: answer.model.incidents_seen(),
         inputs: answer
@@ -334,8 +332,8 @@ fn driver(space: &Space) -> Option<DriverJson> {
     })
 }
 
-fn incident<'a>(incident: &Incident, tables: &'a Tables) -> IncidentJson<'a> {
-    let situation = Situation::of(incident);
+fn incident<'a>(incident: &Incident, model: &Model, tables: &'a Tables) -> IncidentJson<'a> {
+    let situation = figures(model, tables, incident);
     IncidentJson {
         process: tables.process_name(incident.process),
         device: incident.device.into(),

@@ -120,6 +120,12 @@ impl Tables {
         ProcessId(id(self.processes.len() - 1))
     }
 
+    /// The id that the next new process gets.
+    #[must_use]
+    pub fn next_process(&self) -> ProcessId {
+        ProcessId(id(self.processes.len()))
+    }
+
     /// The string of an id; empty where there is none.
     #[must_use]
     pub fn text(&self, id: StringId) -> &str {

@@ -51,6 +51,7 @@ impl Reading {
 
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
+        self.model.begin_launch(self.tables.next_process());
         if self.add_one(path)? == InputKind::Recording {
             self.keepers.extend(keepers(path));
             for snapshot in snapshots(path) {

@@ -406,6 +406,13 @@ const CASES: &[Case] = &[
         must: &[],
         must_not: &[EXPANDABLE],
     },
+    // What another program's log has set is not set here.
+    Case {
+        files: &["logs/fragmented.log", "logs/fragmented-already-expandable.log"],
+        cause: "fragmented-cache",
+        must: &[EXPANDABLE],
+        must_not: &[],
+    },
     // A library's failure beside a snapshot whose cache could have served it.
     Case {
         files: &["logs/masked-cublas.log", "snapshots/healthy.pickle"],

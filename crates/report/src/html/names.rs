@@ -33,6 +33,11 @@ struct Known {
 }
 
 impl<'a> Names<'a> {
+    /// What they are named from.
+    pub(super) fn tables(&self) -> &'a Tables {
+        self.tables
+    }
+
     /// Those of tables; stack 0 is the unknown one.
     pub(super) fn of(tables: &'a Tables) -> Self {
         let mut names = Self {

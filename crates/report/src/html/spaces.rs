@@ -1,12 +1,12 @@
 //! Each process's memory on each device, as the page draws it.
 
 use serde::Serialize;
-use whyoom_causes::Situation;
+use whyoom_causes::figures;
 use whyoom_memory::{
     Bands, BlockLife, Category, CurvePoint, FilmedMap, Gallery, Growth, Incident, Instant,
     IterationStarts, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
 };
-use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Tables, Time};
 
 use super::{column::Column, names::Names};
 
@@ -184,7 +184,9 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
     let mut spaces = Vec::new();
     for (process, device, space, picture) in &pictures {
         let number = position(&mut processes, *process);
-        let draft = Draft { model, clock, process: *process, device: *device, space, most_parts };
+        let tables = names.tables();
+        let draft =
+            Draft { model, tables, clock, process: *process, device: *device, space, most_parts };
         spaces.push(draft.space(number, picture, names));
     }
     // Processes without memory of their own are told of too.
@@ -226,6 +228,7 @@ impl Clock {
 /// A space on its way into the document.
 struct Draft<'a> {
     model: &'a Model,
+    tables: &'a Tables,
     clock: Clock,
     process: ProcessId,
     device: DeviceId,
@@ -257,7 +260,8 @@ impl Draft<'_> {
     /// What the device has, where a failure on it told; else what this process could have of it.
     fn capacity(&self) -> Option<Bytes> {
         let here = self.model.incidents().iter().filter(|one| one.device == self.device);
-        let figures: Vec<_> = here.map(|one| (one.process, Situation::of(one))).collect();
+        let figures: Vec<_> =
+            here.map(|one| (one.process, figures(self.model, self.tables, one))).collect();
         let told = figures.iter().filter_map(|(_, situation)| situation.capacity).max();
         let own = figures.iter().filter(|(process, _)| *process == self.process);
         let could = own.filter_map(|(_, one)| Some(one.reserved?.plus(one.free?)));
@@ -304,7 +308,7 @@ impl Draft<'_> {
         let own = |one: &&Incident| (one.process, one.device) == (self.process, self.device);
         let incidents = self.model.incidents().iter().filter(own).take(MOST_INCIDENTS);
         let tell = |incident: &Incident| {
-            let situation = Situation::of(incident);
+            let situation = figures(self.model, self.tables, incident);
             IncidentJson {
                 time: self.clock.at(incident.time),
                 event: incident.number,
