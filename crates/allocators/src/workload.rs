@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
-    SizeClass, StackId, StreamId, Tables,
+    SizeClass, StackId, StreamId, Tables, facts,
 };
 
 use crate::{
@@ -311,9 +311,7 @@ impl Run {
     #[must_use]
     pub fn logged_by(&self) -> Option<&str> {
         let mut settings = self.settings.iter();
-        settings
-            .find(|(name, _)| name == "whyoom_allocator")
-            .map(|(_, allocator)| allocator.as_str())
+        settings.find(|(name, _)| name == facts::ALLOCATOR).map(|(_, allocator)| allocator.as_str())
     }
 
     /// Whether whyoom's pool served it, and not PyTorch's own allocator.
@@ -325,7 +323,7 @@ impl Run {
 
 /// What the recorder tells where whyoom's pool serves a process.
 fn is_pool((name, value): &(String, String)) -> bool {
-    name == "whyoom_pool" && value == "on"
+    name == facts::POOL && value == "on"
 }
 
 /// What the recorded allocator had reserved after each step.

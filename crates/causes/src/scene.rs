@@ -5,7 +5,9 @@ use whyoom_memory::{
     Category, DriverState, Growth, Holder, Incident, Model, Process, Space, Usage, library, place,
     sums_by_place,
 };
-use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables};
+use whyoom_trace::{
+    Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables, facts,
+};
 
 use crate::{
     command::{Size, for_shell},
@@ -16,31 +18,6 @@ use crate::{
 
 /// Stacks beyond these tell nothing new.
 const MANY_STACKS: usize = 64;
-
-/// The setting that tells of whyoom's pool.
-const POOL: &str = "whyoom_pool";
-/// Those by which a recording tells the run's command, with zeros between its words; the model of the GPU and
-/// what such a one has; and, with a process's number behind it, how many seconds that had run.
-const COMMAND: &str = "whyoom_command";
-const GPU: &str = "whyoom_gpu";
-const AGE: &str = "whyoom_age_";
-/// Those by which a recording tells the signal that ended a process, and the status that the command failed with.
-const SIGNAL: &str = "whyoom_signal";
-const STATUS: &str = "whyoom_status";
-/// The one, with a device's number behind it, by which a recording tells the least that a process was seen to
-/// use of it.
-const USED: &str = "whyoom_used_";
-/// The one by which the log of another allocator than PyTorch's tells whose it is.
-const ALLOCATOR: &str = "whyoom_allocator";
-/// The one by which a profiler's report tells whose it is.
-const PROFILER: &str = "whyoom_profiler";
-/// The one by which a text tells that nvidia-smi, pasted with a message, listed nobody.
-const LISTED: &str = "whyoom_listed";
-
-/// The one by which a text tells whose words stand around a message.
-const AROUND: &str = "whyoom_framework";
-/// The one by which a text tells that the program went on after the failure.
-const RECOVERED: &str = "whyoom_recovered";
 
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Scene<'a> {
@@ -101,12 +78,12 @@ impl<'a> Scene<'a> {
 
     /// Whose words stand around the message.
     pub(crate) fn software_around(&self) -> Option<Software> {
-        Software::named(self.model.own_setting(self.process, AROUND)?)
+        Software::named(self.model.own_setting(self.process, facts::AROUND)?)
     }
 
     /// Whether the program says that it went on after the failure.
     pub(crate) fn went_on(&self) -> bool {
-        self.model.own_setting(self.process, RECOVERED).is_some()
+        self.model.own_setting(self.process, facts::RECOVERED).is_some()
     }
 
     /// The message.
@@ -141,22 +118,22 @@ impl<'a> Scene<'a> {
     /// The signal that ended the process, where its starter saw one. That of a kill is not among these: it
     /// leaves in doubt whether it was for want of memory.
     pub(crate) fn ended_by_signal(&self) -> Option<i32> {
-        self.model.own_setting(self.process, SIGNAL)?.parse().ok()
+        self.model.own_setting(self.process, facts::SIGNAL)?.parse().ok()
     }
 
     /// The status that the command failed with, where it did.
     pub(crate) fn failed_with(&self) -> Option<i32> {
-        self.setting(STATUS)?.parse().ok()
+        self.setting(facts::STATUS)?.parse().ok()
     }
 
     /// Whether the command is over, and its starter told of it.
     pub(crate) fn is_over(&self) -> bool {
-        self.setting(COMMAND).is_some()
+        self.setting(facts::COMMAND).is_some()
     }
 
     /// Whether a process of a run that is over came to no end that anybody saw: it was killed.
     pub(crate) fn any_was_killed(&self) -> bool {
-        let told = |process: ProcessId| self.model.own_setting(process, SIGNAL).is_some();
+        let told = |process: ProcessId| self.model.own_setting(process, facts::SIGNAL).is_some();
         let mut processes = self.model.processes();
         self.is_over() && processes.any(|(process, one)| one.exited().is_none() && !told(process))
     }
@@ -188,13 +165,13 @@ impl<'a> Scene<'a> {
 
     /// The least that this process was seen to use of a device: where it took nothing, its context.
     pub(crate) fn least_used_on(&self, device: DeviceId) -> Option<Bytes> {
-        let seen = self.model.own_setting(self.process, &format!("{USED}{}", device.0))?;
+        let seen = self.model.own_setting(self.process, &format!("{}{}", facts::USED, device.0))?;
         seen.parse().ok().map(Bytes)
     }
 
     /// Whether a list of processes was pasted with the message, and was empty though memory was in use.
     pub(crate) fn nobody_was_listed(&self) -> bool {
-        self.model.own_setting(self.process, LISTED) == Some("nobody")
+        self.model.own_setting(self.process, facts::LISTED) == Some("nobody")
     }
 
     /// What this process is known to hold, without its context.
@@ -314,13 +291,13 @@ impl<'a> Scene<'a> {
 
     /// The argument of the run's command that says how much is worked on at once.
     pub(crate) fn size_argument(&self) -> Option<Size> {
-        let words: Vec<&str> = self.setting(COMMAND)?.split('\0').collect();
+        let words: Vec<&str> = self.setting(facts::COMMAND)?.split('\0').collect();
         Size::of(&words)
     }
 
     /// The program as it was started, behind the options of `whyoom run`; nothing where that is not known.
     pub(crate) fn program(&self) -> String {
-        let words = self.setting(COMMAND).unwrap_or_default().split('\0').map(for_shell);
+        let words = self.setting(facts::COMMAND).unwrap_or_default().split('\0').map(for_shell);
         let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
         if words.is_empty() { String::new() } else { format!(" -- {words}") }
     }
@@ -339,7 +316,7 @@ impl<'a> Scene<'a> {
     /// The options of `whyoom fit` that mean this GPU.
     fn gpu_options(&self) -> Option<String> {
         let capacity = self.situation.capacity?;
-        let (model, total) = self.setting(GPU).and_then(|gpu| gpu.split_once(' ')).unzip();
+        let (model, total) = self.setting(facts::GPU).and_then(|gpu| gpu.split_once(' ')).unzip();
         let total = total.and_then(|total| total.parse().ok()).map_or(Bytes::ZERO, Bytes);
         let model = model.map_or(String::new(), |model| format!(" --gpu {model}"));
         // Drivers differ by a hundredth in what they leave of a GPU.
@@ -354,7 +331,7 @@ impl<'a> Scene<'a> {
 
     /// How long a holder had run, where that was seen: `2.1 h`.
     pub(crate) fn age_of(&self, holder: &Holder) -> Option<String> {
-        let seconds: u64 = self.setting(&format!("{AGE}{}", holder.pid))?.parse().ok()?;
+        let seconds: u64 = self.setting(&format!("{}{}", facts::AGE, holder.pid))?.parse().ok()?;
         Some(match seconds {
             0..60 => format!("{seconds} s"),
             60..3600 => format!("{} min", seconds / 60),
@@ -367,7 +344,12 @@ impl<'a> Scene<'a> {
     /// go where they are needed.
     pub(crate) fn has_pool(&self) -> bool {
         let own = |name| self.model.own_setting(self.process, name);
-        own(POOL) == Some("on") || own("backend") == Some("whyoom")
+        own(facts::POOL) == Some("on") || own("backend") == Some("whyoom")
+    }
+
+    /// What the text says beside its message, where it says that.
+    pub(crate) fn said(&self, fact: &str) -> Option<&'a str> {
+        self.model.own_setting(self.process, fact).filter(|_| self.is_message())
     }
 
     /// Whether the message is of a stream-ordered pool: RMM names the resource that failed.
@@ -378,12 +360,12 @@ impl<'a> Scene<'a> {
     /// Whether all that is known is an allocator's own log: what it gave to the program, without stacks, and
     /// without what it held.
     pub(crate) fn is_log_of_allocator(&self) -> bool {
-        self.model.own_setting(self.process, ALLOCATOR).is_some()
+        self.model.own_setting(self.process, facts::ALLOCATOR).is_some()
     }
 
     /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
     pub(crate) fn is_report_of_profiler(&self) -> bool {
-        self.model.own_setting(self.process, PROFILER).is_some()
+        self.model.own_setting(self.process, facts::PROFILER).is_some()
     }
 
     /// Whose cache it is.

@@ -305,8 +305,9 @@ impl<'a> Evidence<'a> {
         ended * 2 >= made || exited && ended >= line.left.blocks
     }
 
-    /// Whether a line that ends nothing collects what it makes: it itself was refused more. What is set up, or
-    /// comes from the host, ends nothing either, and all of it is needed.
+    /// Whether a line of which all stays collects what it makes: it itself was refused more, in a loop that ends
+    /// other blocks. Where nothing ever ends, or what is made is set up or comes from the host, all of it may be
+    /// needed: a model that is being loaded looks the same.
     fn collects(&self, line: &GrowingLine, profile_of: impl Fn(StackId) -> StackProfile) -> bool {
         let of_line = profile_of(line.stack);
         let same_line = |refused| profile_of(refused).python == of_line.python;
@@ -314,6 +315,7 @@ impl<'a> Evidence<'a> {
             && !of_line.sets_up
             && line.times >= MIN_COLLECTED
             && self.is_asked_for(line)
+            && self.course.ended * 2 >= line.times
             && self.course.refused.is_some_and(same_line)
     }
 

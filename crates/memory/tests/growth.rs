@@ -402,12 +402,26 @@ fn an_input_that_grows_while_the_work_takes_most_is_no_growth() {
     assert_eq!(run.refused(inner, 300 * MIB), None);
 }
 
-/// Blocks that one line makes and keeps, until it is refused one more.
+/// Blocks that one line makes and keeps, in a loop that also makes some that pass, until it is refused one more.
 fn collected(frames: &[Frame], count: u64) -> Option<Growth> {
     let mut run = Run::new();
     let line = run.stack(frames);
-    (0..count).for_each(|_| _ = run.block(line, 24 * MIB));
+    let other = run.stack(&[TORCH, ("score", "/home/me/score.py", 3), LOOP]);
+    for number in 0..count {
+        run.block(line, 24 * MIB);
+        if number % 2 == 0 {
+            run.passing(other, MIB);
+        }
+    }
     run.refused(line, 24 * MIB)
+}
+
+#[test]
+fn where_nothing_ends_something_is_being_built() {
+    let mut run = Run::new();
+    let line = run.stack(&[TORCH, LOOP]);
+    (0..128).for_each(|_| _ = run.block(line, 24 * MIB));
+    assert_eq!(run.refused(line, 24 * MIB), None, "weights that are read one by one");
 }
 
 #[test]

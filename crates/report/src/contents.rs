@@ -2,12 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use whyoom_trace::ProcessId;
+use whyoom_trace::{ProcessId, facts};
 
 use crate::{Answer, InputKind};
-
-/// Settings that whyoom makes itself begin with this.
-const OWN: &str = "whyoom_";
 
 /// What is never in one.
 pub(crate) const LEFT_OUT: &str = "No other variables of the environment, no arguments of other users' programs, nothing of what was in memory";
@@ -44,5 +41,5 @@ fn settings(answer: &Answer<'_>) -> usize {
         answer.model.spaces().map(|(process, _, _)| process).collect();
     let names = processes.iter().flat_map(|process| answer.model.own_settings(*process));
     let names: BTreeSet<&str> = names.map(|(name, _)| name).collect();
-    names.iter().filter(|name| !name.starts_with(OWN)).count()
+    names.iter().filter(|name| !name.starts_with(facts::OWN)).count()
 }

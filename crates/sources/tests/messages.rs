@@ -497,8 +497,13 @@ const SAMPLES: &[Sample] = &[
     },
     Sample {
         id: "X",
-        text: "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 85898814480 bytes.",
+        text: "platform: cpu\njax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 85898814480 bytes.",
         read: &["host: Xla HostOutOfMemory Requested=80.00 GiB"],
+    },
+    Sample {
+        id: "X",
+        text: "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 85898814480 bytes.",
+        read: &["a GPU: Xla DeviceOutOfMemory Requested=80.00 GiB"],
     },
     Sample {
         id: "C",

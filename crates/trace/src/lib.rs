@@ -5,6 +5,7 @@
 //! in order, so that whatever reads them can do so in one pass, at any length.
 
 mod event;
+pub mod facts;
 mod ids;
 pub mod lines;
 mod sink;

@@ -1,7 +1,7 @@
 //! Live bytes grow from iteration to iteration.
 
 use whyoom_memory::{Growth, Hold};
-use whyoom_trace::{Bytes, DeviceId, Symptom};
+use whyoom_trace::{Bytes, DeviceId, Symptom, facts};
 
 use crate::{
     cause::Cause,
@@ -55,9 +55,36 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// Whoever wrote the text says that memory grows.
+fn said(scene: &Scene<'_>) -> Option<Finding> {
+    let words = scene.said(facts::SAID_GROWS).filter(|_| scene.device_refused())?;
+    let mut finding = scene.finding(
+        CAUSE.id,
+        // Figures that speak for something else speak louder.
+        Strength::Likely,
+        "Memory grows until it runs out, as the text says",
+        "No figure in it shows what grows.",
+    );
+    finding.evidence.push(Evidence::text("said", words, Basis::Message));
+    finding.remedies = vec![
+        Remedy::advice(
+            "find what is kept from one round to the next: a list of outputs, a sum of losses, a cache, objects \
+             that are made anew and not freed",
+        ),
+        Remedy::line(
+            format!("whyoom run{}", scene.program()),
+            "records every allocation, and names the line that grows",
+        ),
+    ];
+    Some(finding)
+}
+
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.symptom() == Some(Symptom::UsageGrew) {
         return told_by_text(scene);
+    }
+    if scene.is_message() && scene.growth.is_none() {
+        return said(scene);
     }
     // Pinned memory that grows is a cause of its own.
     let growth = scene.growth.as_ref().filter(|_| !is_pinned(scene))?;
@@ -141,8 +168,6 @@ const LIST: &str = "outputs.append(y.detach().cpu())";
 const EXCEPTION: &str = "errors.append(str(error))";
 const NO_GRAPH: &str = "with torch.no_grad():";
 const ASK_PYTHON: &str = "whyoom run --keepers";
-/// The setting by which a recording tells the run's command, with zeros between its words.
-const COMMAND: &str = "whyoom_command";
 
 /// What to do, in the order of what the places tell: first what they speak for.
 fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
@@ -180,7 +205,7 @@ fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
 
 /// The line that has Python itself say what keeps the tensors.
 fn ask_python(scene: &Scene<'_>) -> Remedy {
-    let words = scene.setting(COMMAND).map_or("…".to_owned(), |words| {
+    let words = scene.setting(facts::COMMAND).map_or("…".to_owned(), |words| {
         words.split('\0').map(for_shell).collect::<Vec<_>>().join(" ")
     });
     let line = format!("{ASK_PYTHON} -- {words}");

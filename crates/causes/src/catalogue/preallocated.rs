@@ -182,7 +182,11 @@ fn beside_arena(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 /// A block of more than this share of the device is hardly one buffer: it is a pool, taken in advance.
-const MOST: f64 = 0.5;
+const MOST: f64 = 0.7;
+/// The same for one that is made where the program speaks of a pool.
+const MOST_OF_POOL: f64 = 0.5;
+/// What programs call a pool.
+const POOLS: [&str; 5] = ["pool", "arena", "reserve", "prealloc", "memory_resource"];
 
 /// Most of the device, taken in one block by the program's own code: nobody's arena that is known, and whoever
 /// made it decides how large it is.
@@ -191,7 +195,9 @@ pub(super) fn block_in_advance(scene: &Scene<'_>) -> Option<(StackId, Bytes)> {
     let (capacity, lacking) = (scene.situation.capacity?, scene.situation.lacking()?);
     let blocks = incident.driver.as_ref()?.outside.iter();
     let (stack, usage) = blocks.max_by_key(|(_, usage)| usage.bytes)?;
-    let is_one = usage.blocks == 1 && usage.bytes.share_of(capacity) > MOST;
+    let place = scene.place(*stack).to_lowercase();
+    let most = if POOLS.iter().any(|pool| place.contains(pool)) { MOST_OF_POOL } else { MOST };
+    let is_one = usage.blocks == 1 && usage.bytes.share_of(capacity) > most;
     let suffices = usage.bytes >= lacking && names_library(scene, *stack).is_none();
     (is_one && suffices && scene.device_ran_out()).then_some((*stack, usage.bytes))
 }

@@ -72,9 +72,12 @@ fn beyond_most_cards(scene: &Scene<'_>, requested: Bytes) -> Finding {
         format!("One request of {requested} is more than all but the very largest GPUs have"),
         "What this GPU has in all, the message does not tell.",
     );
-    finding.remedies = vec![Remedy::advice(
-        "check the shape or count that this size comes from; if it is meant, compute it in chunks",
-    )];
+    let check =
+        "check the shape or count that this size comes from; if it is meant, compute it in chunks";
+    finding.remedies = match scene.software() {
+        Some(Software::LlamaCpp) => llama_cpp(),
+        _ => vec![Remedy::advice(check)],
+    };
     finding
 }
 

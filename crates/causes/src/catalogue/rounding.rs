@@ -30,7 +30,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let totals = scene.incident.map_or(Some(space.peak().0), |incident| incident.totals)?;
     let waste = totals.allocated.minus(totals.requested);
     if waste == Bytes::ZERO && scene.device_ran_out() {
-        return unmeasured(scene);
+        return smallest_blocks(scene, totals.allocated).or_else(|| unmeasured(scene));
     }
     if waste.share_of(totals.allocated) < WORTH_NAMING {
         return None;
@@ -60,6 +60,36 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::bytes(label, bytes, Basis::Computed));
     }
     finding.remedies = remedies(scene, waste);
+    Some(finding)
+}
+
+/// The smallest block that PyTorch gives out.
+const SMALLEST: Bytes = Bytes(512);
+/// A run in which such blocks are more than this share of what is allocated is a run of tiny tensors.
+const MOSTLY: f64 = 0.5;
+
+/// What was asked for is not told, but most of the memory lies in blocks of the smallest size.
+fn smallest_blocks(scene: &Scene<'_>, allocated: Bytes) -> Option<Finding> {
+    let live = scene.incident?.live.iter();
+    let smallest = live.filter(|sum| sum.usage.bytes.0 <= SMALLEST.0 * sum.usage.blocks);
+    let sums: Vec<_> = smallest.map(|sum| (sum.stack, sum.usage)).collect();
+    let bytes: Bytes = sums.iter().map(|(_, usage)| usage.bytes).sum();
+    let blocks: u64 = sums.iter().map(|(_, usage)| usage.blocks).sum();
+    if bytes.share_of(allocated) < MOSTLY || scene.has_pool() {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        format!("{bytes} lies in {blocks} blocks of {SMALLEST}, the smallest there is: tiny tensors, rounded up"),
+        format!("A tensor of 4 or 12 bytes takes {SMALLEST} too."),
+    );
+    finding.gives_back = Some(bytes);
+    finding.evidence.push(Evidence::count("blocks of the smallest size", blocks, Basis::Recorded));
+    for (place, bytes) in scene.by_place(sums).into_iter().take(3) {
+        finding.evidence.push(Evidence::bytes(format!("of {place}"), bytes, Basis::Recorded));
+    }
+    finding.remedies = remedies(scene, bytes);
     Some(finding)
 }
 

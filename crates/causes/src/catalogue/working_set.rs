@@ -1,7 +1,7 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::{Bytes, Counter, Software, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom, facts};
 
 use super::{
     library_knobs::llama_cpp,
@@ -46,6 +46,9 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if let Some(finding) = one_large_request(scene).or_else(|| fills_by_itself(scene)) {
         return Some(finding);
     }
+    if let Some(finding) = said(scene) {
+        return Some(finding);
+    }
     if let Some((needed, took)) = by_xla(scene) {
         return Some(program_too_large(scene, needed, took));
     }
@@ -68,12 +71,45 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let lacking = situation.lacking()?;
     let headline = headline(situation, allocated, requested);
     // Without the capacity it may also be that something else holds the rest of the device.
-    let strength = if capacity.is_some() { Strength::Explains } else { Strength::Likely };
+    let strength = match (capacity, scene.said(facts::SAID_GROWS)) {
+        // Something filled it little by little, whoever wrote the text says.
+        (_, Some(_)) => Strength::Contributing,
+        (Some(_), None) => Strength::Explains,
+        (None, None) => Strength::Likely,
+    };
     let mut finding = scene.finding(CAUSE.id, strength, headline, because(situation, lacking));
     // It gives back what is missing and no more: any waste that is larger comes first.
     finding.gives_back = Some(lacking);
     add_composition(scene, &mut finding);
     finding.remedies = remedies(scene, lacking);
+    Some(finding)
+}
+
+/// Whoever wrote the text says that with less to do it works, or shows a GPU that is empty but for this program.
+fn said(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    // Where the figures are there, they tell.
+    if !scene.is_message() || !scene.device_refused() || situation.allocated.is_some() {
+        return None;
+    }
+    let idle = || {
+        let fits = situation.requested.zip(situation.free).is_some_and(|(one, free)| one <= free);
+        scene.said(facts::SAID_IDLE).filter(|_| !fits && scene.said(facts::SAID_GROWS).is_none())
+    };
+    let (words, headline) = match (scene.said(facts::SAID_LESS_WORKS), idle()) {
+        (Some(words), _) => {
+            (words, "The work is too large: with less of it, it works, as the text says")
+        }
+        (None, Some(words)) => (
+            words,
+            "Probably the work itself is too large: nvidia-smi shows no other that holds memory",
+        ),
+        (None, None) => return None,
+    };
+    let because = "No figure of the failure is in the text.";
+    let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
+    finding.evidence.push(Evidence::text("said", words, Basis::Message));
+    finding.remedies = use_less();
     Some(finding)
 }
 
@@ -115,7 +151,9 @@ fn caches_would_do(situation: &Situation) -> bool {
 /// Whether this process alone fills the device: what is in use, what was asked for, a cache too small
 /// to matter, and a context.
 fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
-    let cached = situation.cached.unwrap_or_default();
+    // All that is unused, also where this request could not use it.
+    let unused = situation.reserved.zip(situation.allocated).map(|(held, used)| held.minus(used));
+    let cached = unused.max(situation.cached).unwrap_or_default();
     let cached = if cached.share_of(capacity) < SMALL_CACHE { cached } else { Bytes::ZERO };
     // Unless told, the context and libraries are taken to need a gibibyte, or an eighth of the device.
     let allowance =
@@ -207,6 +245,19 @@ pub(super) const HARDLY_ANY_CARD: Bytes = Bytes(256 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 
+/// A tensor of this size is one of many in a step.
+const LARGE_TENSOR: Bytes = Bytes(512 << 20);
+
+/// Whether what failed is plainly a part of the program's own work: a large tensor of TensorFlow's.
+fn is_of_the_work(scene: &Scene<'_>, requested: Bytes) -> bool {
+    match scene.software() {
+        Some(Software::TensorFlow) => {
+            requested >= LARGE_TENSOR && scene.message().contains("allocating tensor")
+        }
+        _ => false,
+    }
+}
+
 /// A message that tells of one request, and of nothing beside it: where that alone is nearly the device, or more
 /// than most cards have, it is too much whoever else holds memory.
 fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
@@ -226,6 +277,12 @@ fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
         None if situation.free.is_none() && requested >= MOST_CARDS => (
             Strength::Likely,
             format!("One request of {requested} is more than most GPUs have in all"),
+        ),
+        _ if situation.free.is_none() && is_of_the_work(scene, requested) => (
+            Strength::Likely,
+            format!(
+                "Probably the work itself is too large: it lacks {requested}, and nothing else is told to hold memory"
+            ),
         ),
         _ => return None,
     };

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 use whyoom_memory::{Model, Process};
-use whyoom_trace::{ProcessId, Tables};
+use whyoom_trace::{ProcessId, Tables, facts};
 
 use super::{
     Report,
@@ -21,10 +21,6 @@ use crate::{
 const VERSION: u32 = 1;
 /// What settings have that nobody set.
 const UNSET: [&str; 4] = ["", "0", "-1", "false"];
-/// What the recorder tells the model begins with this, and is not for people.
-const OWN: &str = "whyoom_";
-/// The setting that holds a recorded program's words, with zeros between them.
-const COMMAND: &str = "whyoom_command";
 /// As wide as text without a terminal may be.
 const TEXT_WIDTH: usize = 100;
 
@@ -116,11 +112,11 @@ fn text(report: &Report<'_>) -> io::Result<String> {
 fn facts(model: &Model, process: ProcessId) -> Vec<(String, String)> {
     let mut facts = model.process(process).map(own_facts).unwrap_or_default();
     let tells = |(name, value): &(&str, &str)| {
-        !UNSET.contains(value) && (*name == COMMAND || !name.starts_with(OWN))
+        !UNSET.contains(value) && (*name == facts::COMMAND || !name.starts_with(facts::OWN))
     };
     let settings = model.own_settings(process).filter(tells);
     facts.extend(settings.map(|(name, value)| match name {
-        COMMAND => ("command".to_owned(), value.replace('\0', " ")),
+        facts::COMMAND => ("command".to_owned(), value.replace('\0', " ")),
         name => (name.to_owned(), value.to_owned()),
     }));
     facts

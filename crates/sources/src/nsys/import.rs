@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, Limit, Origin, PoolId,
-    ProcessId, ResultCode, StackId, StreamId, Tables, Time,
+    ProcessId, ResultCode, StackId, StreamId, Tables, Time, facts,
 };
 
 use super::{
-    NsysSummary, PROFILER_SETTING,
+    NsysSummary,
     global_id::GlobalId,
     machine::Machine,
     marks,
@@ -232,7 +232,7 @@ impl<'a> Import<'a> {
             // What is read a second time with the same tables keeps its ids.
             let known = self.tables.process_named(&name);
             let process = known.unwrap_or_else(|| self.tables.process(name));
-            let (name, value) = PROFILER_SETTING;
+            let (name, value) = (facts::PROFILER, "Nsight Systems");
             let (name, value) = (self.tables.string(name), self.tables.string(value));
             let origin = Origin { process, ..Origin::default() };
             let action = Action::Setting { name, value };

@@ -25,9 +25,6 @@ use rows::{FailedCall, MarkRow, MemoryRow, Peeked};
 use stacks::Stacks;
 use whyoom_trace::{EventSink, Tables};
 
-/// The setting that tells whose report it is, and its value.
-pub const PROFILER_SETTING: (&str, &str) = ("whyoom_profiler", "Nsight Systems");
-
 /// What an import found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NsysSummary {

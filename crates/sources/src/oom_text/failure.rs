@@ -30,6 +30,8 @@ pub(super) const ANCHORS: &[&str] = &[
     "fail to alloc",
     "fails to alloc",
     "failed to create",
+    "failed to cuda",
+    "failed to hip",
     "failed allocating",
     "could not alloc",
     "could not be allocated",
@@ -59,6 +61,7 @@ pub(super) const ANCHORS: &[&str] = &[
     "bad_alloc",
     "badalloc",
     "memoryerror",
+    "::allocate",
     "cudaerrormemoryallocation",
     "low on memory",
     "memory pressure",
@@ -66,6 +69,7 @@ pub(super) const ANCHORS: &[&str] = &[
     "oom error",
     "oom issue",
     "oom killed",
+    "oom-killer",
     "oom when",
     "oom on ",
     "gpu oom",
@@ -83,7 +87,8 @@ static EVENT: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix)
         out[\s_-]?of[\s_-]?(?:(?:gpu|device|video|cuda|host|system|graphics)[\s_])?(?:memory|vram)
         | (?:{failed})\s(?:to\s|while\s|when\s)?(?:re)?alloc(?:ate|ating|ation)?\b
-        | (?:c|m|re|mem)?alloc(?:ation)?[\s(:,].{{0,60}}?\b(?:failed|fails|failure|error)\b
+        | (?:{failed})\s(?:to\s)?(?:cuda|hip|cu_?mem)_?(?:m?alloc)\w*
+        | (?:c|m|re|mem)?alloc(?:ate|ation)?[\s(:,\[].{{0,60}}?\b(?:failed|fails|failure|error)\b
         | could\snot\sbe\sallocated
         | (?:insufficient|not\senough|too\slittle|exhausted|low\son|lack\sof|ran\sout\sof)
           \s(?:\w+\s){{0,3}}(?:memory|vram)
@@ -122,7 +127,7 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"(?x) ^\s*(?:except|raise|if|elif|def|class|import|from|return|assert|catch|\#\s*define|//|case)\b
         | \bexcept\s[\w.()\s,]*(?:OutOfMemory|MemoryError) | is_oom | oom_ | _oom\b | handle_oom
-        | ^\s*File\s" | ^\s*at\s[\w.$/]+\("#,
+        | ^\s*File\s" | ^\s*at\s[\w.$/]+\( | ^\s*\w*Error\s+Traceback\b"#,
     )
 });
 
@@ -139,7 +144,7 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix) \bhost\s(?:memory|ram)\b | \bon\s(?:the\s)?host\b | (?:system|cpu|main|physical|virtual)\s(?:memory|ram)\b
         | \bram\b | \bcpu\b | page\s?file | paging\sfile | \bswap\b | shared\smemory | /dev/shm | commit\slimit
         | memoryerror | arraymemoryerror | java\sheap | cpuallocator | running\slow\son\smemory
-        | memory\spressure | worker.{0,20}killed | cannot\sallocate\smemory | errno\s12 | \bENOMEM\b",
+        | memory\spressure | worker.{0,20}killed | \bcgroup\b | oom-killer | kill(?:ed)?\sprocess | cannot\sallocate\smemory | errno\s12 | \bENOMEM\b",
     )
 });
 /// The device's.
@@ -150,6 +155,10 @@ static DEVICE: LazyLock<Regex> = LazyLock::new(|| {
         | \bdag\b | gpu_\d | directml | vulkan | optix",
     )
 });
+
+/// CUDA's own code, and RAPIDS' allocators, which raise it as the host's exception.
+static OF_CUDA: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)cudaErrorMemoryAllocation|\brmm\b|/rmm/|rmm::"));
 
 /// How a line tells of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -178,20 +187,32 @@ pub(super) fn failure(line: &str, around: &str) -> Option<Failure> {
     if HINT.find(line).is_some_and(|hint| hint.start() < event.start()) {
         return None;
     }
-    let voice = if PROSE.is_match(line) { Voice::Mention } else { Voice::Machine };
+    let spoken = PROSE.is_match(line) && !is_quoted(line, event.start());
+    let voice = if spoken { Voice::Mention } else { Voice::Machine };
     Some(Failure { symptom: symptom(line, around)?, voice })
 }
 
-/// What failed, by the subject that the line names, or else what is near it.
+/// Whether a place in a line is inside quotes: what a program printed, in somebody's sentence.
+fn is_quoted(line: &str, at: usize) -> bool {
+    let opened = |quote: char| line[..at].matches(quote).count() % 2 == 1;
+    let quoted = |quote: char| opened(quote) && line[at..].contains(quote);
+    quoted('"') || quoted('`') || line[..at].contains('“') && line[at..].contains('”')
+}
+
+/// What failed, by the subject that the line names, or else what is near it. Where nothing is named, a device's
+/// memory is meant: that is what the text was brought for.
 fn symptom(line: &str, around: &str) -> Option<Symptom> {
     if PINNED.is_match(line) {
         return Some(Symptom::PinnedOutOfMemory);
     }
-    let (host, device) = (HOST.is_match(line), DEVICE.is_match(line));
+    let (host, device) = (HOST.is_match(line), DEVICE.is_match(line) || OF_CUDA.is_match(line));
     match (host, device) {
         (true, false) => Some(Symptom::HostOutOfMemory),
         (_, true) => Some(Symptom::DeviceOutOfMemory),
-        (false, false) => DEVICE.is_match(around).then_some(Symptom::DeviceOutOfMemory),
+        (false, false) => match HOST.is_match(around) && !DEVICE.is_match(around) {
+            true => Some(Symptom::HostOutOfMemory),
+            false => Some(Symptom::DeviceOutOfMemory),
+        },
     }
 }
 

@@ -49,7 +49,11 @@ static WORDS: LazyLock<Vec<(Role, Regex, usize)>> = LazyLock::new(|| {
         (Role::Free, r"free|avail(?:able)?|left|remain\w*", 0),
         (Role::Total, r"total|capacity|physical|installed", 0),
         (Role::Total, r"vram|video memory", 14),
-        (Role::Limit, r"limit\w*|max(?:imum)?|allowed|allows|cap|threshold|budget|quota", 0),
+        (
+            Role::Limit,
+            r"limit\w*|max(?:imum)?|allowed|allows|cap(?:ped)?|threshold|budget|quota",
+            0,
+        ),
         (
             Role::Used,
             r"used|in use|inuse|usage|allocated|occup\w*|consum\w*|held|holds|resident|rss",

@@ -176,6 +176,13 @@ pub(super) const ROWS: &[Row] = &[
     means("释放显存", S::Program, HeldAfterEnd),
     means("显存不释放", S::Program, HeldAfterEnd),
     means("CUSOLVER_STATUS_ALLOC_FAILED", S::Program, Library),
+    means("cuFFT failed to allocate", S::CuFft, Library),
+    means("CUFFT_ALLOC_FAILED", S::CuFft, Library),
+    means("is killed by signal: Bus", S::PyTorch, Host),
+    means("workers are out of shared", S::PyTorch, Host),
+    means("CUDAMiner::initEpoch", S::Miner, WorkTooLarge),
+    means("posix_fallocate failed : No space left on device", S::Nccl, Host),
+    means("unable to write to file </torch_", S::PyTorch, Host),
     means("CUSPARSE_STATUS_ALLOC_FAILED", S::Program, Library),
 ];
 

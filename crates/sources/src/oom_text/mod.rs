@@ -9,6 +9,7 @@ mod gpus;
 mod known;
 mod message;
 mod nvidia_smi;
+mod said;
 mod series;
 mod settings;
 mod surroundings;
@@ -31,17 +32,9 @@ use regex::Regex;
 use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
-    Standing, StringId, Symptom, Tables,
+    Standing, StringId, Symptom, Tables, facts,
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
-
-/// What a setting is called that tells that nvidia-smi, pasted with a message, listed nobody.
-pub const LISTED_SETTING: &str = "whyoom_listed";
-
-/// What a setting is called that tells whose words stand around a message.
-pub const AROUND_SETTING: &str = "whyoom_framework";
-/// What a setting is called that tells that the program went on after the failure.
-pub const RECOVERED_SETTING: &str = "whyoom_recovered";
 
 const CHUNK: u64 = 1 << 20;
 /// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
@@ -52,6 +45,8 @@ const MAX_LOOKS: usize = 50_000;
 const MOST_COMPLETED: usize = 512;
 /// So many messages that say little are kept until the text ends.
 const MAX_WAITING: usize = 256;
+/// Of so many messages it is looked what people say around them.
+const MOST_SPOKEN_OF: usize = 16;
 /// How much of a message is kept as its text.
 const KEPT_TEXT: usize = 700;
 /// How much of the line before it: an exception's class, the name of a device's kind.
@@ -168,6 +163,8 @@ struct Candidate {
     line: u64,
     /// Whose words stand around it.
     around: Software,
+    /// What people say around it.
+    said: Vec<(&'static str, String)>,
 }
 
 impl Scanner<'_> {
@@ -240,7 +237,9 @@ impl Scanner<'_> {
             true => known::software("", &[window.before(), window.near()].concat()),
             false => message.software,
         };
-        let read = Candidate { message, rank, stack, text, listed, line, around };
+        // A thread has few messages; a log has many, and nobody speaks in it.
+        let said = if self.seen.len() <= MOST_SPOKEN_OF { said_around(window) } else { Vec::new() };
+        let read = Candidate { message, rank, stack, text, listed, line, around, said };
         if read.message.weight == Weight::Exact {
             self.report(read);
         } else if self.waiting.len() < MAX_WAITING {
@@ -278,7 +277,7 @@ impl Scanner<'_> {
     }
 
     fn report(&mut self, read: Candidate) {
-        let Candidate { message, rank, stack, text, listed, around, .. } = read;
+        let Candidate { message, rank, stack, text, listed, around, said, .. } = read;
         self.decided |= message.is_decided();
         if message.weight == Weight::Exact {
             self.exact_symptoms.push(message.symptom);
@@ -290,25 +289,17 @@ impl Scanner<'_> {
         let process = self.process(rank);
         let origin = Origin { device: device_of(&message), ..Origin::default() };
         let (symptom, software) = (message.symptom, message.software);
-        if listed.nobody {
-            let (name, value) = (self.tables.string(LISTED_SETTING), self.tables.string("nobody"));
+        let known_around = around != Software::Program && software.is_anybodys();
+        let told = [
+            listed.nobody.then_some((facts::LISTED, "nobody")),
+            known_around.then_some((facts::AROUND, around.name())),
+            message.recovered.then_some((facts::RECOVERED, "yes")),
+        ];
+        let said = said.iter().map(|(name, words)| (*name, words.as_str()));
+        for (name, value) in told.into_iter().flatten().chain(said) {
+            let (name, value) = (self.tables.string(name), self.tables.string(&mask(value)));
             let action = Action::Setting { name, value };
             self.emit(process, Event { action, ..Event::default() });
-        }
-        if around != Software::Program && software.is_anybodys() {
-            let name = self.tables.string(AROUND_SETTING);
-            let value = self.tables.string(around.name());
-            self.emit(
-                process,
-                Event { action: Action::Setting { name, value }, ..Event::default() },
-            );
-        }
-        if message.recovered {
-            let (name, value) = (self.tables.string(RECOVERED_SETTING), self.tables.string("yes"));
-            self.emit(
-                process,
-                Event { action: Action::Setting { name, value }, ..Event::default() },
-            );
         }
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
@@ -366,6 +357,13 @@ fn listed_beside(message: &Message, window: &Window<'_>) -> Listed {
     let told: Bytes = holders.iter().map(|(_, bytes)| *bytes).sum();
     let nobody = texts.iter().any(|text| nvidia_smi::lists_nobody(text, half));
     Listed { holders: if told >= half { holders } else { Vec::new() }, nobody }
+}
+
+/// What people say around a message.
+fn said_around(window: &Window<'_>) -> Vec<(&'static str, String)> {
+    let text = [window.before(), window.line(), "\n", window.after().as_str()].concat();
+    let idle = said::idle(&text).map(|words| (facts::SAID_IDLE, words));
+    said::said(&text).into_iter().chain(idle).collect()
 }
 
 /// The rank that the line's prefix names.

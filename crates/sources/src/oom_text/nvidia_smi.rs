@@ -19,6 +19,12 @@ pub(super) fn memory(text: &str) -> Option<(Bytes, Bytes)> {
     in_table(text).or_else(|| in_query(text))
 }
 
+/// What each GPU of its tables had in use, and in all, in MiB.
+pub(super) fn rows(text: &str) -> Vec<(u64, u64)> {
+    let row = |row: regex::Captures<'_>| Some((row[1].parse().ok()?, row[2].parse().ok()?));
+    TABLE.captures_iter(text).filter_map(row).collect()
+}
+
 fn in_table(text: &str) -> Option<(Bytes, Bytes)> {
     let mut rows = TABLE.captures_iter(text);
     let (row, another) = (rows.next()?, rows.next());

@@ -6,18 +6,11 @@ use whyoom_recording::{PartInfo, Recording};
 use whyoom_redact::mask_words;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, ProcessId, ResultCode, StackId, Standing, StringId,
-    Tables,
+    Tables, facts,
 };
 
 use super::looks::{Look, Looks, SeenDevice, SeenHolder};
 
-/// What a setting is called that tells the model of the GPU on which memory ran out, and what one of these
-/// has: `a100-80gb 85899345920`.
-pub const GPU_SETTING: &str = "whyoom_gpu";
-/// What settings begin with that tell how many seconds the process of a number had run.
-pub const AGE_SETTING: &str = "whyoom_age_";
-/// What settings begin with that tell the least that a process was seen to use of the device of a number.
-pub const USED_SETTING: &str = "whyoom_used_";
 /// Devices beyond these are not told of.
 const MOST_DEVICES: u16 = 16;
 /// What is told of the machine at all failures together: one look may stand for many, each with every holder.
@@ -50,7 +43,7 @@ impl Machine {
         let commands = holders.clone().map(|holder| holder.command.clone());
         let settings = holders.filter_map(age).chain(devices.filter_map(model));
         let used = looks.iter().flat_map(Look::own_bytes).map(|bytes| bytes.to_string());
-        let names = (0..MOST_DEVICES).map(|device| format!("{USED_SETTING}{device}"));
+        let names = (0..MOST_DEVICES).map(|device| format!("{}{device}", facts::USED));
         let texts = commands.chain(settings.flatten()).chain(used).chain(names);
         let texts = texts.map(|text| (text.clone(), tables.string(&text))).collect();
         let (mut processes, mut pids) = (BTreeMap::new(), BTreeMap::new());
@@ -100,7 +93,7 @@ impl Machine {
         };
         let text = |text: String| self.texts.get(&text).copied().unwrap_or_default();
         let setting = |(device, bytes): (u16, u64)| Action::Setting {
-            name: text(format!("{USED_SETTING}{device}")),
+            name: text(format!("{}{device}", facts::USED)),
             value: text(bytes.to_string()),
         };
         (0..MOST_DEVICES).filter_map(least).map(setting).collect()
@@ -135,12 +128,12 @@ impl Machine {
 /// Which model a device is, and what such a one has, as a setting's name and value.
 fn model(device: &SeenDevice) -> Option<[String; 2]> {
     let model = device.model.as_ref()?;
-    Some([GPU_SETTING.to_owned(), format!("{} {}", model.name, model.total)])
+    Some([facts::GPU.to_owned(), format!("{} {}", model.name, model.total)])
 }
 
 /// How long a holder had run, as a setting's name and value.
 fn age(holder: &SeenHolder) -> Option<[String; 2]> {
-    Some([format!("{AGE_SETTING}{}", holder.pid), holder.age?.to_string()])
+    Some([format!("{}{}", facts::AGE, holder.pid), holder.age?.to_string()])
 }
 
 /// A process's command as people know it, and its number: without the program's folder, in one line, not

@@ -19,12 +19,13 @@ use std::path::Path;
 
 use thiserror::Error;
 use whyoom_recording::{OpenError, ReadError, Recording};
-use whyoom_trace::{Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time};
+use whyoom_trace::{
+    Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time, facts,
+};
 
 pub use self::{
     ending::{Applied, ENDING, Ending},
     looks::{LOOKS, Look, SeenDevice, SeenHolder, SeenModel},
-    machine::{AGE_SETTING, GPU_SETTING, USED_SETTING},
 };
 use self::{
     machine::Machine,
@@ -32,12 +33,6 @@ use self::{
 };
 pub use whyoom_recording::{Resolve, Unresolved};
 
-/// What a setting is called that tells the command of the run, with zeros between its words.
-pub const COMMAND_SETTING: &str = "whyoom_command";
-/// What a setting is called that tells the signal that ended a process; that of a kill is told otherwise.
-pub const SIGNAL_SETTING: &str = "whyoom_signal";
-/// What a setting is called that tells the status that the command failed with.
-pub const STATUS_SETTING: &str = "whyoom_status";
 /// Disagreements beyond these are of the same kind.
 const TOLD: usize = 3;
 
@@ -104,7 +99,7 @@ fn tell_of_command(
     let Some(process) = machine.process(ending.pid).or_else(|| machine.any_process()) else {
         return;
     };
-    tell(process, ending, (COMMAND_SETTING, &ending.command.join("\0")), tables, sink);
+    tell(process, ending, (facts::COMMAND, &ending.command.join("\0")), tables, sink);
 }
 
 /// How the command ended, as far as that is worth a word: a process that a signal ends tells no end of its own,
@@ -113,9 +108,9 @@ fn tell_of_end(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &m
     let only = || machine.any_process().filter(|_| machine.pids.len() == 1);
     let own = machine.process(ending.pid).or_else(only);
     let told = [
-        (SIGNAL_SETTING, own, ending.ended_by()),
+        (facts::SIGNAL, own, ending.ended_by()),
         // What failed may be any of the processes.
-        (STATUS_SETTING, own.or_else(|| machine.any_process()), ending.failed_with()),
+        (facts::STATUS, own.or_else(|| machine.any_process()), ending.failed_with()),
     ];
     for (name, process, number) in told {
         let Some((process, number)) = process.zip(number) else { continue };
@@ -145,7 +140,7 @@ fn tell_of_nothing(
 ) -> RecordingSummary {
     let machine = Machine::default();
     let process = tables.process(ending.command.join(" "));
-    tell(process, ending, (COMMAND_SETTING, &ending.command.join("\0")), tables, sink);
+    tell(process, ending, (facts::COMMAND, &ending.command.join("\0")), tables, sink);
     tell_of_kill(ending, &machine, tables, sink);
     RecordingSummary::default()
 }

@@ -22,13 +22,11 @@ use foldhash::fast::RandomState;
 use line::{Act, Line};
 use lines::Lines;
 use whyoom_trace::{
-    Action, Address, Bytes, DeviceId, Event, EventSink, Origin, ProcessId, Tables, Time,
+    Action, Address, Bytes, DeviceId, Event, EventSink, Origin, ProcessId, Tables, Time, facts,
 };
 
 /// The first line of a log.
 pub const HEADER: &str = "Thread,Time,Action,Pointer,Size,Stream";
-/// The setting that tells which allocator's blocks these are, and its value.
-pub const ALLOCATOR_SETTING: (&str, &str) = ("whyoom_allocator", "RMM");
 
 /// A file that was put together from more logs than this is told apart no further.
 const MOST_RUNS: usize = 64;
@@ -184,7 +182,7 @@ impl Import<'_> {
         let known = self.tables.process_named(&name);
         let process = known.unwrap_or_else(|| self.tables.process(name));
         self.process = Some(process);
-        let (name, value) = ALLOCATOR_SETTING;
+        let (name, value) = (facts::ALLOCATOR, "RMM");
         let (name, value) = (self.tables.string(name), self.tables.string(value));
         self.emit(process, Time(0), &Line::default(), Action::Setting { name, value });
         process

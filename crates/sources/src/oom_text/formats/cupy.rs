@@ -20,13 +20,17 @@ static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+static ON_HOST: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bcpu|\bhost\b|\bram\b"));
+static ON_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)gpu|cuda|device"));
+
 fn parse(window: &Window<'_>) -> Option<Message> {
     let found = MESSAGE.captures(window.text())?;
     let at = |group: usize| whole(found.get(group)?.as_str());
-    // XLA uses the same words for the host's memory.
+    // XLA uses the same words, on a host as on a device.
     if window.prefix().contains("RESOURCE_EXHAUSTED") {
-        let message = Message::new("X", Software::Xla, Symptom::HostOutOfMemory);
-        return Some(message.with(Counter::Requested, at(1)));
+        let on_host = ON_HOST.is_match(window.near()) && !ON_DEVICE.is_match(window.near());
+        let symptom = if on_host { Symptom::HostOutOfMemory } else { Symptom::DeviceOutOfMemory };
+        return Some(Message::new("X", Software::Xla, symptom).with(Counter::Requested, at(1)));
     }
     let message = Message::new("C", Software::CuPy, Symptom::DeviceOutOfMemory)
         .with(Counter::Requested, at(1))

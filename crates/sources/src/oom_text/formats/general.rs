@@ -50,10 +50,11 @@ pub(in crate::oom_text) fn parse(window: &Window<'_>) -> Option<Message> {
     let device = DEVICE.captures(&line).map(|found| found[1].to_owned());
     let mut message = Message::new(GENERAL, software, symptom).on(device.as_deref());
     let of_host = is_of_host(symptom);
-    // What is in use on a device is not told to be this program's.
+    // What is in use on a device is not told to be this program's, unless a limit of its own is told beside it.
+    let limited = first(&told, Role::Limit).is_some();
     for role in [Role::Demand, Role::Free, Role::Total, Role::Limit, Role::Used, Role::Reserved] {
         let of_program = matches!(role, Role::Used | Role::Reserved);
-        let amount = first(&told, role).filter(|_| of_host || !of_program);
+        let amount = first(&told, role).filter(|_| of_host || limited || !of_program);
         message = message.with(counter(role, of_host), amount);
     }
     message.weight = match (voice, known) {
