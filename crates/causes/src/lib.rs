@@ -15,6 +15,7 @@ mod guard;
 mod keepers;
 mod neighbours;
 mod proof;
+mod said;
 mod scene;
 mod situation;
 mod verdict;

@@ -6,7 +6,8 @@ use whyoom_memory::{
     sums_by_place,
 };
 use whyoom_trace::{
-    Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables, facts,
+    Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables,
+    facts::{self, Said},
 };
 
 use crate::{
@@ -347,8 +348,13 @@ impl<'a> Scene<'a> {
         own(facts::POOL) == Some("on") || own("backend") == Some("whyoom")
     }
 
-    /// What the text says beside its message, where it says that.
-    pub(crate) fn said(&self, fact: &str) -> Option<&'a str> {
+    /// What people say in the text.
+    pub(crate) fn said(&self) -> Option<Said> {
+        Said::named(self.told_by_text(facts::SAID)?)
+    }
+
+    /// A fact of the text that a message stands in.
+    pub(crate) fn told_by_text(&self, fact: &str) -> Option<&'a str> {
         self.model.own_setting(self.process, fact).filter(|_| self.is_message())
     }
 

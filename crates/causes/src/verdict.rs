@@ -10,6 +10,7 @@ use crate::{
     finding::{Finding, Strength},
     framework, guard,
     proof::is_provable,
+    said,
     scene::Scene,
     situation::Situation,
 };
@@ -256,6 +257,10 @@ impl<'a> Scene<'a> {
 fn findings(scene: &Scene<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         CATALOGUE.iter().filter_map(|cause| (cause.check)(scene)).collect();
+    // Figures come first: what is said counts where they do not decide.
+    if found.iter().all(|finding| finding.strength < Strength::Likely) {
+        found.extend(said::finding(scene));
+    }
     // Stable: of equals the catalogue's order decides.
     found.sort_by_key(|finding| std::cmp::Reverse((finding.strength, finding.gives_back)));
     let is_answered = found.first().is_some_and(|first| first.strength > Strength::Fallback);

@@ -443,6 +443,8 @@ pub enum Symptom {
     UsageGrew,
     /// Memory is still in use though the program that took it is said to have ended.
     HeldAfterEnd,
+    /// No failure is in the text; somebody describes what is wrong.
+    Described,
 }
 
 /// Whose message it is.

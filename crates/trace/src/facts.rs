@@ -29,11 +29,89 @@ pub const LISTED: &str = "whyoom_listed";
 pub const AROUND: &str = "whyoom_framework";
 /// That the program went on after the failure.
 pub const RECOVERED: &str = "whyoom_recovered";
-/// The text says that memory grows.
-pub const SAID_GROWS: &str = "whyoom_said_grows";
-/// The text says that with less to do it works.
-pub const SAID_LESS_WORKS: &str = "whyoom_said_less_works";
-/// The text says that each of many processes takes its share.
-pub const SAID_EACH_PROCESS: &str = "whyoom_said_each_process";
+/// What people say around a message: the name of a [`Said`].
+pub const SAID: &str = "whyoom_said";
+/// Their words.
+pub const SAID_WORDS: &str = "whyoom_said_words";
 /// Tables in the text show GPUs that are all but empty.
-pub const SAID_IDLE: &str = "whyoom_said_idle";
+pub const IDLE: &str = "whyoom_idle";
+
+/// What people say around a message, or of a machine on which nothing failed yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Said {
+    /// Memory grows.
+    Grows,
+    /// With less to do it works, or it does not fit.
+    TooLarge,
+    /// Each of many processes takes its share.
+    EachProcess,
+    /// A process takes memory of GPUs that it does not use.
+    StrayContexts,
+    /// Host memory could not be pinned.
+    Pinned,
+    /// Another process has the memory.
+    OtherProcess,
+    /// A process that has ended, or should have, has it.
+    LeftBehind,
+    /// It is in use, and no list names who has it.
+    Unseen,
+    /// The shared memory of processes, on the host.
+    SharedMemory,
+    /// A share was taken in advance.
+    InAdvance,
+    /// A pool keeps what was freed.
+    PoolKeeps,
+    /// A cap, a quota or a number that is allowed.
+    Cap,
+    /// The heap of device-side `malloc`.
+    DeviceHeap,
+    /// Nobody looked at an error.
+    Unchecked,
+}
+
+impl Said {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::Grows,
+        Self::TooLarge,
+        Self::EachProcess,
+        Self::StrayContexts,
+        Self::Pinned,
+        Self::OtherProcess,
+        Self::LeftBehind,
+        Self::Unseen,
+        Self::SharedMemory,
+        Self::InAdvance,
+        Self::PoolKeeps,
+        Self::Cap,
+        Self::DeviceHeap,
+        Self::Unchecked,
+    ];
+
+    /// Its name, as a fact tells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Grows => "grows",
+            Self::TooLarge => "too-large",
+            Self::EachProcess => "each-process",
+            Self::StrayContexts => "stray-contexts",
+            Self::Pinned => "pinned",
+            Self::OtherProcess => "other-process",
+            Self::LeftBehind => "left-behind",
+            Self::Unseen => "unseen",
+            Self::SharedMemory => "shared-memory",
+            Self::InAdvance => "in-advance",
+            Self::PoolKeeps => "pool-keeps",
+            Self::Cap => "cap",
+            Self::DeviceHeap => "device-heap",
+            Self::Unchecked => "unchecked",
+        }
+    }
+
+    /// That of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|said| said.name() == name)
+    }
+}

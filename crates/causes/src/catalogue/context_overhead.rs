@@ -1,6 +1,6 @@
 //! Contexts take what the work lacks.
 
-use whyoom_trace::{Bytes, facts};
+use whyoom_trace::Bytes;
 
 use crate::{
     cause::Cause,
@@ -26,29 +26,7 @@ threads instead of processes, or MPS, which shares one context.",
     check,
 };
 
-/// Whoever wrote the text says what each of many processes takes.
-fn said(scene: &Scene<'_>) -> Option<Finding> {
-    let words = scene.said(facts::SAID_EACH_PROCESS).filter(|_| scene.device_refused())?;
-    let mut finding = scene.finding(
-        CAUSE.id,
-        Strength::Likely,
-        "Each of many processes takes its share of this GPU before it works, as the text says",
-        "A context alone takes some hundred MiB.",
-    );
-    finding.evidence.push(Evidence::text("said", words, Basis::Message));
-    finding.remedies = vec![
-        Remedy::advice("start workers that need no GPU without one (CUDA_VISIBLE_DEVICES= )"),
-        Remedy::advice(
-            "or fewer processes per GPU: threads, or one process that serves the others",
-        ),
-    ];
-    Some(finding)
-}
-
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.is_message() {
-        return said(scene);
-    }
     if !scene.device_ran_out() || !scene.was_recorded() {
         return None;
     }

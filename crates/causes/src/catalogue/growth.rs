@@ -55,36 +55,9 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Whoever wrote the text says that memory grows.
-fn said(scene: &Scene<'_>) -> Option<Finding> {
-    let words = scene.said(facts::SAID_GROWS).filter(|_| scene.device_refused())?;
-    let mut finding = scene.finding(
-        CAUSE.id,
-        // Figures that speak for something else speak louder.
-        Strength::Likely,
-        "Memory grows until it runs out, as the text says",
-        "No figure in it shows what grows.",
-    );
-    finding.evidence.push(Evidence::text("said", words, Basis::Message));
-    finding.remedies = vec![
-        Remedy::advice(
-            "find what is kept from one round to the next: a list of outputs, a sum of losses, a cache, objects \
-             that are made anew and not freed",
-        ),
-        Remedy::line(
-            format!("whyoom run{}", scene.program()),
-            "records every allocation, and names the line that grows",
-        ),
-    ];
-    Some(finding)
-}
-
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.symptom() == Some(Symptom::UsageGrew) {
         return told_by_text(scene);
-    }
-    if scene.is_message() && scene.growth.is_none() {
-        return said(scene);
     }
     // Pinned memory that grows is a cause of its own.
     let growth = scene.growth.as_ref().filter(|_| !is_pinned(scene))?;

@@ -69,7 +69,7 @@ fn beyond_most_cards(scene: &Scene<'_>, requested: Bytes) -> Finding {
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("One request of {requested} is more than all but the very largest GPUs have"),
+        format!("One request of {requested} is more than all but the largest GPUs have"),
         "What this GPU has in all, the message does not tell.",
     );
     let check =

@@ -1,7 +1,10 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::{Bytes, Counter, Software, Symptom, facts};
+use whyoom_trace::{
+    Bytes, Counter, Software, Symptom,
+    facts::{self, Said},
+};
 
 use super::{
     library_knobs::llama_cpp,
@@ -46,7 +49,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if let Some(finding) = one_large_request(scene).or_else(|| fills_by_itself(scene)) {
         return Some(finding);
     }
-    if let Some(finding) = said(scene) {
+    if let Some(finding) = on_idle_device(scene) {
         return Some(finding);
     }
     if let Some((needed, took)) = by_xla(scene) {
@@ -71,11 +74,11 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let lacking = situation.lacking()?;
     let headline = headline(situation, allocated, requested);
     // Without the capacity it may also be that something else holds the rest of the device.
-    let strength = match (capacity, scene.said(facts::SAID_GROWS)) {
+    let strength = match (capacity, scene.said()) {
         // Something filled it little by little, whoever wrote the text says.
-        (_, Some(_)) => Strength::Contributing,
-        (Some(_), None) => Strength::Explains,
-        (None, None) => Strength::Likely,
+        (_, Some(Said::Grows)) => Strength::Contributing,
+        (Some(_), _) => Strength::Explains,
+        (None, _) => Strength::Likely,
     };
     let mut finding = scene.finding(CAUSE.id, strength, headline, because(situation, lacking));
     // It gives back what is missing and no more: any waste that is larger comes first.
@@ -85,30 +88,21 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Whoever wrote the text says that with less to do it works, or shows a GPU that is empty but for this program.
-fn said(scene: &Scene<'_>) -> Option<Finding> {
+/// nvidia-smi, pasted with a message without figures, shows GPUs that are empty but for this program.
+fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
-    // Where the figures are there, they tell.
-    if !scene.is_message() || !scene.device_refused() || situation.allocated.is_some() {
+    let words = scene.told_by_text(facts::IDLE)?;
+    let fits = situation.requested.zip(situation.free).is_some_and(|(one, free)| one <= free);
+    if !scene.device_refused() || situation.allocated.is_some() || fits || scene.said().is_some() {
         return None;
     }
-    let idle = || {
-        let fits = situation.requested.zip(situation.free).is_some_and(|(one, free)| one <= free);
-        scene.said(facts::SAID_IDLE).filter(|_| !fits && scene.said(facts::SAID_GROWS).is_none())
-    };
-    let (words, headline) = match (scene.said(facts::SAID_LESS_WORKS), idle()) {
-        (Some(words), _) => {
-            (words, "The work is too large: with less of it, it works, as the text says")
-        }
-        (None, Some(words)) => (
-            words,
-            "Probably the work itself is too large: nvidia-smi shows no other that holds memory",
-        ),
-        (None, None) => return None,
-    };
-    let because = "No figure of the failure is in the text.";
-    let mut finding = scene.finding(CAUSE.id, Strength::Likely, headline, because);
-    finding.evidence.push(Evidence::text("said", words, Basis::Message));
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Likely,
+        "Probably the work itself is too large: nvidia-smi shows no other that holds memory",
+        "No figure of the failure is in the text.",
+    );
+    finding.evidence.push(Evidence::text("nvidia-smi", words, Basis::Message));
     finding.remedies = use_less();
     Some(finding)
 }
@@ -240,8 +234,8 @@ fn use_less() -> Vec<Remedy> {
 
 /// Most cards have no more than this.
 const MOST_CARDS: Bytes = Bytes(16 << 30);
-/// Hardly any card has as much.
-pub(super) const HARDLY_ANY_CARD: Bytes = Bytes(256 << 30);
+/// Few cards have as much.
+pub(super) const HARDLY_ANY_CARD: Bytes = Bytes(80 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 

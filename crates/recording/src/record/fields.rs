@@ -113,7 +113,7 @@ choices! {
     Symptom: DeviceOutOfMemory LibraryAllocFailed Disguised ReportFailed BogusSize LimitReached
         PreallocationFailed ShareTooSmall ShareTooLarge Disturbed PinnedOutOfMemory HostOutOfMemory
         HostKilled Killed SettingTooLate WorkTooLarge UsageGrew
-        HeldAfterEnd;
+        HeldAfterEnd Described;
     Software: PyTorch CuBlas CuDnn CuFft TensorFlow Xla CuPy Rmm Nccl Vllm LlamaCpp Hami Kernel
         Supervisor OnnxRuntime TensorRt Triton Paddle MxNet XgBoost LightGbm Numba PyCuda CatBoost Dask CudaJl
         OpenCv Faiss CTranslate2 ExLlama Tgi SgLang Ray Ffmpeg Gromacs Lammps OpenMm

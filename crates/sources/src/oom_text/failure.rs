@@ -142,8 +142,8 @@ static PINNED: LazyLock<Regex> = LazyLock::new(|| {
 static HOST: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?ix) \bhost\s(?:memory|ram)\b | \bon\s(?:the\s)?host\b | (?:system|cpu|main|physical|virtual)\s(?:memory|ram)\b
-        | \bram\b | \bcpu\b | page\s?file | paging\sfile | \bswap\b | shared\smemory | /dev/shm | commit\slimit
-        | memoryerror | arraymemoryerror | java\sheap | cpuallocator | running\slow\son\smemory
+        | \bram\b | (?:\b|_)cpu(?:\b|_) | page\s?file | paging\sfile | \bswap\b | shared\smemory | /dev/shm | commit\slimit
+        | \bmemoryerror | arraymemoryerror | java\sheap | cpuallocator | running\slow\son\smemory
         | memory\spressure | worker.{0,20}killed | \bcgroup\b | oom-killer | kill(?:ed)?\sprocess | cannot\sallocate\smemory | errno\s12 | \bENOMEM\b",
     )
 });
@@ -190,6 +190,11 @@ pub(super) fn failure(line: &str, around: &str) -> Option<Failure> {
     let spoken = PROSE.is_match(line) && !is_quoted(line, event.start());
     let voice = if spoken { Voice::Mention } else { Voice::Machine };
     Some(Failure { symptom: symptom(line, around)?, voice })
+}
+
+/// Whether a line is somebody's sentence.
+pub(super) fn is_prose(line: &str) -> bool {
+    PROSE.is_match(line)
 }
 
 /// Whether a place in a line is inside quotes: what a program printed, in somebody's sentence.

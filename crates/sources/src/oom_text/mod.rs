@@ -45,8 +45,8 @@ const MAX_LOOKS: usize = 50_000;
 const MOST_COMPLETED: usize = 512;
 /// So many messages that say little are kept until the text ends.
 const MAX_WAITING: usize = 256;
-/// Of so many messages it is looked what people say around them.
-const MOST_SPOKEN_OF: usize = 16;
+/// In a longer text nobody speaks: it is a log.
+const LONGEST_THREAD: usize = 64 << 10;
 /// How much of a message is kept as its text.
 const KEPT_TEXT: usize = 700;
 /// How much of the line before it: an exception's class, the name of a device's kind.
@@ -105,6 +105,10 @@ pub fn scan<R: Read>(
         scanner.search(&buffer, searched, search_to);
         if at_end {
             scanner.report_waiting();
+            // What was read at once is the whole text.
+            if searched == 0 {
+                scanner.listen(&buffer);
+            }
             return Ok(scanner.summary);
         }
         let keep_from = search_to.saturating_sub(LOOK_BEHIND);
@@ -163,8 +167,6 @@ struct Candidate {
     line: u64,
     /// Whose words stand around it.
     around: Software,
-    /// What people say around it.
-    said: Vec<(&'static str, String)>,
 }
 
 impl Scanner<'_> {
@@ -237,9 +239,7 @@ impl Scanner<'_> {
             true => known::software("", &[window.before(), window.near()].concat()),
             false => message.software,
         };
-        // A thread has few messages; a log has many, and nobody speaks in it.
-        let said = if self.seen.len() <= MOST_SPOKEN_OF { said_around(window) } else { Vec::new() };
-        let read = Candidate { message, rank, stack, text, listed, line, around, said };
+        let read = Candidate { message, rank, stack, text, listed, line, around };
         if read.message.weight == Weight::Exact {
             self.report(read);
         } else if self.waiting.len() < MAX_WAITING {
@@ -277,7 +277,7 @@ impl Scanner<'_> {
     }
 
     fn report(&mut self, read: Candidate) {
-        let Candidate { message, rank, stack, text, listed, around, said, .. } = read;
+        let Candidate { message, rank, stack, text, listed, around, .. } = read;
         self.decided |= message.is_decided();
         if message.weight == Weight::Exact {
             self.exact_symptoms.push(message.symptom);
@@ -295,12 +295,7 @@ impl Scanner<'_> {
             known_around.then_some((facts::AROUND, around.name())),
             message.recovered.then_some((facts::RECOVERED, "yes")),
         ];
-        let said = said.iter().map(|(name, words)| (*name, words.as_str()));
-        for (name, value) in told.into_iter().flatten().chain(said) {
-            let (name, value) = (self.tables.string(name), self.tables.string(&mask(value)));
-            let action = Action::Setting { name, value };
-            self.emit(process, Event { action, ..Event::default() });
-        }
+        self.tell(process, told.into_iter().flatten());
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
         let holders = message.holders.into_iter().chain(listed.holders).map(|(pid, bytes)| {
@@ -310,6 +305,40 @@ impl Scanner<'_> {
         let symptom = Action::Symptom { symptom, software, text };
         for action in samples.chain(holders).chain([symptom]) {
             self.emit(process, Event { origin, stack, action, ..Event::default() });
+        }
+    }
+
+    /// Emits facts of a process.
+    fn tell<'f>(&mut self, process: ProcessId, facts: impl Iterator<Item = (&'f str, &'f str)>) {
+        for (name, value) in facts {
+            let (name, value) = (self.tables.string(name), self.tables.string(&mask(value)));
+            let action = Action::Setting { name, value };
+            self.emit(process, Event { action, ..Event::default() });
+        }
+    }
+
+    /// Tells what people say in a whole text. Where no failure is in it, that is all it tells.
+    fn listen(&mut self, text: &[u8]) {
+        if text.len() > LONGEST_THREAD {
+            return;
+        }
+        let text = String::from_utf8_lossy(text);
+        let failed = self.summary.messages > 0;
+        let said = said::said(&text, failed);
+        if let Some((_, words)) = said.as_ref().filter(|_| !failed) {
+            let process = self.process(None);
+            let (symptom, software) = (Symptom::Described, known::software("", &text));
+            let text = self.tables.string(&mask(words));
+            let action = Action::Symptom { symptom, software, text };
+            self.emit(process, Event { action, ..Event::default() });
+        }
+        let idle = said::idle(&text);
+        let idle = idle.as_deref().map(|words| (facts::IDLE, words));
+        let said = said.as_ref().map(|(said, words)| (said.name(), words.as_str()));
+        let said = said.map(|(said, words)| [(facts::SAID, said), (facts::SAID_WORDS, words)]);
+        let processes: Vec<ProcessId> = self.processes.values().copied().collect();
+        for process in processes {
+            self.tell(process, said.into_iter().flatten().chain(idle));
         }
     }
 
@@ -357,13 +386,6 @@ fn listed_beside(message: &Message, window: &Window<'_>) -> Listed {
     let told: Bytes = holders.iter().map(|(_, bytes)| *bytes).sum();
     let nobody = texts.iter().any(|text| nvidia_smi::lists_nobody(text, half));
     Listed { holders: if told >= half { holders } else { Vec::new() }, nobody }
-}
-
-/// What people say around a message.
-fn said_around(window: &Window<'_>) -> Vec<(&'static str, String)> {
-    let text = [window.before(), window.line(), "\n", window.after().as_str()].concat();
-    let idle = said::idle(&text).map(|words| (facts::SAID_IDLE, words));
-    said::said(&text).into_iter().chain(idle).collect()
 }
 
 /// The rank that the line's prefix names.

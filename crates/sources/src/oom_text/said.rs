@@ -1,58 +1,194 @@
-//! What people say around a message, for where its figures do not decide. To add one: a row here, and its sample in
-//! the tests below.
+//! What people say around a message, for where its figures do not decide. To add a way of saying it: a row here.
+//!
+//! Each row that a text matches counts for what it says; what counts most is what the text says.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::facts;
+use whyoom_trace::facts::Said;
 
 use super::{amount::regex, nvidia_smi};
 
-/// Words that say so.
+/// Words that say something, and how much they count.
 struct Row {
-    fact: &'static str,
+    said: Said,
+    counts: u32,
+    /// In the verbose form: blanks are written `\s`.
     words: &'static str,
 }
 
+const fn row(said: Said, counts: u32, words: &'static str) -> Row {
+    Row { said, counts, words }
+}
+
+/// What counts less is a guess.
+const ENOUGH: u32 = 2;
+/// The same where no failure is in the text.
+const ENOUGH_ALONE: u32 = 2;
+
 const ROWS: &[Row] = &[
-    Row {
-        fact: facts::SAID_GROWS,
-        words: r"memory[\s-]leak | leak(?:s|ed|ing)?\s(?:of\s)?(?:the\s)?(?:(?:gpu|device|cuda|video|host)\s)?(?:memory|vram)
-            | (?:memory|vram|gpu|显存|内存)(?:\s\w+){0,4}\s(?:leaks|leaked|is\sleaking)\b
-            | (?:内存|显存)(?:泄[漏露]|一直[在]?(?:增|上涨|涨)|不断(?:增|上涨)|持续(?:增|上涨)|越来越)
-            | 메모리\s?누수 | утечк\w+\s(?:видео)?памяти | メモリ\s?リーク | fuite\sm[ée]moire | speicherleck",
-    },
-    Row {
-        fact: facts::SAID_GROWS,
-        words: r"(?:memory|vram|usage|consumption|footprint)\b[^.!?\n]{0,40}?\b(?:keeps?|kept|continues?|starts?|gradually|slowly|steadily|constantly|continuously|incrementally|always|just)\s(?:on\s|to\s)?(?:increas|grow|ris|climb|accumulat|going\sup|creep)\w*
-            | (?:memory|vram|usage|consumption|footprint)\b[^.!?\n]{0,30}?\b(?:increas|grow|ris|climb|accumulat|creep)\w*\s(?:incrementally|gradually|steadily|continuously|constantly|slowly|linearly|over\stime|with\s(?:each|every)|(?:after|in|on|at|for)?\s?(?:each|every)\s|until|as\s(?:the\s)?(?:training|time|it)|by\s\d)",
-    },
-    Row {
-        fact: facts::SAID_GROWS,
-        words: r"(?:never|not|n't)\s(?:being\s)?(?:released|freed|cleared|deallocated|garbage.collected)\b[^!?\n]{0,60}\b(?:runs?|ran|running)\sout
-            | \bfirst\s(?:few|couple|several|two|three|\d+)\s(?:of\s)?(?:\w+\s)?(?:cycles?|iterations?|steps?|epochs?|batches|images?|frames?|runs?|requests?|times?|calls?|prompts?|generations?)\b[^.!?\n]{0,30}\b(?:normal|fine|ok|okay|work|works|worked|good|no\sproblem)",
-    },
-    Row {
-        fact: facts::SAID_LESS_WORKS,
-        words: r"\b(?:reduc|lower|decreas|shrink|fewer|smaller|less|halv)\w*\b[^.!?\n]{0,60}?[,;:]?\s(?:and\s|then\s|now\s)?(?:it\s|that\s|this\s|everything\s)?(?:works|worked|runs|ran|fits|fixed|solved|solves|helped|helps|is\sfine|was\sfine)\b
-            | \b(?:works?|worked|runs?|fits|succeeds?|trains?)\s(?:\w+\s){0,3}?(?:with|when|for|if|using|on|at)\s(?:\w+\s){0,4}?(?:smaller|fewer|less|lower|reduced|small|tiny|short|shorter)\b
-            | \b(?:batch(?:\s|_|-)?size|batch|bs|resolution|image\ssize|(?:max_)?seq\w*(?:\slen\w*)?|context(?:\slength)?)\b\s?(?:of|to|=|:|is|设置成|设为|改为|改成)?\s?\d+[^.!?\n]{0,30}?(?:\b(?:works|worked|runs|ran|fits|fine|ok)\b|可以跑|能跑|可以运行|正常|跑起来)",
-    },
-    Row {
-        fact: facts::SAID_EACH_PROCESS,
-        words: r"\b(?:each|every|any|per)\s(?:\w+\s){0,2}?(?:process|worker|rank|thread|instance)\b[^.!?\n]{0,80}?\b\d+\s?(?:MB|MiB|M)\b
-            | \b\d+\s?(?:MB|MiB|M)\b\s(?:\w+\s){0,4}?(?:per|each|for\seach|for\severy|by\seach)\s(?:process|worker|rank|gpu\sprocess|instance)\b",
-    },
+    row(
+        Said::Grows,
+        2,
+        r"memory[\s-]leak | leak(?:s|ed|ing)?\s(?:of\s)?(?:the\s)?(?:(?:gpu|device|cuda|video|host)\s)?(?:memory|vram)
+        | (?:memory|vram|gpu)(?:\s\w+){0,4}\s(?:leaks|leaked|is\sleaking)\b
+        | (?:内存|显存)(?:泄[漏露]|一直在?(?:增|上涨|涨)|不断(?:增|上涨)|持续(?:增|上涨)|越来越)
+        | 메모리\s?누수 | утечк\w+\s(?:видео)?памяти | メモリ\s?リーク | fuite\sm[ée]moire | speicherleck",
+    ),
+    row(
+        Said::Grows,
+        2,
+        r"(?:memory|vram|usage|consumption|footprint|ram)\b[^.!?]{0,40}?\b(?:keeps?|kept|keeping|continues?|starts?|gradually|slowly|steadily|constantly|continuously|incrementally|always|just)\s(?:on\s|to\s)?(?:increas|grow|ris|climb|accumulat|going\sup|creep)\w*
+        | (?:memory|vram|usage|consumption|footprint|ram)\b[^.!?]{0,30}?\b(?:increas|grow|ris|climb|accumulat|creep)\w*\s(?:incrementally|gradually|steadily|continuously|constantly|slowly|linearly|over\stime|with\s(?:each|every|time)|(?:after|in|on|at|for)?\s?(?:each|every)\s|until|as\s(?:the\s)?(?:training|time|it)|by\s\d|from\s\d)
+        | \b(?:slowly|gradually|steadily|continuously)\s(?:grow|increas|ris|fill|eat|consum)\w*
+        | \b(?:slow|steady|constant|gradual|continuous|linear)\s(?:and\s\w+\s)?(?:increase|growth|rise|climb)\b
+        | \bas\stime\s(?:increases|goes|passes)\b | \bfills?\sup\s(?:the\s)?(?:entire|whole|all)",
+    ),
+    row(
+        Said::Grows,
+        2,
+        r"(?:never|not|n't)\s(?:being\s)?(?:released|freed|cleared|deallocated|garbage.collected)\b[^!?]{0,60}\b(?:runs?|ran|running)\sout
+        | \bfirst\s(?:few|couple|several|two|three|\d+)\s(?:of\s)?(?:\w+\s)?(?:cycles?|iterations?|steps?|epochs?|batches|images?|frames?|runs?|requests?|times?|calls?|prompts?|generations?)\b[^.!?]{0,30}\b(?:normal|fine|ok|okay|work|works|worked|good|no\sproblem)
+        | \b(?:crash\w*|fail\w*|oom|out\sof\smemory)\b[^.!?]{0,40}\bafter\s(?:we\s|i\s)?(?:run|call|repeat)\w*\s(?:\w+\s){0,3}(?:couple|few|several|many|multiple)
+        | \b(?:call|run|train)ing\s(?:\w+\s){0,3}(?:several|multiple|many)\stimes",
+    ),
+    row(
+        Said::Grows,
+        1,
+        r"\bafter\s(?:a\swhile|some\stime|(?:a\sfew|several|some|many|about|around|~)?\s?\d*\s?(?:hours?|days?|epochs?|iterations?|steps|cycles|minutes))\b
+        | \bover\stime\b | \beventually\b | \bin\sa\s(?:for\s)?loop\b | \bone\safter\sanother\b | \bevery\s(?:epoch|iteration|step|call|run)\b",
+    ),
+    row(
+        Said::TooLarge,
+        2,
+        r"\b(?:reduc|lower|decreas|shrink|fewer|smaller|less|halv)\w*\b[^.!?]{0,60}?[,;:]?\s(?:and\s|then\s|now\s)?(?:it\s|that\s|this\s|everything\s)?(?:works|worked|runs|ran|fits|fixed|solved|solves|helped|helps|is\sfine|was\sfine)\b
+        | \b(?:works?|worked|runs?|fits|succeeds?|trains?)\s(?:\w+\s){0,3}?(?:with|when|for|if|using|on|at)\s(?:\w+\s){0,4}?(?:smaller|fewer|less|lower|reduced|small|tiny|short|shorter)\b
+        | \b(?:batch(?:\s|_|-)?size|batch|bs|resolution|image\ssize|(?:max_)?seq\w*(?:\slen\w*)?|context(?:\slength)?)\b\s?(?:of|to|=|:|is|设置成|设为|改为|改成)?\s?\d+[^.!?]{0,30}?(?:\b(?:works|worked|runs|ran|fits|fine|ok)\b|可以跑|能跑|可以运行|正常|跑起来)",
+    ),
+    row(
+        Said::TooLarge,
+        2,
+        r"\bfit\s(?:\w+\s){0,4}?(?:in|into|on|onto)\s(?:the\s|my\s|your\s|a\s|this\s|one\s)?(?:\w+\s){0,2}?(?:gpu|vram|card|memory|device)
+        | \b(?:needs?|requires?|takes?)\s(?:about|around|at\sleast|up\sto|~)?\s?\d+(?:\.\d+)?\s?(?:gb|gib|g)\b
+        | \bmore\s(?:\w+\s){0,3}?than\s(?:the|my|this|your)\s(?:card|gpu|device)\b | \bworking\sset\b
+        | (?:显存|内存)(?:不够|不足|太小) | 需要\s?\d+\s?g | нужно\s\w*\s?\d+\s?g | не\sхватает",
+    ),
+    row(
+        Said::TooLarge,
+        1,
+        r"\b(?:too|very|quite|so|really)\s(?:large|big|long|huge)\b
+        | \b(?:large|big|huge|giant|massive)\s(?:\w+\s){0,2}?(?:model|input|batch|image|scene|mesh|dataset|data|matrix|graph|file|system|csv|tensor|array|volume|buffer)s?\b
+        | \b(?:reduce|decrease|lower|use\sa\ssmaller)\s(?:the\s|your\s)?(?:batch|resolution|context|sequence|number|image)",
+    ),
+    row(Said::TooLarge, 1, r"\b\d+\s?(?:g|gb|gib)\s(?:vram|memory|gpu|card|of\svram|of\smemory)\b"),
+    row(
+        Said::EachProcess,
+        2,
+        r"\b(?:each|every|any|per)\s(?:\w+\s){0,2}?(?:process|worker|rank|thread|instance)\b[^.!?]{0,80}?\b\d+\s?(?:mb|mib|m)\b
+        | \b\d+\s?(?:mb|mib|m)\b\s(?:\w+\s){0,4}?(?:per|each|for\seach|for\severy|by\seach)\s(?:process|worker|rank|instance)\b",
+    ),
+    row(
+        Said::EachProcess,
+        1,
+        r"\bcuda\scontexts?\b | cuctxcreate | \bnum_workers\b | multi-?process",
+    ),
+    row(
+        Said::StrayContexts,
+        2,
+        r"\b(?:all|every|each)\s(?:of\s)?(?:the\s)?(?:available\s|other\s|visible\s)?(?:gpus?|devices?)\b[^.!?]{0,60}\b(?:alloc|reserv|memory|context|consum)\w*
+        | \b(?:alloc|reserv|memory|context|consum)\w*\b[^.!?]{0,60}\b(?:in|on)\s(?:all|every|each)\s(?:of\s)?(?:the\s)?(?:available\s|other\s)?(?:gpus|devices|gpu)\b
+        | \b(?:still|also|always|additional\w*|extra)\b[^.!?]{0,60}\b(?:gpu|device|cuda)[\s:_-]?0\b
+        | \b(?:gpu|device|cuda)[\s:_-]?0\b[^.!?]{0,60}\b(?:additional|extra|also|even\sthough|although)\b",
+    ),
+    row(
+        Said::StrayContexts,
+        1,
+        r"cudasetdevice | set_device | map_location | cuda_visible_devices | \blinger\w* | local_rank",
+    ),
+    row(
+        Said::Pinned,
+        2,
+        r"pin_memory\s?=\s?false | \bwithout\spin | pin_memory\(\) | \bpin-?mem\b | cudahostregister | cudahostalloc | cudamallochost | page-?locked",
+    ),
+    row(Said::Pinned, 1, r"pinned\s(?:host\s|system\s)?memory | pin_memory"),
+    row(
+        Said::OtherProcess,
+        2,
+        r"\b(?:other|another|second|different|someone\selse's)\s(?:\w+\s){0,2}?(?:process|program|user|job|kernel|notebook|instance|container|application|task|training|session)\w*\b[^.!?]{0,60}\b(?:hold|us(?:e|es|ed|ing)|occup|tak(?:e|es|ing)|running|runs|consum)
+        | \b(?:two|2|three|3|multiple|several|both)\s(?:jupyter\s|python\s)?(?:kernels|notebooks|instances|sessions)\b
+        | \b(?:already|being|currently)\s(?:in\suse|used|occupied|taken|high|full)\b
+        | \b(?:hold|holds|holding|occup\w+)\s(?:the\s)?gpu\smemory\b | 被占用 | 其他进程",
+    ),
+    row(
+        Said::LeftBehind,
+        2,
+        r"\b(?:still|keeps?)\s(?:hold|occup|us|tak|consum|retain)\w*[^.!?]{0,40}\b(?:memory|vram|gpu)\b
+        | \bno\ssuch\sprocess\b | \bzombie\b | \bdefunct\b | \bstuck\son\sgpu | \bprocess\sstuck\b | \borphan\w*\b | \bhung\sprocess | \bstale\sprocess",
+    ),
+    row(
+        Said::LeftBehind,
+        1,
+        r"\bkill\s-9\b | \bafter\s(?:stopping|killing|terminat|ctrl|exiting|closing) | \breboot",
+    ),
+    row(
+        Said::Unseen,
+        2,
+        r"\bno\s(?:running\s)?process(?:es)?\s(?:found|running|listed|shown)\b | \bnot\s(?:detect|show|list|see)\s(?:\w+\s){0,4}?(?:pid|process)
+        | \bwithout\s(?:any\s)?process",
+    ),
+    row(
+        Said::SharedMemory,
+        3,
+        r"/dev/shm | shm-size | shm_size | shared\smemory\s(?:segment|limit|file) | out\sof\sshared\smemory | nccl-shm | shmmax",
+    ),
+    row(
+        Said::InAdvance,
+        2,
+        r"memory_fraction\s?=\s?(?:1\b|0\.9) | \b(?:takes?|took|allocates?|grabs?|reserves?|uses?|eats?|hogs?|occup\w+|consumes?)\s(?:up\s|over\s)?(?:all|almost\sall|nearly\sall|the\sentire|the\swhole|most\sof)\s(?:of\s)?(?:the\s|my\s)?(?:available\s|free\s)?(?:gpu\s|device\s|video\s)?(?:memory|vram|card)",
+    ),
+    row(
+        Said::InAdvance,
+        1,
+        r"memory_fraction | gpu_memory_utilization | gpu-memory-utilization | mem_fraction_static | xla_python_client | allow_growth | set_memory_growth | \bpre-?allocat\w+",
+    ),
+    row(
+        Said::PoolKeeps,
+        2,
+        r"\bpool\susage\b | \bpool\s(?:keeps|holds|grew|has\sgrown|never|grows) | \bstill\sholding\s(?:on\s)?to\b
+        | \bnever\s(?:gives?|returns?)\s(?:\w+\s){0,2}?back | \bnot\s(?:returned|released|given\sback)\sto\sthe\s(?:os|device|system|driver|gpu)
+        | malloc_?async | \boutside\s(?:of\s)?the\spool",
+    ),
+    row(
+        Said::Cap,
+        2,
+        r"\bcapped\sat\b | \b(?:over|above|reached|exceed\w*|hits?|hit)\s(?:the\s|a\s|its\s)?(?:\w+\s){0,2}?(?:limit|cap|quota|maximum)\b | too\smuch\sshared\sdata
+        | \ballow\w*\s(?:you\s|us\s)?only\s\d+ | \bonly\s(?:allows?\s)?\d+\s(?:concurrent\s)?sessions | max_map_count | \bthere\sis\sa\scap\b | allocation\slimit\sis",
+    ),
+    row(
+        Said::DeviceHeap,
+        2,
+        r"\bmalloc\sheap\b | \bcuda\sheap\b | device-?\s?side\smalloc | in-?kernel\smalloc | cudalimitmallocheapsize | malloc\w*\(?\)?\s(?:call\s)?(?:in|inside|from)\s(?:the\s|a\s)?(?:kernel|device\scode) | malloc\(?\)?s?\sreturn\w*\s(?:a\s)?null",
+    ),
+    row(
+        Said::Unchecked,
+        2,
+        r"\bnot\scheck(?:ed|ing)?\s(?:for\s|the\s)?(?:the\s)?(?:\W?cudaerror|\W?hiperror|error|return) | \bunchecked\b | \bno\serror\sis\s(?:surfaced|reported|returned|raised) | \bsilently\b[^.!?]{0,40}\b(?:fail|wrong|crash|garbage)",
+    ),
 ];
 
-static WORDS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
-    ROWS.iter().map(|row| (row.fact, regex(&format!(r"(?ix){}", row.words)))).collect()
-});
+static WORDS: LazyLock<Vec<(&'static Row, Regex)>> =
+    LazyLock::new(|| ROWS.iter().map(|row| (row, regex(&format!("(?ix){}", row.words)))).collect());
 
-/// Words that turn what is said into its opposite.
+/// Words before it that turn what is said into its opposite, or into advice.
 static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:not|no|never|without|nor|don't|doesn't|didn't|isn't|won't|cannot|can't)\b|n't\b|无法|不能|没有|не |ない",
+        r"(?i)\b(?:not|no|never|without|nor|don't|doesn't|didn't|isn't|won't|cannot|can't|whether|unless|if (?:you|yes|there|another|other|any))\b|n't\b|无法|不能|没有|是否",
+    )
+});
+/// The same inside of what is said.
+static DENIED_INSIDE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)\b(?:doesn't|didn't|isn't|won't|does not|did not)\s(?:work|help|run|fit|leak)|nothing works|也?无法|不能",
     )
 });
 
@@ -60,35 +196,48 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
 const REACH: usize = 24;
 /// How much of what is said is kept.
 const QUOTED: usize = 160;
+/// Words to which a denial belongs: what does not fit, what is not freed.
+const DENIES_ITSELF: [Said; 5] =
+    [Said::Unseen, Said::Unchecked, Said::PoolKeeps, Said::Pinned, Said::LeftBehind];
 
-/// What a text says, each with the words.
-pub(super) fn said(text: &str) -> Vec<(&'static str, String)> {
+/// What a text says most, and the first words that say it. Where a failure is in it, less is enough.
+pub(super) fn said(text: &str, failed: bool) -> Option<(Said, String)> {
     let text = text.replace(['\n', '\r'], " ");
-    let mut found: Vec<(&'static str, String)> = Vec::new();
-    for (fact, words) in WORDS.iter() {
-        let known = found.iter().any(|(known, _)| known == fact);
-        if let Some(quote) = (!known).then(|| first_that_stands(words, &text)).flatten() {
-            found.push((fact, quote));
+    let mut found: Vec<(Said, u32, String)> = Vec::new();
+    for (row, words) in WORDS.iter() {
+        let Some(quote) = first_that_stands(row.said, words, &text) else { continue };
+        match found.iter_mut().find(|(said, ..)| *said == row.said) {
+            Some((_, counts, _)) => *counts += row.counts,
+            None => found.push((row.said, row.counts, quote)),
         }
     }
-    found
+    let enough = if failed { ENOUGH } else { ENOUGH_ALONE };
+    found.retain(|(_, counts, _)| *counts >= enough);
+    // Of equals the first of the table.
+    let most = found.iter().map(|(_, counts, _)| *counts).max()?;
+    found.into_iter().find(|(_, counts, _)| *counts == most).map(|(said, _, quote)| (said, quote))
 }
 
 /// The first place with such words that nothing before or in it denies.
-fn first_that_stands(words: &Regex, text: &str) -> Option<String> {
+fn first_that_stands(said: Said, words: &Regex, text: &str) -> Option<String> {
     let stands = |found: &regex::Match<'_>| {
         let from = floor(text, found.start().saturating_sub(REACH));
         // What another sentence denies is not this.
-        let from =
-            text[from..found.start()].rfind(['.', '!', '?', '。']).map_or(from, |end| from + end);
-        // Of what is freed "never" is what is said, not its denial.
-        let own = found.as_str();
-        let inside =
-            !own.starts_with("never") && !own.starts_with("not") && !own.starts_with("n't");
-        !DENIED.is_match(&text[from..found.start()]) && !(inside && DENIED.is_match(own))
+        let before = &text[from..found.start()];
+        let before = before.rfind(['.', '!', '?', '。']).map_or(before, |end| &before[end..]);
+        let denied =
+            DENIED.is_match(before) && !DENIES_ITSELF.contains(&said) && !fits_not(said, before);
+        !denied && !DENIED_INSIDE.is_match(found.as_str())
     };
     let found = words.find_iter(text).find(stands)?;
     Some(text[found.start()..floor(text, found.end().min(found.start() + QUOTED))].to_owned())
+}
+
+/// Of what does not fit, the denial is what is said.
+fn fits_not(said: Said, before: &str) -> bool {
+    let before = before.trim_end().to_lowercase();
+    said == Said::TooLarge
+        && ["not", "n't", "cannot", "can't"].iter().any(|end| before.ends_with(end))
 }
 
 fn floor(text: &str, mut at: usize) -> usize {
@@ -110,32 +259,32 @@ pub(super) fn idle(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn facts_of(text: &str) -> Vec<&'static str> {
-        said(text).into_iter().map(|(fact, _)| fact).collect()
+    fn told(text: &str) -> Option<Said> {
+        said(text, true).map(|(said, _)| said)
     }
 
     #[test]
     fn what_people_say_is_known() {
-        for text in [
-            "I suspect a memory leak in the loader",
-            "the gpu memory usage keeps increasing until it crashes",
-            "memory consumption increases incrementally by 2MiB",
-            "The first few cycles are normal, but then",
-            "buffers are never cleared and memory runs out",
-            "训练时显存一直在增加",
+        for (text, wanted) in [
+            ("I suspect a memory leak in the loader", Said::Grows),
+            ("the gpu memory usage keeps increasing until it crashes", Said::Grows),
+            ("memory consumption increases incrementally by 2MiB", Said::Grows),
+            ("The first few cycles are normal, but then", Said::Grows),
+            ("buffers are never cleared and memory runs out", Said::Grows),
+            ("训练时显存一直在增加", Said::Grows),
+            ("Reduce the number of features, it works in that case", Said::TooLarge),
+            ("it works with a smaller model", Said::TooLarge),
+            ("with batch size 4 it works", Said::TooLarge),
+            ("batch size 设置成16后，程序可以跑起来", Said::TooLarge),
+            ("the scene does not fit on the card", Said::TooLarge),
+            ("each worker contributes 400MB for each GPU", Said::EachProcess),
+            ("once I set pin_memory=False I can use all of it", Said::Pinned),
+            ("a training job of another user is holding GPU memory", Said::OtherProcess),
+            ("kill says no such process", Said::LeftBehind),
+            ("Error while creating shared memory segment", Said::SharedMemory),
         ] {
-            assert_eq!(facts_of(text), [facts::SAID_GROWS], "{text}");
+            assert_eq!(told(text), Some(wanted), "{text}");
         }
-        for text in [
-            "Reduce the number of features, it works in that case",
-            "it works with a smaller model",
-            "with batch size 4 it works",
-            "batch size 设置成16后，程序可以跑起来",
-        ] {
-            assert_eq!(facts_of(text), [facts::SAID_LESS_WORKS], "{text}");
-        }
-        let text = "each worker contributes 400MB for each GPU";
-        assert_eq!(facts_of(text), [facts::SAID_EACH_PROCESS]);
     }
 
     #[test]
@@ -146,8 +295,9 @@ mod tests {
             "减小 batch size 也无法解决",
             "memory is released as it should be",
             "with batch size 1 it doesn't work either",
+            "Please check whether any other process is using it",
         ] {
-            assert_eq!(facts_of(text), Vec::<&str>::new(), "{text}");
+            assert_eq!(told(text), None, "{text}");
         }
     }
 

@@ -113,7 +113,8 @@ impl<'a> Window<'a> {
     pub(super) fn is_source_line(&self) -> bool {
         let code = self.prefix().trim_start();
         let quoted = |quote: char| code.ends_with(quote) && self.line().contains(quote);
-        code.contains("raise ")
+        // What is raised may be told behind the line that raises it.
+        code.contains("raise ") && !code.trim_end().ends_with("Error:")
             || code.ends_with("f\"")
             || code.ends_with("f'")
             || (code.starts_with("if ") && (quoted('"') || quoted('\'')))

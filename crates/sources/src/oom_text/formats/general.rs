@@ -7,7 +7,7 @@ use whyoom_trace::{Bytes, Counter, Symptom};
 
 use crate::oom_text::{
     amount::{IMPOSSIBLE, regex},
-    failure::{Voice, failure},
+    failure::{Voice, failure, is_prose},
     figures::{Role, figures, first},
     known,
     message::{Message, Weight},
@@ -95,7 +95,8 @@ fn few_behind(window: &Window<'_>) -> String {
 fn with_figures_behind(line: &str, window: &Window<'_>) -> String {
     let behind = window.after();
     let own = indent(line);
-    let goes_on = |line: &&str| CONTINUES.is_match(line) || is_account(line, own);
+    let goes_on =
+        |line: &&str| !is_prose(line) && (CONTINUES.is_match(line) || is_account(line, own));
     let more = behind.lines().skip(1).take(4).take_while(goes_on);
     std::iter::once(line).chain(more).collect::<Vec<_>>().join("\n")
 }
