@@ -1,7 +1,7 @@
 //! Live bytes grow from iteration to iteration.
 
-use whyoom_memory::{Growth, Hold};
-use whyoom_trace::{Bytes, DeviceId, Symptom, facts};
+use whyoom_memory::{Growth, Hold, Interface};
+use whyoom_trace::{Bytes, DeviceId, StackId, Symptom, facts};
 
 use crate::{
     cause::Cause,
@@ -99,9 +99,11 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::text("after the program's end", text, Basis::Recorded));
     }
     add_hold(growth, &mut finding);
-    finding.remedies = match scene.is_compiled(worst.stack) {
-        true => for_compiled(place, growth.total),
-        false => for_python(scene, growth, place),
+    finding.remedies = match (is_of_allocator(scene, worst.stack), scene.is_compiled(worst.stack)) {
+        (true, true) if scene.uses_allocator() => of_backward(scene, place, growth.total),
+        (_, true) => for_compiled(place, growth.total),
+        (true, false) => for_python(scene, growth, place),
+        (false, false) => vec![freed_by_hand(place, growth.total)],
     };
     Some(finding)
 }
@@ -135,9 +137,37 @@ fn is_harmless(scene: &Scene<'_>) -> bool {
     own && scene.incident.is_none() && scene.exited()
 }
 
+/// Whether a stack's memory came from a caching allocator, and not from the driver. Where that is not told, it is
+/// taken to.
+fn is_of_allocator(scene: &Scene<'_>, stack: StackId) -> bool {
+    let live = scene.incident.map_or(&[][..], |incident| &incident.live);
+    live.iter()
+        .find(|sum| sum.stack == stack)
+        .is_none_or(|sum| sum.interface == Interface::Allocator)
+}
+
+/// Memory that Python code takes from the driver itself: nothing frees it when a variable goes.
+fn freed_by_hand(place: &str, total: Bytes) -> Remedy {
+    let what = format!(
+        "what {place} takes from the driver nobody else frees: free it in a `finally` block or a context manager, \
+         so that no exception and no early return skips it"
+    );
+    Remedy::advice(what).freeing(total)
+}
+
+/// Tensors that PyTorch makes where no Python code runs: in backward.
+fn of_backward(scene: &Scene<'_>, place: &str, total: Bytes) -> Vec<Remedy> {
+    let what = format!(
+        "something keeps what backward makes at {place}: a hook that collects gradients (keep the last one, or \
+         `.detach().cpu()`), or retain_graph=True"
+    );
+    vec![Remedy::advice(what).freeing(total), ask_python(scene)]
+}
+
 /// What to write instead, by what keeps the tensors.
 const SUM: &str = "total += loss.item()";
 const LIST: &str = "outputs.append(y.detach().cpu())";
+const STATE: &str = "state = state.detach()";
 const EXCEPTION: &str = "errors.append(str(error))";
 const NO_GRAPH: &str = "with torch.no_grad():";
 const ASK_PYTHON: &str = "whyoom run --keepers";
@@ -171,7 +201,13 @@ fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
             let without = Remedy::line(NO_GRAPH, what).freeing(inside);
             vec![without, list, sum, exception, ask_python(scene)]
         }
-        Hold::Graph { .. } => vec![sum, list, exception, ask_python(scene)],
+        Hold::Graph { .. } => {
+            let state = Remedy::line(
+                STATE,
+                "if a state is carried from one step to the next: cut its graph, and drop retain_graph",
+            );
+            vec![sum, state.freeing(total), list, exception, ask_python(scene)]
+        }
         Hold::Unknown => vec![list, sum, exception, ask_python(scene)],
     }
 }
@@ -201,7 +237,7 @@ pub(crate) fn order_by_keeper(finding: &mut Finding, way: Way, name: &str) {
     };
     let frees = finding.gives_back;
     let remedy = Remedy { frees, ..Remedy::line(line, what) };
-    let guesses = [SUM, LIST, EXCEPTION];
+    let guesses = [SUM, LIST, STATE, EXCEPTION];
     finding.remedies.retain(|other| {
         let paste = other.paste.as_deref().unwrap_or_default();
         !guesses.contains(&paste) && !paste.starts_with(ASK_PYTHON)
