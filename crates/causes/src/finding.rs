@@ -184,7 +184,7 @@ impl Remedy {
         Self { setting: Some(setting), ..self }
     }
 
-    /// Whether a replay of whole iterations fitted.
+    /// Whether it ran, or a replay of whole iterations fitted.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.proof.is_some_and(|proof| proof.holds())

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use whyoom_allocators::{
     Policy, SimulatedDevice, catalogue,
     policies::{
-        pytorch::{PyTorch, PyTorchSettings},
+        pytorch::{PyTorch, PyTorchSettings, with_option},
         stitch::Stitch,
     },
     replay::replay,
@@ -64,8 +64,7 @@ fn lines(tables: &Tables) -> Vec<Option<u64>> {
     let line = |stack| {
         let mut hasher = DefaultHasher::new();
         let mut known = false;
-        let frames =
-            tables.frames(StackId(stack)).rev().filter(|frame| frame.file.ends_with(".py"));
+        let frames = tables.frames(StackId(stack)).rev().filter(|frame| frame.is_python());
         for frame in frames.take_while(|frame| !frame.file.ends_with(MODULE_CALLS)) {
             (frame.function, frame.file, frame.line).hash(&mut hasher);
             known = true;
@@ -99,6 +98,8 @@ pub fn was_applied(verdict: &mut Verdict, setting: Option<&str>, succeeded: bool
 /// A run that fails under its recorded settings in a replay too.
 struct Trial<'a> {
     workload: &'a Workload,
+    /// The allocator's variable.
+    conf: &'a str,
     capacity: u64,
     recorded: PyTorchSettings,
     /// Whole iterations at peak size before the failure.
@@ -118,7 +119,9 @@ impl<'a> Trial<'a> {
             true => 0,
             false => whole_iterations(workload, |stack| *lines.get(stack.0 as usize)?),
         };
-        let trial = Self { workload, capacity, recorded, iterations };
+        let conf = run.settings.iter().find(|(name, _)| name == "PYTORCH_CUDA_ALLOC_CONF");
+        let conf = conf.map_or("", |(_, value)| value.as_str());
+        let trial = Self { workload, conf, capacity, recorded, iterations };
         trial.fits(|| PyTorch::new(trial.recorded.clone())).is_none().then_some(trial)
     }
 
@@ -131,7 +134,7 @@ impl<'a> Trial<'a> {
         let a_setting_fits = finding.remedies.iter().any(|remedy| remedy.proof.is_some())
             || !has_setting && self.fits_with("expandable_segments:True").is_some();
         if !a_setting_fits {
-            finding.remedies.extend(self.by_default_allocator().or_else(|| self.by_pool()));
+            finding.remedies.extend(self.by_another_allocator());
         }
         // Of those that are proved the one that takes least; the others stay as they were.
         finding.remedies.sort_by_key(|remedy| {
@@ -153,6 +156,16 @@ impl<'a> Trial<'a> {
         Some(Remedy { proof: Some(proof), ..remedy })
     }
 
+    /// The default allocator or whyoom's pool: of both one that is proved, else the one that changes less.
+    fn by_another_allocator(&self) -> Option<Remedy> {
+        let default = self.by_default_allocator();
+        if default.as_ref().is_some_and(Remedy::is_proved) {
+            return default;
+        }
+        let pool = self.by_pool();
+        if pool.as_ref().is_some_and(Remedy::is_proved) { pool } else { default.or(pool) }
+    }
+
     /// PyTorch's allocator without the expandable segments that were on.
     fn by_default_allocator(&self) -> Option<Remedy> {
         const OFF: &str = "expandable_segments:False";
@@ -160,8 +173,8 @@ impl<'a> Trial<'a> {
             return None;
         }
         let proof = self.fits_with(OFF)?;
-        let what = "this run fits without the expandable segments that are on";
-        let line = format!("export PYTORCH_CUDA_ALLOC_CONF={OFF}");
+        let what = "without the expandable segments that are on, the default allocator finds room";
+        let line = format!("export PYTORCH_CUDA_ALLOC_CONF={}", with_option(self.conf, OFF));
         Some(Remedy { proof: Some(proof), ..Remedy::line(line, what).by_setting(OFF) })
     }
 

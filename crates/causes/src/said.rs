@@ -70,7 +70,7 @@ const MEANINGS: &[Meaning] = &[
     Meaning {
         said: Said::SharedMemory,
         cause: "host-oom",
-        headline: "Shared memory of the host ran out, not GPU memory",
+        headline: "Shared memory of the host ran out, not GPU memory, as the text says",
         helps: "a larger /dev/shm (docker run --shm-size=8g, or --ipc=host), or fewer workers",
     },
     Meaning {
@@ -120,11 +120,16 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Finding> {
     finding.remedies = vec![
         Remedy::advice(meaning.helps),
         Remedy::line(
-            format!("whyoom run{}", scene.program()),
+            format!("whyoom run{}", some(scene.program())),
             "records every allocation, and says by its figures what holds the memory",
         ),
     ];
     Some(finding)
+}
+
+/// The program, or a word for it.
+fn some(program: String) -> String {
+    if program.is_empty() { " -- COMMAND".to_owned() } else { program }
 }
 
 #[cfg(test)]

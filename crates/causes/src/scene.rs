@@ -28,6 +28,8 @@ pub struct Scene<'a> {
     pub tables: &'a Tables,
     /// The process that is looked at.
     pub process: ProcessId,
+    /// The process whose blocks are behind it: itself, or that of a snapshot beside a message.
+    pub home: ProcessId,
     /// The device that is looked at.
     pub device: DeviceId,
     /// The moment, if memory ran out.
@@ -287,7 +289,8 @@ impl<'a> Scene<'a> {
 
     /// A setting of this process's allocator, from its snapshot or from the log.
     pub(crate) fn setting(&self, name: &str) -> Option<&'a str> {
-        self.model.setting(self.process, name)
+        let own = self.model.setting(self.process, name);
+        own.or_else(|| self.model.setting(self.home, name))
     }
 
     /// The argument of the run's command that says how much is worked on at once.

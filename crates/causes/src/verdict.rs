@@ -249,7 +249,17 @@ impl<'a> Scene<'a> {
     fn empty(model: &'a Model, tables: &'a Tables, process: ProcessId, device: DeviceId) -> Self {
         let space = model.space(process, device);
         let situation = Situation::default();
-        Self { model, tables, process, device, incident: None, space, growth: None, situation }
+        Self {
+            model,
+            tables,
+            process,
+            home: process,
+            device,
+            incident: None,
+            space,
+            growth: None,
+            situation,
+        }
     }
 }
 

@@ -305,9 +305,8 @@ impl<'a> Evidence<'a> {
         ended * 2 >= made || exited && ended >= line.left.blocks
     }
 
-    /// Whether a line of which all stays collects what it makes: it itself was refused more, in a loop that ends
-    /// other blocks. Where nothing ever ends, or what is made is set up or comes from the host, all of it may be
-    /// needed: a model that is being loaded looks the same.
+    /// Whether a line that ends nothing collects what it makes: it itself was refused more. What is set up, or
+    /// comes from the host, ends nothing either, and all of it is needed.
     fn collects(&self, line: &GrowingLine, profile_of: impl Fn(StackId) -> StackProfile) -> bool {
         let of_line = profile_of(line.stack);
         let same_line = |refused| profile_of(refused).python == of_line.python;
@@ -315,7 +314,6 @@ impl<'a> Evidence<'a> {
             && !of_line.sets_up
             && line.times >= MIN_COLLECTED
             && self.is_asked_for(line)
-            && self.course.ended * 2 >= line.times
             && self.course.refused.is_some_and(same_line)
     }
 

@@ -104,10 +104,31 @@ fn plain_name(function: &str) -> &str {
 
 /// Whether a function is called what people call those that make what is needed all the time.
 fn names_set_up(function: &str) -> bool {
-    const NAMES: [&str; 9] =
-        ["load", "init", "setup", "set_up", "alloc", "build", "create", "prepare", "reserve"];
+    const NAMES: [&str; 19] = [
+        "load",
+        "init",
+        "setup",
+        "set_up",
+        "alloc",
+        "build",
+        "create",
+        "prepare",
+        "reserve",
+        "read",
+        "restore",
+        "fetch",
+        "convert",
+        "quant",
+        "shard",
+        "expand",
+        "prefill",
+        "materialize",
+        "warm",
+    ];
+    // A comprehension makes all of a collection at once: layers, caches, buffers.
+    const COMPREHENSIONS: [&str; 4] = ["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"];
     let name = function.trim_start_matches('_');
-    NAMES.iter().any(|beginning| name.starts_with(beginning))
+    NAMES.iter().any(|beginning| name.starts_with(beginning)) || COMPREHENSIONS.contains(&name)
 }
 
 /// A number that tells one function from another.

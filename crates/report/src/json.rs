@@ -75,7 +75,7 @@ struct RemedyJson<'a> {
     what: &'a str,
     paste: Option<&'a str>,
     frees_bytes: Option<u64>,
-    /// Whether a replay of whole iterations of this very run has shown that it helps.
+    /// Whether it ran, or a replay of whole iterations of this very run has shown that it helps.
     proved: bool,
     proof: Option<ProofJson>,
 }

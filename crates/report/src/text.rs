@@ -102,8 +102,8 @@ fn proof(remedy: &Remedy) -> String {
             "; proved: --apply ran the program with it, and it succeeded".to_owned()
         }
         (_, Some(Proof { peak, capacity, level: Level::ThisRequest })) => format!(
-            "; a replay passes this request (at most {peak} of {capacity}); the recording ends there, so \
-             this is not proved"
+            "; a replay passes this request (at most {peak} of {capacity}); that whole iterations fit is not \
+             proved"
         ),
         (Some(_), None) => " (not proved on this run)".to_owned(),
         (None, None) => String::new(),

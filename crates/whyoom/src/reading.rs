@@ -87,10 +87,21 @@ impl Reading {
             self.make_runs()?;
             prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
         }
-        for applied in self.paths.iter().filter_map(|path| Ending::read(path)?.applied) {
+        // What came of one recording's second run is not told of another.
+        if let [path] = self.recordings().as_slice()
+            && let Some(applied) = Ending::read(path).and_then(|ending| ending.applied)
+        {
             was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
         }
         Ok(verdict)
+    }
+
+    fn recordings(&self) -> Vec<&PathBuf> {
+        let inputs = self.paths.iter().zip(&self.inputs);
+        inputs
+            .filter(|(_, input)| input.kind == InputKind::Recording)
+            .map(|(path, _)| path)
+            .collect()
     }
 
     /// What there is to show of a verdict.

@@ -71,7 +71,7 @@ function proof(remedy: Remedy): HTMLElement | null {
 function proofLevel(found: NonNullable<Remedy["proof"]>): string {
   if (found.level === "ran") return "Proved: it was applied, and the program succeeded";
   if (found.iterations !== null) return `Proved by replaying ${count(found.iterations)} whole iterations of this run`;
-  return "Not proved: in a replay this request passes, but the recording ends with it";
+  return "Not proved to hold for whole iterations; in a replay this request passes";
 }
 
 function evidenceValue(evidence: Evidence): string {

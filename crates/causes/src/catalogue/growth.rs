@@ -100,10 +100,12 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     }
     add_hold(growth, &mut finding);
     finding.remedies = match (is_of_allocator(scene, worst.stack), scene.is_compiled(worst.stack)) {
-        (true, true) if scene.uses_allocator() => of_backward(scene, place, growth.total),
+        (true, true) if place.starts_with("backward of") => of_backward(scene, place, growth.total),
         (_, true) => for_compiled(place, growth.total),
-        (true, false) => for_python(scene, growth, place),
-        (false, false) => vec![freed_by_hand(place, growth.total)],
+        (false, false) if !is_of_arrays(scene, worst.stack) => {
+            vec![freed_by_hand(place, growth.total)]
+        }
+        (_, false) => for_python(scene, growth, place),
     };
     Some(finding)
 }
@@ -144,6 +146,14 @@ fn is_of_allocator(scene: &Scene<'_>, stack: StackId) -> bool {
     live.iter()
         .find(|sum| sum.stack == stack)
         .is_none_or(|sum| sum.interface == Interface::Allocator)
+}
+
+/// Libraries whose arrays take memory from the driver, and give it back when nobody has them any more.
+const ARRAYS: [&str; 6] = ["cupy", "numba", "jax", "tensorflow", "pycuda", "rmm"];
+
+fn is_of_arrays(scene: &Scene<'_>, stack: StackId) -> bool {
+    let mut frames = scene.tables.frames(stack);
+    frames.any(|frame| ARRAYS.iter().any(|library| frame.file.contains(library)))
 }
 
 /// Memory that Python code takes from the driver itself: nothing frees it when a variable goes.

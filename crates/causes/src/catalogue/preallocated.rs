@@ -186,7 +186,14 @@ const MOST: f64 = 0.7;
 /// The same for one that is made where the program speaks of a pool.
 const MOST_OF_POOL: f64 = 0.5;
 /// What programs call a pool.
-const POOLS: [&str; 5] = ["pool", "arena", "reserve", "prealloc", "memory_resource"];
+const POOLS: [&str; 4] = ["pool", "arena", "reserve", "preallocate"];
+
+/// Whether a part of a place's name is a pool's.
+fn names_pool(place: &str) -> bool {
+    let place = place.to_lowercase();
+    let mut parts = place.split(|letter: char| !letter.is_alphanumeric());
+    parts.any(|part| POOLS.iter().any(|pool| part.ends_with(pool)))
+}
 
 /// Most of the device, taken in one block by the program's own code: nobody's arena that is known, and whoever
 /// made it decides how large it is.
@@ -195,8 +202,7 @@ pub(super) fn block_in_advance(scene: &Scene<'_>) -> Option<(StackId, Bytes)> {
     let (capacity, lacking) = (scene.situation.capacity?, scene.situation.lacking()?);
     let blocks = incident.driver.as_ref()?.outside.iter();
     let (stack, usage) = blocks.max_by_key(|(_, usage)| usage.bytes)?;
-    let place = scene.place(*stack).to_lowercase();
-    let most = if POOLS.iter().any(|pool| place.contains(pool)) { MOST_OF_POOL } else { MOST };
+    let most = if names_pool(&scene.place(*stack)) { MOST_OF_POOL } else { MOST };
     let is_one = usage.blocks == 1 && usage.bytes.share_of(capacity) > most;
     let suffices = usage.bytes >= lacking && names_library(scene, *stack).is_none();
     (is_one && suffices && scene.device_ran_out()).then_some((*stack, usage.bytes))

@@ -1,5 +1,6 @@
 //! Far more is allocated than was requested.
 
+use whyoom_memory::{Interface, LiveSum};
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -71,11 +72,16 @@ const MOSTLY: f64 = 0.5;
 /// What was asked for is not told, but most of the memory lies in blocks of the smallest size.
 fn smallest_blocks(scene: &Scene<'_>, allocated: Bytes) -> Option<Finding> {
     let live = scene.incident?.live.iter();
-    let smallest = live.filter(|sum| sum.usage.bytes.0 <= SMALLEST.0 * sum.usage.blocks);
+    let is_smallest = |sum: &&LiveSum| {
+        let of_allocator = sum.interface == Interface::Allocator;
+        of_allocator && sum.usage.bytes.0 == SMALLEST.0 * sum.usage.blocks
+    };
+    let smallest = live.filter(is_smallest);
     let sums: Vec<_> = smallest.map(|sum| (sum.stack, sum.usage)).collect();
     let bytes: Bytes = sums.iter().map(|(_, usage)| usage.bytes).sum();
     let blocks: u64 = sums.iter().map(|(_, usage)| usage.blocks).sum();
-    if bytes.share_of(allocated) < MOSTLY || scene.has_pool() {
+    // A recording tells blocks as they were rounded.
+    if bytes.share_of(allocated) < MOSTLY || scene.has_pool() || scene.facts().is_none() {
         return None;
     }
     let mut finding = scene.finding(

@@ -99,8 +99,8 @@ fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Likely,
-        "Probably the work itself is too large: nvidia-smi shows no other that holds memory",
-        "No figure of the failure is in the text.",
+        "Probably the work itself is too large: by nvidia-smi little of the GPU is in use otherwise",
+        "What this program holds when it fails, the text does not tell.",
     );
     finding.evidence.push(Evidence::text("nvidia-smi", words, Basis::Message));
     finding.remedies = use_less();
@@ -266,7 +266,7 @@ fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
             Strength::Explains,
             format!("One request of {requested} is nearly all of this GPU's {capacity}"),
         ),
-        // More than hardly any card has is one request too big.
+        // What hardly any card has is one request too big.
         None if requested > HARDLY_ANY_CARD => return None,
         None if situation.free.is_none() && requested >= MOST_CARDS => (
             Strength::Likely,

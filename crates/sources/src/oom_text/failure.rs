@@ -82,7 +82,7 @@ pub(super) const ANCHORS: &[&str] = &[
 
 /// Memory ran out, or an allocation failed.
 static EVENT: LazyLock<Regex> = LazyLock::new(|| {
-    let failed = r"fail(?:ed|s|ure)?|could ?n[o']t|cannot|can't|can not|unable|not able|error";
+    let failed = r"fail(?:ed|s|ure)?|could\s?n[o']t|cannot|can't|can\snot|unable|not\sable|error";
     regex(&format!(
         r"(?ix)
         out[\s_-]?of[\s_-]?(?:(?:gpu|device|video|cuda|host|system|graphics)[\s_])?(?:memory|vram)
@@ -112,6 +112,11 @@ static HINT: LazyLock<Regex> = LazyLock::new(|| {
 /// What says itself that it is no failure.
 static DENIED: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(?i)is not a failure|no out.of.memory|oom_?killed\W+false|oom_kill\W+0\b")
+});
+
+/// What is allocated and is no memory.
+static OTHER_THINGS: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)alloc\w*\s(?:\w+\s){0,2}(?:gateway|port|address|tty|socket|pty|ip)\b")
 });
 
 /// What people write around what machines print.
@@ -144,6 +149,7 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix) \bhost\s(?:memory|ram)\b | \bon\s(?:the\s)?host\b | (?:system|cpu|main|physical|virtual)\s(?:memory|ram)\b
         | \bram\b | (?:\b|_)cpu(?:\b|_) | page\s?file | paging\sfile | \bswap\b | shared\smemory | /dev/shm | commit\slimit
         | \bmemoryerror | arraymemoryerror | java\sheap | cpuallocator | running\slow\son\smemory
+        | java\.lang | javascript\sheap | heap\slimit | std::bad_alloc
         | memory\spressure | worker.{0,20}killed | \bcgroup\b | oom-killer | kill(?:ed)?\sprocess | cannot\sallocate\smemory | errno\s12 | \bENOMEM\b",
     )
 });
@@ -180,7 +186,7 @@ pub(super) struct Failure {
 /// failed.
 pub(super) fn failure(line: &str, around: &str) -> Option<Failure> {
     let event = EVENT.find(line)?;
-    if CODE.is_match(line) || DENIED.is_match(line) {
+    if CODE.is_match(line) || DENIED.is_match(line) || OTHER_THINGS.is_match(line) {
         return None;
     }
     // Advice behind a failure belongs to it; alone it is none.
@@ -238,6 +244,10 @@ mod tests {
             ("RuntimeError: CUDA failed with error out of memory", Device),
             ("CUDA error in cudaMalloc: cudaErrorMemoryAllocation", Device),
             ("Failed to allocate 2.0 GiB on the GPU", Device),
+            ("Could not allocate 512 MB on the GPU", Device),
+            ("Can not allocate 3 GiB of device memory", Device),
+            ("java.lang.OutOfMemoryError: GC overhead limit exceeded", Host),
+            ("terminate called after throwing an instance of 'std::bad_alloc'", Host),
             ("Error: unable to allocate CUDA0 buffer", Device),
             ("System is out of GPU memory", Device),
             ("MemoryError: Unable to allocate 8.00 GiB for an array with shape (1,)", Host),

@@ -45,7 +45,7 @@ const MAX_LOOKS: usize = 50_000;
 const MOST_COMPLETED: usize = 512;
 /// So many messages that say little are kept until the text ends.
 const MAX_WAITING: usize = 256;
-/// In a longer text nobody speaks: it is a log.
+/// What people say is not looked for in a longer text: that is a log.
 const LONGEST_THREAD: usize = 64 << 10;
 /// How much of a message is kept as its text.
 const KEPT_TEXT: usize = 700;
@@ -324,13 +324,14 @@ impl Scanner<'_> {
         }
         let text = String::from_utf8_lossy(text);
         let failed = self.summary.messages > 0;
-        let said = said::said(&text, failed);
+        let said = said::said(&text);
         if let Some((_, words)) = said.as_ref().filter(|_| !failed) {
             let process = self.process(None);
             let (symptom, software) = (Symptom::Described, known::software("", &text));
             let text = self.tables.string(&mask(words));
             let action = Action::Symptom { symptom, software, text };
-            self.emit(process, Event { action, ..Event::default() });
+            let origin = Origin { device: DeviceId::UNKNOWN, ..Origin::default() };
+            self.emit(process, Event { origin, action, ..Event::default() });
         }
         let idle = said::idle(&text);
         let idle = idle.as_deref().map(|words| (facts::IDLE, words));

@@ -23,8 +23,6 @@ const fn row(said: Said, counts: u32, words: &'static str) -> Row {
 
 /// What counts less is a guess.
 const ENOUGH: u32 = 2;
-/// The same where no failure is in the text.
-const ENOUGH_ALONE: u32 = 2;
 
 const ROWS: &[Row] = &[
     row(
@@ -68,7 +66,7 @@ const ROWS: &[Row] = &[
     row(
         Said::TooLarge,
         2,
-        r"\bfit\s(?:\w+\s){0,4}?(?:in|into|on|onto)\s(?:the\s|my\s|your\s|a\s|this\s|one\s)?(?:\w+\s){0,2}?(?:gpu|vram|card|memory|device)
+        r"(?:\bnot|n't|\bnever|\bcannot|\bbarely|\bhardly)\s(?:\w+\s){0,2}?fit\b
         | \b(?:needs?|requires?|takes?)\s(?:about|around|at\sleast|up\sto|~)?\s?\d+(?:\.\d+)?\s?(?:gb|gib|g)\b
         | \bmore\s(?:\w+\s){0,3}?than\s(?:the|my|this|your)\s(?:card|gpu|device)\b | \bworking\sset\b
         | (?:显存|内存)(?:不够|不足|太小) | 需要\s?\d+\s?g | нужно\s\w*\s?\d+\s?g | не\sхватает",
@@ -77,8 +75,7 @@ const ROWS: &[Row] = &[
         Said::TooLarge,
         1,
         r"\b(?:too|very|quite|so|really)\s(?:large|big|long|huge)\b
-        | \b(?:large|big|huge|giant|massive)\s(?:\w+\s){0,2}?(?:model|input|batch|image|scene|mesh|dataset|data|matrix|graph|file|system|csv|tensor|array|volume|buffer)s?\b
-        | \b(?:reduce|decrease|lower|use\sa\ssmaller)\s(?:the\s|your\s)?(?:batch|resolution|context|sequence|number|image)",
+        | \b(?:large|big|huge|giant|massive)\s(?:\w+\s){0,2}?(?:model|input|batch|image|scene|mesh|dataset|data|matrix|graph|file|system|csv|tensor|array|volume|buffer)s?\b",
     ),
     row(Said::TooLarge, 1, r"\b\d+\s?(?:g|gb|gib)\s(?:vram|memory|gpu|card|of\svram|of\smemory)\b"),
     row(
@@ -139,7 +136,7 @@ const ROWS: &[Row] = &[
     row(
         Said::SharedMemory,
         3,
-        r"/dev/shm | shm-size | shm_size | shared\smemory\s(?:segment|limit|file) | out\sof\sshared\smemory | nccl-shm | shmmax",
+        r"/dev/shm | shm-size | shm_size | shared\smemory\s(?:segment|limit|file)s? | out\sof\sshared\smemory | nccl-shm | shmmax",
     ),
     row(
         Said::InAdvance,
@@ -188,7 +185,7 @@ static DENIED: LazyLock<Regex> = LazyLock::new(|| {
 /// The same inside of what is said.
 static DENIED_INSIDE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:doesn't|didn't|isn't|won't|does not|did not)\s(?:work|help|run|fit|leak)|nothing works|也?无法|不能",
+        r"(?i)\b(?:doesn't|didn't|isn't|won't|does not|did not)\s(?:work|help|run|fit|leak)|nothing works|\b(?:not|never|neither)\s(?:\w+\s){0,2}(?:help|work|fix|solv)|也?无法|不能",
     )
 });
 
@@ -200,9 +197,37 @@ const QUOTED: usize = 160;
 const DENIES_ITSELF: [Said; 5] =
     [Said::Unseen, Said::Unchecked, Said::PoolKeeps, Said::Pinned, Said::LeftBehind];
 
-/// What a text says most, and the first words that say it. Where a failure is in it, less is enough.
-pub(super) fn said(text: &str, failed: bool) -> Option<(Said, String)> {
-    let text = text.replace(['\n', '\r'], " ");
+/// Lines in which nobody speaks: what programs print, tables, code, commands.
+static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?x) ^\s*(?:\||\+[-=]|\$\s|%|>>>|File\s"|at\s\w+[.(]|import\s|from\s\S+\simport|def\s|class\s|return\b|with\s\w+\.|for\s\w+\sin\s|docker\s|python3?\s|pip\s|export\s|sudo\s|srun\s|mpirun\s|\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|\[\d+\])
+        | ^\s*[\w.:]*(?:Error|Exception|Warning)\b\s?: | Warning:\s | \w\([^)\s]*=\s?\w | ^\s*[\w.\[\]"']+\s*=\s | [;{}]\s*$
+        | \s--?[a-z][\w-]+[=\s] | ^\s*[\w./]+:\d+[:\s]"#,
+    )
+});
+
+/// Whether somebody speaks in a line: at least a few words of a sentence.
+fn speaks(line: &str) -> bool {
+    let has_words = || line.split_whitespace().filter(|word| is_word(word)).count() >= 3;
+    let written_without_blanks = || line.chars().filter(|letter| *letter > '\u{2e7f}').count() >= 4;
+    !PRINTED.is_match(line) && (has_words() || written_without_blanks())
+}
+
+fn is_word(word: &str) -> bool {
+    let word = word.trim_matches(|letter: char| letter.is_ascii_punctuation());
+    !word.is_empty() && word.chars().all(|letter| letter.is_alphabetic() || "'’-".contains(letter))
+}
+
+/// What people say in a text, on one line: without what was printed, and with single blanks.
+fn spoken(text: &str) -> String {
+    let lines = text.lines().map(|line| line.trim_start_matches(['>', ' ', '*', '\t']));
+    let words = lines.filter(|line| speaks(line)).flat_map(str::split_whitespace);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What people say most in a text, and the first words that say it.
+pub(super) fn said(text: &str) -> Option<(Said, String)> {
+    let text = spoken(text);
     let mut found: Vec<(Said, u32, String)> = Vec::new();
     for (row, words) in WORDS.iter() {
         let Some(quote) = first_that_stands(row.said, words, &text) else { continue };
@@ -211,8 +236,7 @@ pub(super) fn said(text: &str, failed: bool) -> Option<(Said, String)> {
             None => found.push((row.said, row.counts, quote)),
         }
     }
-    let enough = if failed { ENOUGH } else { ENOUGH_ALONE };
-    found.retain(|(_, counts, _)| *counts >= enough);
+    found.retain(|(_, counts, _)| *counts >= ENOUGH);
     // Of equals the first of the table.
     let most = found.iter().map(|(_, counts, _)| *counts).max()?;
     found.into_iter().find(|(_, counts, _)| *counts == most).map(|(said, _, quote)| (said, quote))
@@ -250,7 +274,7 @@ fn floor(text: &str, mut at: usize) -> usize {
 /// What nvidia-smi's tables say where every GPU in them was all but empty.
 pub(super) fn idle(text: &str) -> Option<String> {
     let rows = nvidia_smi::rows(text);
-    let empty = |(used, total): &(u64, u64)| used * 10 <= *total;
+    let empty = |(used, total): &(u64, u64)| *used <= total / 10;
     let (used, total) = *rows.first().filter(|_| rows.iter().all(empty))?;
     Some(format!("{used} MiB of {total} MiB in use"))
 }
@@ -260,7 +284,7 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Option<Said> {
-        said(text, true).map(|(said, _)| said)
+        said(text).map(|(said, _)| said)
     }
 
     #[test]
@@ -281,7 +305,8 @@ mod tests {
             ("once I set pin_memory=False I can use all of it", Said::Pinned),
             ("a training job of another user is holding GPU memory", Said::OtherProcess),
             ("kill says no such process", Said::LeftBehind),
-            ("Error while creating shared memory segment", Said::SharedMemory),
+            ("it ran out of shared memory\r\nsegments, I guess", Said::SharedMemory),
+            ("> there is a memory\r\n> leak somewhere here", Said::Grows),
         ] {
             assert_eq!(told(text), Some(wanted), "{text}");
         }
@@ -296,6 +321,12 @@ mod tests {
             "memory is released as it should be",
             "with batch size 1 it doesn't work either",
             "Please check whether any other process is using it",
+            "It should easily fit in my GPU memory",
+            "Reducing the batch size to 1 has not helped",
+            "docker run --gpus all --shm-size 1g server",
+            "loader = DataLoader(ds, pin_memory=False)",
+            "cudaMallocAsync failed: out of memory",
+            "UserWarning: using create_graph=True can cause a memory leak",
         ] {
             assert_eq!(told(text), None, "{text}");
         }

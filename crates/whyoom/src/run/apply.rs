@@ -178,7 +178,7 @@ fn unproved(verdict: &Verdict) -> &'static str {
     let mut remedies = findings.flat_map(|finding| &finding.remedies);
     match remedies.any(|remedy| remedy.proof.is_some()) {
         true => {
-            "what fits in a replay passes the failed request only: no whole iteration came before it"
+            "what passes the failed request in a replay is not proved to hold for whole iterations"
         }
         false => "no allocator setting was proved to make this run fit",
     }

@@ -27,7 +27,7 @@ static CONTINUES: LazyLock<Regex> = LazyLock::new(|| {
 /// Words for a process that is no more.
 static ENDED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)kill|terminat|exit|zombie|crash|ended|ctrl.?c|interrupt|stopped|closed|进程|退出|结束",
+        r"(?i)\bkill(?:ed|ing|s)?\b|\bterminat|\bexit(?:ed|s|ing)?\b|zombie|\bcrash|\bended\b|ctrl.?c|interrupt|\bstopped\b|\bclosed\b|进程|退出|结束",
     )
 });
 
