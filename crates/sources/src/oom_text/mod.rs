@@ -32,7 +32,8 @@ use regex::Regex;
 use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
-    Standing, StringId, Symptom, Tables, facts,
+    Standing, StringId, Symptom, Tables,
+    facts::{self, Said},
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
@@ -324,7 +325,9 @@ impl Scanner<'_> {
         }
         let text = String::from_utf8_lossy(text);
         let failed = self.summary.messages > 0;
-        let said = said::said(&text);
+        // What is large is no fault where nothing failed.
+        let counts = |said: &Said| failed || *said != Said::TooLarge;
+        let said = said::said(&text).filter(|(said, _)| counts(said));
         if let Some((_, words)) = said.as_ref().filter(|_| !failed) {
             let process = self.process(None);
             let (symptom, software) = (Symptom::Described, known::software("", &text));

@@ -153,7 +153,7 @@ const ROWS: &[Row] = &[
         2,
         r"\bpool\susage\b | \bpool\s(?:keeps|holds|grew|has\sgrown|never|grows) | \bstill\sholding\s(?:on\s)?to\b
         | \bnever\s(?:gives?|returns?)\s(?:\w+\s){0,2}?back | \bnot\s(?:returned|released|given\sback)\sto\sthe\s(?:os|device|system|driver|gpu)
-        | malloc_?async | \boutside\s(?:of\s)?the\spool",
+        | \boutside\s(?:of\s)?the\spool",
     ),
     row(
         Said::Cap,
