@@ -13,7 +13,7 @@ use whyoom_allocators::{
     whole_iterations,
     workload::{Run, Workload},
 };
-use whyoom_trace::{Bytes, StackId, Tables};
+use whyoom_trace::{Bytes, FrameText, StackId, Tables};
 
 use crate::{
     finding::{Finding, Level, Proof, Remedy},
@@ -64,7 +64,7 @@ fn lines(tables: &Tables) -> Vec<Option<u64>> {
     let line = |stack| {
         let mut hasher = DefaultHasher::new();
         let mut known = false;
-        let frames = tables.frames(StackId(stack)).rev().filter(|frame| frame.is_python());
+        let frames = tables.frames(StackId(stack)).rev().filter(FrameText::is_python);
         for frame in frames.take_while(|frame| !frame.file.ends_with(MODULE_CALLS)) {
             (frame.function, frame.file, frame.line).hash(&mut hasher);
             known = true;

@@ -55,6 +55,17 @@ pub(super) const ANCHORS: &[&str] = &[
     "enough free memory",
     "enough memory",
     "memory exhausted",
+    "memory is full",
+    "memory is exhausted",
+    "out_of_device",
+    "outofdevice",
+    "out_of_resources",
+    "显存溢出",
+    "显存不足",
+    "显存不够",
+    "内存不足",
+    "メモリが不足",
+    "메모리 부족",
     "resource_exhausted",
     "resourceexhausted",
     "resource exhausted",
@@ -85,7 +96,7 @@ static EVENT: LazyLock<Regex> = LazyLock::new(|| {
     let failed = r"fail(?:ed|s|ure)?|could\s?n[o']t|cannot|can't|can\snot|unable|not\sable|error";
     regex(&format!(
         r"(?ix)
-        out[\s_-]?of[\s_-]?(?:(?:gpu|device|video|cuda|host|system|graphics)[\s_])?(?:memory|vram)
+        out[\s_-]?of[\s_-]?(?:(?:gpu|device|video|cuda|host|system|graphics)[\s_]?)?(?:memory|vram)
         | (?:{failed})\s(?:to\s|while\s|when\s)?(?:re)?alloc(?:ate|ating|ation)?\b
         | (?:{failed})\s(?:to\s)?(?:cuda|hip|cu_?mem)_?(?:m?alloc)\w*
         | (?:c|m|re|mem)?alloc(?:ate|ation)?[\s(:,\[].{{0,60}}?\b(?:failed|fails|failure|error)\b
@@ -93,7 +104,8 @@ static EVENT: LazyLock<Regex> = LazyLock::new(|| {
         | (?:insufficient|not\senough|too\slittle|exhausted|low\son|lack\sof|ran\sout\sof)
           \s(?:\w+\s){{0,3}}(?:memory|vram)
         | does\snot\shave\senough\s(?:\w+\s){{0,3}}(?:memory|vram)
-        | memory\s(?:was\s|is\s)?exhausted
+        | memory\s(?:was\s|is\s)?(?:exhausted|full)\b | (?:显存|内存)(?:溢出|不足|不够) | メモリが不足 | 메모리\s?부족 | out_of_resources
+        | недостаточно\s(?:видео)?памяти
         | bad_?alloc | \bmemoryerror\b | memoryallocation | alloc_failed
         | resource_?\s?exhausted
         | \boom\b",
@@ -156,7 +168,7 @@ static HOST: LazyLock<Regex> = LazyLock::new(|| {
 /// The device's.
 static DEVICE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?ix) gpu | vram | cuda | \bhip | rocm | device | video\smemory | graphics | cublas | cudnn | cusolver
+        r"(?ix) gpu | vram | 显存 | cuda | \bhip | rocm | device | video\smemory | graphics | cublas | cudnn | cusolver
         | cufft | nvrtc | nvenc | nvdec | nccl | opencl | \bmetal\b | \bmps\b | \bxpu\b | cumem | tensorrt | \btrt\b
         | \bdag\b | gpu_\d | directml | vulkan | optix",
     )

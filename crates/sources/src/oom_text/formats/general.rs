@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::{Bytes, Counter, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use crate::oom_text::{
     amount::{IMPOSSIBLE, regex},
@@ -51,7 +51,7 @@ pub(in crate::oom_text) fn parse(window: &Window<'_>) -> Option<Message> {
     let mut message = Message::new(GENERAL, software, symptom).on(device.as_deref());
     let of_host = is_of_host(symptom);
     // What is in use on a device is not told to be this program's, unless a limit of its own is told beside it.
-    let limited = first(&told, Role::Limit).is_some();
+    let limited = first(&told, Role::Limit).is_some() || software == Software::Paddle;
     for role in [Role::Demand, Role::Free, Role::Total, Role::Limit, Role::Used, Role::Reserved] {
         let of_program = matches!(role, Role::Used | Role::Reserved);
         let amount = first(&told, role).filter(|_| of_host || limited || !of_program);
