@@ -353,7 +353,7 @@ function why(space: Space) {
           paste: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
           frees_bytes: 1277752279,
           proved: true,
-          proof: { peak_reserved_bytes: 3178275799, capacity_bytes: 3360811909 },
+          proof: { peak_reserved_bytes: 3178275799, capacity_bytes: 3360811909, level: "holds for whole iterations", iterations: 3 },
         },
         { what: "a smaller batch needs less", paste: null, frees_bytes: null, proved: false, proof: null },
       ],
