@@ -14,8 +14,6 @@ const WORTH_A_TURN: f64 = 0.05;
 /// An iteration is over when no more than this share of what it does not keep is left: a server keeps some of it
 /// for longer.
 const OVER: f64 = 0.5;
-/// The unit that live bytes are counted in.
-const UNIT: u64 = 512;
 
 /// How many whole iterations at peak size came before the run's last failure: how often the line that failed was
 /// served at a demand as large, other lines then took their turn, and most of what was live and is not kept was
@@ -27,7 +25,7 @@ pub fn whole_iterations(workload: &Workload, line_of: impl Fn(StackId) -> Option
     for step in &workload.steps[..failure.at] {
         match *step {
             Step::Alloc { item, request, stack, .. } => {
-                let size = rounded(request.size);
+                let size = request.live_bytes();
                 live = live.saturating_add(size);
                 if !failure.keeps(item) {
                     passing = passing.saturating_add(size);
@@ -105,7 +103,7 @@ impl Failure {
         for step in &workload.steps[..at] {
             match step {
                 Step::Alloc { item, request, .. } => {
-                    sizes[item.0 as usize] = rounded(request.size);
+                    sizes[item.0 as usize] = request.live_bytes();
                     kept[item.0 as usize] = true;
                 }
                 Step::Free { item } => kept[item.0 as usize] = false,
@@ -113,7 +111,7 @@ impl Failure {
             }
         }
         let live = sizes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(size, _)| *size);
-        let demand = live.fold(rounded(request.size), u64::saturating_add);
+        let demand = live.fold(request.live_bytes(), u64::saturating_add);
         Some(Self { at, demand, line: line_of(stack), sizes, kept })
     }
 
@@ -129,10 +127,6 @@ impl Failure {
     fn is_like(&self, demand: u64, line: Option<u64>) -> bool {
         demand as f64 >= self.demand as f64 * AT_PEAK && (self.line.is_none() || line == self.line)
     }
-}
-
-fn rounded(size: u64) -> u64 {
-    size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

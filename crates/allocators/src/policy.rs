@@ -15,6 +15,16 @@ pub struct Request {
     pub pool: PoolId,
 }
 
+/// The unit that live bytes are counted in: every allocator here rounds to it at least.
+const UNIT: u64 = 512;
+
+impl Request {
+    /// What it counts for among live bytes. A size that no device has is not served.
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX)
+    }
+}
+
 /// A policy's own name for a block that it gave: dense and small, and used again after a free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub u32);

@@ -46,9 +46,6 @@ impl Outcome {
     }
 }
 
-/// The unit that live bytes are counted in: every allocator here rounds to it at least.
-const UNIT: u64 = 512;
-
 /// Replays a run. A failure ends it, and so does a policy that takes work out of all proportion to the run.
 pub fn replay(
     workload: &Workload,
@@ -170,8 +167,8 @@ impl<'a> Running<'a> {
                 let grant = self.alloc(request)?;
                 let index = item.0 as usize;
                 self.live[index] = Some(grant);
-                // A size that no device has is not served: the sums stay below the device's capacity.
-                self.sizes[index] = request.size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX);
+                // It was served: the sums stay below the device's capacity.
+                self.sizes[index] = request.live_bytes();
                 self.live_bytes = self.live_bytes.saturating_add(self.sizes[index]);
                 self.outcome.peak_live = self.outcome.peak_live.max(self.live_bytes);
             }

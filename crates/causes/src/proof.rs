@@ -74,6 +74,11 @@ fn lines(tables: &Tables) -> Vec<Option<u64>> {
     (0..tables.stack_count() as u32).map(line).collect()
 }
 
+fn iterations_of(workload: &Workload, tables: &Tables) -> u64 {
+    let lines = lines(tables);
+    whole_iterations(workload, |stack| *lines.get(stack.0 as usize)?)
+}
+
 /// What became of a remedy that was applied: a setting of PyTorch's allocator, or, without one, whyoom's pool. One
 /// that helped is proved by that; one that did not is taken off the list.
 pub fn was_applied(verdict: &mut Verdict, setting: Option<&str>, succeeded: bool) {
@@ -108,21 +113,21 @@ struct Trial<'a> {
 
 impl<'a> Trial<'a> {
     fn of(run: &'a Run, beyond_allocators: bool, tables: &Tables) -> Option<Self> {
-        let lines = lines(tables);
         let workload = &run.workload;
         let capacity = workload.known_capacity()?;
         let recorded = PyTorchSettings {
             device_total: capacity,
             ..PyTorchSettings::from_recorded(&run.settings)
         };
-        let iterations = match beyond_allocators {
-            true => 0,
-            false => whole_iterations(workload, |stack| *lines.get(stack.0 as usize)?),
-        };
         let conf = run.settings.iter().find(|(name, _)| name == "PYTORCH_CUDA_ALLOC_CONF");
         let conf = conf.map_or("", |(_, value)| value.as_str());
-        let trial = Self { workload, conf, capacity, recorded, iterations };
-        trial.fits(|| PyTorch::new(trial.recorded.clone())).is_none().then_some(trial)
+        let trial = Self { workload, conf, capacity, recorded, iterations: 0 };
+        if trial.fits(|| PyTorch::new(trial.recorded.clone())).is_some() {
+            return None;
+        }
+        // Only now: few runs come so far.
+        let iterations = if beyond_allocators { 0 } else { iterations_of(workload, tables) };
+        Some(Self { iterations, ..trial })
     }
 
     fn prove(&self, finding: &mut Finding) {

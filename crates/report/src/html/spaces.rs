@@ -1,12 +1,12 @@
 //! Each process's memory on each device, as the page draws it.
 
 use serde::Serialize;
-use whyoom_causes::figures;
+use whyoom_causes::{Situation, figures};
 use whyoom_memory::{
     Bands, BlockLife, Category, CurvePoint, FilmedMap, Gallery, Growth, Incident, Instant,
     IterationStarts, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
 };
-use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Tables, Time};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
 
 use super::{column::Column, names::Names};
 
@@ -180,13 +180,15 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
         .collect();
     let starts = pictures.iter().map(|(_, _, _, picture)| picture.start.time);
     let clock = Clock { start: starts.filter(|start| *start > Time(0)).min().unwrap_or_default() };
+    let tables = names.tables();
+    let failures = model.incidents().iter();
+    let failures: Vec<_> = failures.map(|one| (one, figures(model, tables, one))).collect();
     let mut processes = Vec::new();
     let mut spaces = Vec::new();
     for (process, device, space, picture) in &pictures {
         let number = position(&mut processes, *process);
-        let tables = names.tables();
-        let draft =
-            Draft { model, tables, clock, process: *process, device: *device, space, most_parts };
+        let (process, device) = (*process, *device);
+        let draft = Draft { model, failures: &failures, clock, process, device, space, most_parts };
         spaces.push(draft.space(number, picture, names));
     }
     // Processes without memory of their own are told of too.
@@ -228,7 +230,8 @@ impl Clock {
 /// A space on its way into the document.
 struct Draft<'a> {
     model: &'a Model,
-    tables: &'a Tables,
+    /// Every failure with its figures.
+    failures: &'a [(&'a Incident, Situation)],
     clock: Clock,
     process: ProcessId,
     device: DeviceId,
@@ -259,11 +262,9 @@ impl Draft<'_> {
 
     /// What the device has, where a failure on it told; else what this process could have of it.
     fn capacity(&self) -> Option<Bytes> {
-        let here = self.model.incidents().iter().filter(|one| one.device == self.device);
-        let figures: Vec<_> =
-            here.map(|one| (one.process, figures(self.model, self.tables, one))).collect();
-        let told = figures.iter().filter_map(|(_, situation)| situation.capacity).max();
-        let own = figures.iter().filter(|(process, _)| *process == self.process);
+        let here = || self.failures.iter().filter(|(one, _)| one.device == self.device);
+        let told = here().filter_map(|(_, situation)| situation.capacity).max();
+        let own = here().filter(|(one, _)| one.process == self.process);
         let could = own.filter_map(|(_, one)| Some(one.reserved?.plus(one.free?)));
         told.or_else(|| could.max())
     }
@@ -305,22 +306,21 @@ impl Draft<'_> {
     }
 
     fn incidents(&self, names: &mut Names<'_>) -> Vec<IncidentJson> {
-        let own = |one: &&Incident| (one.process, one.device) == (self.process, self.device);
-        let incidents = self.model.incidents().iter().filter(own).take(MOST_INCIDENTS);
-        let tell = |incident: &Incident| {
-            let situation = figures(self.model, self.tables, incident);
-            IncidentJson {
-                time: self.clock.at(incident.time),
-                event: incident.number,
-                requested_bytes: raw(situation.requested),
-                allocated_bytes: raw(situation.allocated),
-                reserved_bytes: raw(situation.reserved),
-                free_bytes: raw(situation.free),
-                stack: names.stack(incident.stack),
-                message: incident.symptom.map(|(_, _, text)| names.text(text)),
-            }
+        let own = |(one, _): &&(&Incident, Situation)| {
+            (one.process, one.device) == (self.process, self.device)
         };
-        incidents.map(tell).collect()
+        let failures = self.failures.iter().filter(own).take(MOST_INCIDENTS);
+        let tell = |(incident, situation): &(&Incident, Situation)| IncidentJson {
+            time: self.clock.at(incident.time),
+            event: incident.number,
+            requested_bytes: raw(situation.requested),
+            allocated_bytes: raw(situation.allocated),
+            reserved_bytes: raw(situation.reserved),
+            free_bytes: raw(situation.free),
+            stack: names.stack(incident.stack),
+            message: incident.symptom.map(|(_, _, text)| names.text(text)),
+        };
+        failures.map(tell).collect()
     }
 
     fn iterations(&self, starts: &IterationStarts) -> IterationsJson {

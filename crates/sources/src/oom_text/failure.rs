@@ -205,7 +205,7 @@ pub(super) fn failure(line: &str, around: &str) -> Option<Failure> {
     if HINT.find(line).is_some_and(|hint| hint.start() < event.start()) {
         return None;
     }
-    let spoken = PROSE.is_match(line) && !is_quoted(line, event.start());
+    let spoken = is_prose(line) && !is_quoted(line, event.start());
     let voice = if spoken { Voice::Mention } else { Voice::Machine };
     Some(Failure { symptom: symptom(line, around)?, voice })
 }

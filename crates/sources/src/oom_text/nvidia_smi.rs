@@ -26,10 +26,9 @@ pub(super) fn rows(text: &str) -> Vec<(u64, u64)> {
 }
 
 fn in_table(text: &str) -> Option<(Bytes, Bytes)> {
-    let mut rows = TABLE.captures_iter(text);
-    let (row, another) = (rows.next()?, rows.next());
-    let (used, total) = (mebibytes(&row[1])?, mebibytes(&row[2])?);
-    another.is_none().then(|| (total.minus(used), total))
+    let [(used, total)] = *rows(text).as_slice() else { return None };
+    let (used, total) = (in_bytes(used)?, in_bytes(total)?);
+    Some((total.minus(used), total))
 }
 
 fn in_query(text: &str) -> Option<(Bytes, Bytes)> {
@@ -97,8 +96,11 @@ pub(super) fn lists_nobody(text: &str, at_least: Bytes) -> bool {
 }
 
 fn mebibytes(number: &str) -> Option<Bytes> {
-    let number: u64 = number.trim().parse().ok()?;
-    number.checked_mul(1 << 20).map(Bytes)
+    in_bytes(number.trim().parse().ok()?)
+}
+
+fn in_bytes(mebibytes: u64) -> Option<Bytes> {
+    mebibytes.checked_mul(1 << 20).map(Bytes)
 }
 
 #[cfg(test)]

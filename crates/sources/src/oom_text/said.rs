@@ -206,6 +206,10 @@ static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What a log's collector writes before each line.
+static STAMP: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\s"));
+
 /// Whether somebody speaks in a line: at least a few words of a sentence.
 fn speaks(line: &str) -> bool {
     let has_words = || line.split_whitespace().filter(|word| is_word(word)).count() >= 3;
@@ -220,7 +224,11 @@ fn is_word(word: &str) -> bool {
 
 /// What people say in a text, on one line: without what was printed, and with single blanks.
 fn spoken(text: &str) -> String {
-    let lines = text.lines().map(|line| line.trim_start_matches(['>', ' ', '*', '\t']));
+    let bare = |line| STAMP.find(line).map_or(line, |stamp| &line[stamp.end()..]);
+    // Stamps on some lines are a program's; on all of them they were put before whatever was there.
+    let all_stamped = text.lines().all(|line| line.trim().is_empty() || STAMP.is_match(line));
+    let lines = text.lines().map(|line| if all_stamped { bare(line) } else { line });
+    let lines = lines.map(|line| line.trim_start_matches(['>', ' ', '*', '\t']));
     let words = lines.filter(|line| speaks(line)).flat_map(str::split_whitespace);
     words.collect::<Vec<_>>().join(" ")
 }
@@ -228,6 +236,10 @@ fn spoken(text: &str) -> String {
 /// What people say most in a text, and the first words that say it.
 pub(super) fn said(text: &str) -> Option<(Said, String)> {
     let text = spoken(text);
+    // Most texts are what programs print; the words are then not even made ready.
+    if text.is_empty() {
+        return None;
+    }
     let mut found: Vec<(Said, u32, String)> = Vec::new();
     for (row, words) in WORDS.iter() {
         let Some(quote) = first_that_stands(row.said, words, &text) else { continue };
@@ -307,6 +319,10 @@ mod tests {
             ("kill says no such process", Said::LeftBehind),
             ("it ran out of shared memory\r\nsegments, I guess", Said::SharedMemory),
             ("> there is a memory\r\n> leak somewhere here", Said::Grows),
+            (
+                "2026-11-02T09:14:33.1Z we have a memory\n2026-11-02T09:14:33.1Z leak in here",
+                Said::Grows,
+            ),
         ] {
             assert_eq!(told(text), Some(wanted), "{text}");
         }
