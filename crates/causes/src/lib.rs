@@ -7,16 +7,22 @@
 mod catalogue;
 mod cause;
 mod command;
+mod driver_pools;
 mod finding;
 mod fixes;
 mod framework;
 mod glossary;
 mod guard;
+mod habit;
 mod keepers;
+mod library_knobs;
 mod neighbours;
+mod outside;
 mod proof;
+mod result_code;
 mod said;
 mod scene;
+mod server_share;
 mod situation;
 mod verdict;
 

@@ -105,3 +105,12 @@ pub(crate) fn works_elsewhere(scene: &Scene<'_>, process: ProcessId, device: Dev
     let elsewhere = spaces.map(|(_, space)| peak(space)).max().unwrap_or_default();
     elsewhere > Bytes::ZERO && here.share_of(elsewhere) < UNUSED
 }
+
+/// Another recorded process whose cache could have given back what was missing, and how much that is.
+pub(crate) fn idle_cache_beside(scene: &Scene<'_>) -> Option<(ProcessId, Bytes)> {
+    let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out())?;
+    let caches = &scene.incident?.idle_caches;
+    let largest = caches.iter().copied().max_by_key(|(_, idle)| *idle)?;
+    let alone = scene.situation.too_much_alone().unwrap_or(false);
+    Some(largest).filter(|(_, idle)| *idle >= lacking && !alone)
+}

@@ -6,7 +6,7 @@ use whyoom_memory::{
     sums_by_place,
 };
 use whyoom_trace::{
-    Bytes, DeviceId, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables,
+    Bytes, DeviceId, FrameText, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables,
     facts::{self, Said},
 };
 
@@ -106,6 +106,15 @@ impl<'a> Scene<'a> {
     /// Whether it failed for want of memory: had more been free, it would have been served.
     pub(crate) fn device_ran_out(&self) -> bool {
         self.device_refused() && !self.situation.enough_was_free()
+    }
+
+    /// Whether PyTorch refused by itself, though the device had room.
+    pub(crate) fn refused_by_pytorch(&self) -> bool {
+        let by_allocator = |incident: &Incident| incident.totals.is_some() && !incident.of_driver;
+        self.incident.is_some_and(by_allocator)
+            && self.was_recorded()
+            && self.situation.enough_was_free()
+            && !self.has_pool()
     }
 
     /// What was recorded of the process beside its memory.
@@ -304,6 +313,19 @@ impl<'a> Scene<'a> {
         let words = self.setting(facts::COMMAND).unwrap_or_default().split('\0').map(for_shell);
         let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
         if words.is_empty() { String::new() } else { format!(" -- {words}") }
+    }
+
+    /// The command of the program that failed, as far as its traceback names it.
+    pub(crate) fn script(&self) -> String {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let outermost = self.tables.frames(stack).rfind(FrameText::is_python);
+        let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));
+        let elsewhere = |file: &&str| !file.contains("-packages/") && !file.contains("lib/python");
+        // Nothing that llama.cpp says comes from Python.
+        if script.is_none() && self.software() == Some(Software::LlamaCpp) {
+            return "COMMAND".to_owned();
+        }
+        format!("python {}", script.filter(elsewhere).map_or("train.py".to_owned(), for_shell))
     }
 
     /// The line that finds the largest batch, length or size that fits on this GPU. Nothing where the command

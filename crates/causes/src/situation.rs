@@ -9,6 +9,9 @@ use crate::finding::{Basis, Evidence};
 /// own memory is no riddle.
 pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
 
+/// Few cards have as much.
+pub(crate) const HARDLY_ANY_CARD: Bytes = Bytes(80 << 30);
+
 /// A device with less than this beyond what was asked for is full, by a message's figures.
 const PRACTICALLY_FULL: Bytes = Bytes(64 << 20);
 

@@ -5,6 +5,7 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, Symptom};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    neighbours::idle_cache_beside,
     scene::Scene,
 };
 
@@ -25,7 +26,7 @@ one shared pool for both.",
 };
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if let Some((process, idle)) = of_another_process(scene) {
+    if let Some((process, idle)) = idle_cache_beside(scene) {
         return Some(beside_process(scene, process, idle));
     }
     if scene.incident.is_some_and(|incident| incident.of_driver) {
@@ -57,15 +58,6 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     finding.remedies = remedies(outsider.name(), returnable);
     Some(finding)
-}
-
-/// Another recorded process whose cache could have given back what was missing, and how much that is.
-pub(super) fn of_another_process(scene: &Scene<'_>) -> Option<(ProcessId, Bytes)> {
-    let lacking = scene.situation.lacking().filter(|_| scene.device_ran_out())?;
-    let caches = &scene.incident?.idle_caches;
-    let largest = caches.iter().copied().max_by_key(|(_, idle)| *idle)?;
-    let alone = scene.situation.too_much_alone().unwrap_or(false);
-    Some(largest).filter(|(_, idle)| *idle >= lacking && !alone)
 }
 
 /// A process of the same run keeps memory that it does not use.

@@ -3,10 +3,10 @@
 use whyoom_memory::{FailedCall, Failure};
 use whyoom_trace::{Bytes, DeviceId, Limit};
 
-use super::unchecked_error::code_name;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    result_code::code_name,
     scene::Scene,
 };
 

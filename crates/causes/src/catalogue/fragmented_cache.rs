@@ -2,7 +2,6 @@
 
 use whyoom_trace::{Bytes, Software};
 
-use super::limit;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -35,8 +34,7 @@ const LISTED_PINS: usize = 3;
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let ran_out = scene.device_ran_out();
     // whyoom's pool joins pieces up before it gives up.
-    if !(ran_out || limit::is_pytorchs_own(scene)) || scene.has_pool() || scene.is_stream_ordered()
-    {
+    if !(ran_out || scene.refused_by_pytorch()) || scene.has_pool() || scene.is_stream_ordered() {
         return None;
     }
     let situation = &scene.situation;

@@ -5,13 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use whyoom_memory::{DriverMemory, Site, Space, Usage};
 use whyoom_trace::{Bytes, DeviceId, StackId};
 
-use super::{
-    habit::{Habit, missing_call},
-    pinned_host::is_pinned_steadily,
-};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    habit::{Habit, missing_call, pinned_steadily},
     scene::Scene,
 };
 
@@ -70,7 +67,8 @@ const LISTED: usize = 4;
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     let space = scene.space.filter(|_| scene.incident.is_none() && scene.exited())?;
     // What pins more and more is a cause of its own.
-    if scene.device == DeviceId::HOST && (scene.growth.is_some() || is_pinned_steadily(scene)) {
+    let pinned_more = || scene.growth.is_some() || pinned_steadily(scene, space).is_some();
+    if scene.device == DeviceId::HOST && pinned_more() {
         return None;
     }
     let outside: BTreeSet<StackId> =

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use whyoom_trace::{Bytes, Software, StackId, Symptom};
 
-use super::{
-    library_knobs::{knobs, nccl},
-    preallocated::block_in_advance,
-};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Strength},
+    library_knobs::{knobs, nccl},
+    outside::{block_in_advance, names_library},
     scene::Scene,
     situation::CONTEXT_ALLOWANCE,
 };
@@ -32,9 +30,6 @@ it memory of the framework's allocator where it takes such.",
 
 /// How many are listed.
 const LISTED: usize = 4;
-
-/// Through these Python calls any library: who asked is told by the line.
-const GLUE: [&str; 4] = ["_ctypes", "_cffi", "libffi", "libpython"];
 
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.is_message() {
@@ -109,7 +104,6 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// The library that a stack leads to, where it is one that takes memory for itself.
 /// TensorRT tries tactics that want a workspace, and leaves out those that find none.
 fn of_a_tactic(scene: &Scene<'_>) -> Option<Finding> {
     let requested =
@@ -122,12 +116,6 @@ fn of_a_tactic(scene: &Scene<'_>) -> Option<Finding> {
     );
     finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
     Some(finding)
-}
-
-pub(super) fn names_library<'a>(scene: &Scene<'a>, stack: StackId) -> Option<&'a str> {
-    let names_owner =
-        |file: &&str| file.contains(".so") && !GLUE.iter().any(|glue| file.starts_with(glue));
-    scene.library(stack).filter(names_owner)
 }
 
 /// What was taken beside the allocator, by the compiled file that took it, the most first.

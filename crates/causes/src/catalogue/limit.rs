@@ -74,7 +74,7 @@ fn own_refusal(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
     let (capacity, free) = (situation.capacity?, situation.free?);
     let (asked, held) = (situation.asked_of_driver?, situation.reserved?);
-    if !is_pytorchs_own(scene) {
+    if !scene.refused_by_pytorch() {
         return None;
     }
     let beyond = held.plus(asked);
@@ -119,15 +119,6 @@ fn refused_before(scene: &Scene<'_>, had: Bytes) -> Option<Bytes> {
         own.then_some(situation.reserved?.plus(situation.asked_of_driver?))
     });
     beyond.filter(|beyond| *beyond > had).min()
-}
-
-/// Whether PyTorch refused by itself, though the device had room.
-pub(super) fn is_pytorchs_own(scene: &Scene<'_>) -> bool {
-    let by_allocator = |incident: &Incident| incident.totals.is_some() && !incident.of_driver;
-    scene.incident.is_some_and(by_allocator)
-        && scene.was_recorded()
-        && scene.situation.enough_was_free()
-        && !scene.has_pool()
 }
 
 /// The share that the allocator's variable allows.

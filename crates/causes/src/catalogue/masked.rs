@@ -2,10 +2,11 @@
 
 use whyoom_trace::{Bytes, Software, Symptom};
 
-use super::{library_knobs::nccl, unknown::program};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    library_knobs::nccl,
+    outside::in_other_words,
     scene::Scene,
 };
 
@@ -33,30 +34,6 @@ const MUCH: f64 = 0.5;
 fn much_was_free(scene: &Scene<'_>) -> bool {
     let told = scene.situation.free.zip(scene.situation.capacity);
     told.is_some_and(|(free, capacity)| free.share_of(capacity) >= MUCH)
-}
-
-/// Libraries that tell of want of memory in words of their own, and which these are.
-const IN_OTHER_WORDS: [(&str, &str); 5] = [
-    ("libcublas", "CUBLAS_STATUS_ALLOC_FAILED or CUBLAS_STATUS_NOT_INITIALIZED"),
-    ("libcudnn", "CUDNN_STATUS_ALLOC_FAILED, or \"unable to find an engine\""),
-    ("libcufft", "CUFFT_ALLOC_FAILED"),
-    ("libcusolver", "CUSOLVER_STATUS_ALLOC_FAILED"),
-    ("libcusparse", "CUSPARSE_STATUS_ALLOC_FAILED"),
-];
-
-/// The library that asked for what the driver refused, in a recorded run.
-pub(super) fn asking_library(scene: &Scene<'_>) -> Option<&'static str> {
-    in_other_words(scene).map(|(library, _)| library)
-}
-
-fn in_other_words(scene: &Scene<'_>) -> Option<(&'static str, &'static str)> {
-    let incident =
-        scene.incident.filter(|incident| incident.of_driver && scene.device_refused())?;
-    let asks = |name: &str| {
-        let mut frames = scene.tables.frames(incident.stack);
-        frames.any(|frame| [frame.file, frame.library].iter().any(|code| code.contains(name)))
-    };
-    IN_OTHER_WORDS.into_iter().find(|(name, _)| asks(name))
 }
 
 /// A recorded request of such a library: what the person saw is this out-of-memory, whatever lies beneath.
@@ -140,7 +117,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 
 /// Whose memory was wanting, the text does not tell: how to see it.
 fn find_out(scene: &Scene<'_>) -> [Remedy; 2] {
-    let run = format!("whyoom run -- {}", program(scene));
+    let run = format!("whyoom run -- {}", scene.script());
     [
         Remedy::line(
             run,

@@ -1,11 +1,11 @@
 //! A stream-ordered pool keeps freed memory.
 
-use whyoom_memory::{Interface, PoolState};
+use whyoom_memory::PoolState;
 use whyoom_trace::Bytes;
 
-use super::pending_free::waiting_in_pools;
 use crate::{
     cause::Cause,
+    driver_pools::{idle, is_missing, waiting_in_pools},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     scene::Scene,
 };
@@ -88,23 +88,6 @@ const SET_THRESHOLD: &str =
 fn trim(idle: Bytes) -> Remedy {
     let what = "right before the allocation that needs the memory, after a synchronize";
     Remedy::line("cudaMemPoolTrimTo(pool, 0);", what).freeing(idle)
-}
-
-/// What pools keep and do not use.
-fn idle(scene: &Scene<'_>) -> Option<Bytes> {
-    Some(scene.driver()?.pools.iter().map(PoolState::idle).sum())
-}
-
-/// Whether what pools keep could not serve the request. A pool serves its own requests from what it keeps:
-/// there, that was not what was missing.
-fn is_missing(scene: &Scene<'_>) -> bool {
-    scene.incident.is_some_and(|one| one.interface != Some(Interface::StreamOrdered))
-}
-
-/// Whether all would fit, did no pool keep what it does not use.
-pub(super) fn would_do(scene: &Scene<'_>) -> bool {
-    let enough = idle(scene).zip(scene.situation.lacking());
-    is_missing(scene) && enough.is_some_and(|(idle, lacking)| idle >= lacking)
 }
 
 fn add_pool(finding: &mut Finding, state: &PoolState) {

@@ -3,11 +3,10 @@
 use whyoom_memory::Holder;
 use whyoom_trace::{Bytes, Software, Standing, StringId, Symptom};
 
-use super::cache_held;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
-    neighbours::{Neighbours, held},
+    neighbours::{Neighbours, held, idle_cache_beside},
     scene::Scene,
     situation::CONTEXT_ALLOWANCE,
 };
@@ -43,7 +42,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         _ => {}
     }
     // What a process of the same run merely keeps, it can give back: it need not end.
-    if !scene.device_ran_out() || cache_held::of_another_process(scene).is_some() {
+    if !scene.device_ran_out() || idle_cache_beside(scene).is_some() {
         return None;
     }
     let situation = &scene.situation;

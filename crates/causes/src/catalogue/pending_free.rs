@@ -5,6 +5,7 @@ use whyoom_trace::Bytes;
 
 use crate::{
     cause::Cause,
+    driver_pools::waiting_in_pools,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     scene::Scene,
 };
@@ -143,16 +144,4 @@ fn remedies(scene: &Scene<'_>, pending: Bytes) -> Vec<Remedy> {
         Remedy::line(line, what).freeing(pending),
         Remedy::advice("free on the stream that used the memory last, so that no other must wait"),
     ]
-}
-
-/// What was freed in stream-ordered pools and waits for its stream. A pool serves its own requests from what it
-/// keeps: what it refuses them was freed and not waited for.
-pub(super) fn waiting_in_pools(scene: &Scene<'_>) -> Bytes {
-    let interface = scene.incident.and_then(|incident| incident.interface);
-    let from_a_pool = interface == Some(Interface::StreamOrdered);
-    let waiting = |pool: &PoolState| match from_a_pool {
-        true => pool.pending.max(pool.unwaited.min(pool.idle())),
-        false => pool.pending,
-    };
-    scene.driver().map_or(Bytes::ZERO, |driver| driver.pools.iter().map(waiting).sum())
 }

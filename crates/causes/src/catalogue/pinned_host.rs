@@ -3,10 +3,10 @@
 use whyoom_memory::{Interface, Space};
 use whyoom_trace::{Bytes, DeviceId, Software, StackId, Symptom};
 
-use super::habit::{Habit, missing_call};
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    habit::{missing_call, pinned_steadily},
     scene::Scene,
 };
 
@@ -32,10 +32,6 @@ What helps: pin a few buffers once and reuse them, free what is not needed, fewe
 
 /// How many places are listed.
 const LISTED: usize = 3;
-/// How often a place must have pinned more, and how much in all, to be named.
-const TIMES: u64 = 8;
-const WORTH_NAMING: Bytes = Bytes(4 << 20);
-
 fn check(scene: &Scene<'_>) -> Option<Finding> {
     if scene.symptom() == Some(Symptom::PinnedOutOfMemory) {
         return Some(told(scene));
@@ -58,12 +54,6 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
         ));
     }
     Some(finding)
-}
-
-/// Whether a place pins more and more, up to the end of the process's work.
-pub(super) fn is_pinned_steadily(scene: &Scene<'_>) -> bool {
-    let space = scene.space.filter(|_| scene.device == DeviceId::HOST);
-    space.is_some_and(|space| Growing::of_places(scene, space).is_some())
 }
 
 /// Pinned memory that grows.
@@ -92,13 +82,9 @@ impl Growing {
         of_iterations.or_else(|| Self::of_places(scene, space))
     }
 
-    /// Places that pinned more again and again, up to the end. Which of what they pinned is needed still,
-    /// nobody can tell; but a program that frees other memory meanwhile works in a loop.
+    /// Places that pinned more again and again, up to the end.
     fn of_places(scene: &Scene<'_>, space: &Space) -> Option<Self> {
-        let mut places = Habit::all(scene, space, |_| true);
-        places.retain(|place| place.is_kept_up(TIMES));
-        let total: Bytes = places.iter().map(|place| place.usage.bytes).sum();
-        let worst = places.into_iter().next().filter(|_| total >= WORTH_NAMING)?;
+        let (worst, total) = pinned_steadily(scene, space)?;
         Some(Self {
             each: Bytes(worst.usage.bytes.0 / worst.occasions.max(1)),
             times: worst.occasions,

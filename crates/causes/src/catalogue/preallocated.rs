@@ -1,12 +1,13 @@
 //! A framework or server takes a share of the device in advance.
 
-use whyoom_trace::{Bytes, Counter, Software, StackId, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
-use super::library_workspace::names_library;
 use crate::{
     cause::Cause,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    outside::block_in_advance,
     scene::Scene,
+    server_share::{cache_beyond_share, shorter},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -181,33 +182,6 @@ fn beside_arena(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// A block of more than this share of the device is hardly one buffer: it is a pool, taken in advance.
-const MOST: f64 = 0.7;
-/// The same for one that is made where the program speaks of a pool.
-const MOST_OF_POOL: f64 = 0.5;
-/// What programs call a pool.
-const POOLS: [&str; 4] = ["pool", "arena", "reserve", "preallocate"];
-
-/// Whether a part of a place's name is a pool's.
-fn names_pool(place: &str) -> bool {
-    let place = place.to_lowercase();
-    let mut parts = place.split(|letter: char| !letter.is_alphanumeric());
-    parts.any(|part| POOLS.iter().any(|pool| part.ends_with(pool)))
-}
-
-/// Most of the device, taken in one block by the program's own code: nobody's arena that is known, and whoever
-/// made it decides how large it is.
-pub(super) fn block_in_advance(scene: &Scene<'_>) -> Option<(StackId, Bytes)> {
-    let incident = scene.incident.filter(|incident| !incident.of_driver)?;
-    let (capacity, lacking) = (scene.situation.capacity?, scene.situation.lacking()?);
-    let blocks = incident.driver.as_ref()?.outside.iter();
-    let (stack, usage) = blocks.max_by_key(|(_, usage)| usage.bytes)?;
-    let most = if names_pool(&scene.place(*stack)) { MOST_OF_POOL } else { MOST };
-    let is_one = usage.blocks == 1 && usage.bytes.share_of(capacity) > most;
-    let suffices = usage.bytes >= lacking && names_library(scene, *stack).is_none();
-    (is_one && suffices && scene.device_ran_out()).then_some((*stack, usage.bytes))
-}
-
 /// PyTorch lacks what another part of the program took in advance.
 fn beside_block(scene: &Scene<'_>) -> Option<Finding> {
     let (stack, bytes) = block_in_advance(scene)?;
@@ -339,16 +313,6 @@ fn library_beside_xla(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// A larger share gives the cache a little more, and not twice as much.
-const FAR_TOO_LITTLE: u64 = 2;
-
-/// What a server's cache needs and what its share leaves, where more than the share is at fault.
-pub(super) fn cache_beyond_share(scene: &Scene<'_>) -> Option<(Bytes, Bytes)> {
-    let incident = scene.incident.filter(|_| scene.symptom() == Some(Symptom::ShareTooSmall))?;
-    let (needed, left) = (incident.counter(Counter::Needed)?, incident.counter(Counter::RoomLeft)?);
-    (needed.0 / FAR_TOO_LITTLE > left.0).then_some((needed, left))
-}
-
 /// vLLM plans with a share of the device; weights and activations leave too little of it.
 fn share_too_small(scene: &Scene<'_>) -> Option<Finding> {
     if cache_beyond_share(scene).is_some() {
@@ -378,20 +342,4 @@ fn share_too_small(scene: &Scene<'_>) -> Option<Finding> {
     }
     finding.remedies.push(shorter(scene));
     Some(finding)
-}
-
-/// A longest sequence that fits, where the message tells it.
-pub(super) fn shorter(scene: &Scene<'_>) -> Remedy {
-    let what = "a shorter longest sequence needs a smaller cache";
-    match estimated_length(scene.message()) {
-        Some(tokens) => Remedy::line(format!("--max-model-len {tokens}"), what),
-        None => Remedy::advice(format!("lower --max-model-len: {what}")),
-    }
-}
-
-/// The longest sequence that vLLM says would fit.
-fn estimated_length(message: &str) -> Option<u64> {
-    let (_, behind) = message.split_once("estimated maximum model length is ")?;
-    let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok().filter(|tokens| *tokens > 0)
 }

@@ -2,14 +2,12 @@
 
 use whyoom_trace::{Bytes, Software, Symptom};
 
-use super::{
-    library_knobs::{cudnn, llama_cpp},
-    working_set::HARDLY_ANY_CARD,
-};
 use crate::{
     cause::Cause,
     finding::{Finding, Remedy, Strength},
+    library_knobs::{cudnn, llama_cpp},
     scene::Scene,
+    situation::HARDLY_ANY_CARD,
 };
 
 pub(super) const CAUSE: Cause = Cause {

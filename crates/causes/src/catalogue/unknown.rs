@@ -1,7 +1,7 @@
 //! The evidence does not decide.
 
 use whyoom_memory::{Incident, Process, Space};
-use whyoom_trace::{Bytes, DeviceId, FrameText, Software, StackId, Symptom};
+use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
 
 use crate::{
     cause::Cause,
@@ -165,7 +165,7 @@ fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
     if scene.has_pool() && scene.facts().is_none() {
         let what = "record the run: a snapshot of whyoom's pool holds the state alone, and \
                     _record_memory_history has no effect under it";
-        return vec![Remedy::line(format!("whyoom run --pool -- {}", program(scene)), what)];
+        return vec![Remedy::line(format!("whyoom run --pool -- {}", scene.script()), what)];
     }
     if scene.facts().is_some() {
         let asked = Remedy::line("sudo dmesg | tail", "whether the system ended the program");
@@ -194,23 +194,10 @@ fn learn_more(scene: &Scene<'_>) -> Vec<Remedy> {
     vec![record_run(scene), own]
 }
 
-/// The program that failed, as far as its traceback names it.
-pub(super) fn program(scene: &Scene<'_>) -> String {
-    let stack = scene.incident.map_or(StackId(0), |incident| incident.stack);
-    let outermost = scene.tables.frames(stack).rfind(FrameText::is_python);
-    let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));
-    let elsewhere = |file: &&str| !file.contains("-packages/") && !file.contains("lib/python");
-    // Nothing that llama.cpp says comes from Python.
-    if script.is_none() && scene.software() == Some(Software::LlamaCpp) {
-        return "COMMAND".to_owned();
-    }
-    format!("python {}", script.filter(elsewhere).map_or("train.py".to_owned(), for_shell))
-}
-
 fn record_run(scene: &Scene<'_>) -> Remedy {
     let what =
         "run it so once more: it records who allocates what, and says why when memory runs out";
-    Remedy::line(format!("whyoom run -- {}", program(scene)), what)
+    Remedy::line(format!("whyoom run -- {}", scene.script()), what)
 }
 
 /// Which pool and stream a block of PyTorch's belongs to, only PyTorch's own history tells.

@@ -6,16 +6,15 @@ use whyoom_trace::{
     facts::{self, Said},
 };
 
-use super::{
-    library_knobs::llama_cpp,
-    masked, mempool_held,
-    preallocated::{cache_beyond_share, shorter},
-};
 use crate::{
     cause::Cause,
+    driver_pools,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
+    library_knobs::llama_cpp,
+    outside::asking_library,
     scene::Scene,
-    situation::{CONTEXT_ALLOWANCE, Situation},
+    server_share::{cache_beyond_share, shorter},
+    situation::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, Situation},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -131,7 +130,7 @@ fn explained_better(scene: &Scene<'_>) -> bool {
     let too_big = situation.requested.zip(situation.capacity).is_some_and(|(one, all)| one > all);
     let grown = scene.growth.as_ref().zip(situation.lacking());
     grown.is_some_and(|(growth, lacking)| growth.total >= lacking)
-        || situation.by_driver && (too_big || mempool_held::would_do(scene))
+        || situation.by_driver && (too_big || driver_pools::would_do(scene))
 }
 
 /// Whether what the process merely keeps, in pools and caches, would have served a call of the driver.
@@ -234,8 +233,6 @@ fn use_less() -> Vec<Remedy> {
 
 /// Most cards have no more than this.
 const MOST_CARDS: Bytes = Bytes(16 << 30);
-/// Few cards have as much.
-pub(super) const HARDLY_ANY_CARD: Bytes = Bytes(80 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 
@@ -391,7 +388,7 @@ fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
 
 /// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
 fn leave_to_library(scene: &Scene<'_>, lacking: Bytes) -> Option<Remedy> {
-    let library = masked::asking_library(scene).filter(|_| scene.uses_allocator())?;
+    let library = asking_library(scene).filter(|_| scene.uses_allocator())?;
     let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
     let most = peak.first().map_or(String::new(), |(place, bytes)| {
         format!(". Most, {bytes}, is held by what {place} makes: fewer or smaller ones are enough")

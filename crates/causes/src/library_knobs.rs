@@ -5,7 +5,7 @@ use whyoom_trace::{Bytes, StackId};
 use crate::{finding::Remedy, scene::Scene};
 
 /// The settings of a library that took so many bytes, from such a place.
-pub(super) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Bytes) -> Vec<Remedy> {
+pub(crate) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Bytes) -> Vec<Remedy> {
     let is = |prefix: &str| library.starts_with(prefix);
     if is("libnccl") {
         return nccl(bytes);
@@ -29,7 +29,7 @@ pub(super) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Byt
 }
 
 /// Buffers are per communicator, channel and peer: 4 MiB each by default.
-pub(super) fn nccl(bytes: Bytes) -> Vec<Remedy> {
+pub(crate) fn nccl(bytes: Bytes) -> Vec<Remedy> {
     let smaller = Remedy::line(
         "export NCCL_BUFFSIZE=1048576",
         "1 MiB for each channel and peer, where the default is 4 MiB: about a quarter of its buffers is \
@@ -55,7 +55,7 @@ fn cublas(bytes: Bytes) -> Remedy {
 }
 
 /// PyTorch has no cap on cuDNN's workspaces: only which algorithms may be chosen.
-pub(super) fn cudnn() -> Vec<Remedy> {
+pub(crate) fn cudnn() -> Vec<Remedy> {
     vec![
         Remedy::line(
             "torch.backends.cudnn.deterministic = True",
@@ -83,7 +83,7 @@ fn cufft(scene: &Scene<'_>, stack: StackId) -> Remedy {
 }
 
 /// llama.cpp's own options, which decide how large its three kinds of buffers are.
-pub(super) fn llama_cpp() -> Vec<Remedy> {
+pub(crate) fn llama_cpp() -> Vec<Remedy> {
     vec![
         Remedy::advice(
             "fewer layers on the GPU: a smaller -ngl (--n-gpu-layers; Ollama: num_gpu) leaves their weights and \

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use whyoom_memory::{Interface, LiveBlock, Space, Usage, Work};
-use whyoom_trace::StackId;
+use whyoom_trace::{Bytes, StackId};
 
 use crate::scene::Scene;
 
@@ -11,20 +11,20 @@ use crate::scene::Scene;
 const PARTS: u64 = 4;
 
 /// What a place left behind of what it took from the driver.
-pub(super) struct Habit {
+pub(crate) struct Habit {
     /// The place, in the words of the program's author.
-    pub(super) place: String,
+    pub(crate) place: String,
     /// The stacks that lead to it.
-    pub(super) stacks: BTreeSet<StackId>,
+    pub(crate) stacks: BTreeSet<StackId>,
     /// The stack of the largest of what is left.
-    pub(super) worst: StackId,
+    pub(crate) worst: StackId,
     /// What is left.
-    pub(super) usage: Usage,
+    pub(crate) usage: Usage,
     /// How it was taken.
-    pub(super) interface: Interface,
+    pub(crate) interface: Interface,
     /// At how many moments something was left: between two of them the process gave back something else, so
     /// that it did not take all of it at once, for good.
-    pub(super) occasions: u64,
+    pub(crate) occasions: u64,
     /// Whether it went on to the end of the process's work.
     to_the_end: bool,
     /// Whether some was left in every part of the work.
@@ -35,13 +35,13 @@ pub(super) struct Habit {
 
 impl Habit {
     /// Whether it left something so many times, to the end of the work.
-    pub(super) fn is_kept_up(&self, times: u64) -> bool {
+    pub(crate) fn is_kept_up(&self, times: u64) -> bool {
         self.occasions >= times && self.to_the_end && (self.throughout || !self.frees_some)
     }
 
     /// What each place left that `counts`, the most first. Several stacks may lead to one place; where that
     /// has freed some, as a function that all others allocate through has, each stack stands for itself.
-    pub(super) fn all(
+    pub(crate) fn all(
         scene: &Scene<'_>,
         space: &Space,
         counts: impl Fn(StackId) -> bool,
@@ -122,7 +122,7 @@ fn is_spread(moments: &[u64], made: u64) -> bool {
 }
 
 /// The call that gives back memory of that kind.
-pub(super) fn missing_call(interface: Interface) -> &'static str {
+pub(crate) fn missing_call(interface: Interface) -> &'static str {
     match interface {
         Interface::Pinned => "cudaFreeHost(buffer);",
         Interface::Registered => "cudaHostUnregister(buffer);",
@@ -132,6 +132,21 @@ pub(super) fn missing_call(interface: Interface) -> &'static str {
         Interface::Virtual => "cuMemRelease(handle);",
         Interface::Allocator | Interface::Device | Interface::Managed => "cudaFree(buffer);",
     }
+}
+
+/// How often a place must have pinned more, and how much in all, to be named.
+const TIMES: u64 = 8;
+const WORTH_NAMING: Bytes = Bytes(4 << 20);
+
+/// The place that pins most of those that pin more and more, up to the end of the process's work, and what all
+/// of them left pinned. Which of it is needed still, nobody can tell; but a program that frees other memory
+/// meanwhile works in a loop.
+pub(crate) fn pinned_steadily(scene: &Scene<'_>, space: &Space) -> Option<(Habit, Bytes)> {
+    let mut places = Habit::all(scene, space, |_| true);
+    places.retain(|place| place.is_kept_up(TIMES));
+    let total: Bytes = places.iter().map(|place| place.usage.bytes).sum();
+    let worst = places.into_iter().next().filter(|_| total >= WORTH_NAMING)?;
+    Some((worst, total))
 }
 
 #[cfg(test)]
