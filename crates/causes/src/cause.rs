@@ -3,6 +3,7 @@
 use crate::{finding::Finding, scene::Scene};
 
 /// Something that can be true of a run.
+#[derive(Debug)]
 pub struct Cause {
     /// Its name, for people and programs.
     pub id: &'static str,

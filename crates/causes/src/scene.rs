@@ -11,6 +11,7 @@ use whyoom_trace::{
 };
 
 use crate::{
+    breakdown::MemoryBreakdown,
     command::{Size, for_shell},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     neighbours::process_of,
@@ -67,6 +68,11 @@ impl<'a> Scene<'a> {
             process: self.process,
             device: self.device,
         }
+    }
+
+    /// Where the memory of the device was, where its capacity is known.
+    pub(crate) fn breakdown(&self) -> Option<MemoryBreakdown> {
+        MemoryBreakdown::of(self.incident?, &self.situation)
     }
 
     /// What the incident's message tells, if it is one.

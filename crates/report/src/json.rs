@@ -4,7 +4,10 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_causes::{CATALOGUE, Evidence, Figure, Finding, GLOSSARY, Level, Remedy, Term, figures};
+use whyoom_causes::{
+    CATALOGUE, Cause, Component, Evidence, Figure, Finding, GLOSSARY, Level, MemoryBreakdown, Part,
+    Range, Remedy, Term, figures,
+};
 use whyoom_memory::{Holder, Incident, Model, Space};
 use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
 
@@ -25,7 +28,9 @@ struct VerdictJson<'a> {
     schema: &'static str,
     version: u32,
     verdict: FindingJson<'a>,
+    alternatives: Vec<AlternativeJson>,
     contributing: Vec<FindingJson<'a>>,
+    breakdown: Option<BreakdownJson>,
     by_process: Vec<ProcessJson<'a>>,
     totals: Vec<TotalsJson<'a>>,
     incidents: Vec<IncidentJson<'a>>,
@@ -51,6 +56,37 @@ struct FindingJson<'a> {
     device: DeviceJson,
     evidence: Vec<EvidenceJson<'a>>,
     remedies: Vec<RemedyJson<'a>>,
+}
+
+/// The other cause that the figures leave open.
+#[derive(Serialize)]
+struct AlternativeJson {
+    cause: &'static str,
+    title: &'static str,
+}
+
+/// Where the memory of the device was.
+#[derive(Serialize)]
+struct BreakdownJson {
+    capacity: RangeJson,
+    shortfall: Option<RangeJson>,
+    excess_bytes: u64,
+    components: Vec<ComponentJson>,
+}
+
+#[derive(Serialize)]
+struct RangeJson {
+    low_bytes: u64,
+    high_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ComponentJson {
+    component: &'static str,
+    #[serde(flatten)]
+    amount: RangeJson,
+    basis: &'static str,
+    suffices: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -210,6 +246,8 @@ pub fn write_verdict_json(
         version: VERSION,
         verdict: finding(&answer.verdict.primary, tables),
         contributing: answer.verdict.contributing.iter().map(|f| finding(f, tables)).collect(),
+        alternatives: answer.verdict.alternatives.iter().map(|cause| alternative(cause)).collect(),
+        breakdown: answer.verdict.breakdown.as_ref().map(breakdown),
         by_process: answer
             .verdict
             .by_process
@@ -260,6 +298,28 @@ fn finding<'a>(finding: &'a Finding, tables: &'a Tables) -> FindingJson<'a> {
         device: finding.device.into(),
         evidence: finding.evidence.iter().map(evidence).collect(),
         remedies: finding.remedies.iter().map(remedy).collect(),
+    }
+}
+
+fn alternative(cause: &Cause) -> AlternativeJson {
+    AlternativeJson { cause: cause.id, title: cause.title }
+}
+
+fn breakdown(breakdown: &MemoryBreakdown) -> BreakdownJson {
+    let range = |range: Range| RangeJson { low_bytes: range.low.0, high_bytes: range.high.0 };
+    let component = |part: &Part| ComponentJson {
+        component: part.component.name(),
+        amount: range(part.amount),
+        basis: part.basis.name(),
+        suffices: Some(part.component)
+            .filter(|one| *one != Component::Free)
+            .and_then(|one| Some(breakdown.without(&[one])?.name())),
+    };
+    BreakdownJson {
+        capacity: range(breakdown.capacity),
+        shortfall: breakdown.shortfall.map(range),
+        excess_bytes: breakdown.excess.0,
+        components: breakdown.parts.iter().map(component).collect(),
     }
 }
 

@@ -28,6 +28,7 @@ pub fn write_verdict(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> 
     let finding = &answer.verdict.primary;
     write_answer(finding, width, out)?;
     writeln!(out, "{}", wrap(&finding.because, width, ""))?;
+    write_alternatives(answer, width, out)?;
     write_whose(answer, width, out)?;
     write_remedies(&finding.remedies, width, out)?;
     write_evidence(&finding.evidence, width, out)?;
@@ -49,6 +50,19 @@ fn write_answer(finding: &Finding, width: usize, out: &mut dyn Write) -> io::Res
     let headline = &answer[finding.cause.len()..];
     let cause = styled(style::cause(finding), finding.cause);
     writeln!(out, "{cause}{}", styled(style::HEADLINE, headline))
+}
+
+/// The other cause, where the printed figures do not tell them apart.
+fn write_alternatives(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for cause in &answer.verdict.alternatives {
+        let line = format!(
+            "Or {}: {}. The figures are rounded, and 1 % decides between the two; a recording \
+             (whyoom run) tells them apart.",
+            cause.id, cause.title
+        );
+        writeln!(out, "{}", wrap(&line, width, ""))?;
+    }
+    Ok(())
 }
 
 /// Of several processes, the one that the answer is told of.

@@ -46,7 +46,8 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let whole = situation.capacity.or(situation.reserved)?;
     let strength = match cached.share_of(whole) >= WORTH_NAMING {
         true => Strength::Explains,
-        // Next to nothing, and nobody saw in which pieces.
+        // Nobody saw in which pieces it lies; where nothing else explains the failure, this does.
+        false if scene.is_message() && scene.said().is_none() => Strength::Likely,
         false if scene.is_message() => return None,
         false => Strength::Contributing,
     };

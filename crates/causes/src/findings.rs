@@ -1,0 +1,53 @@
+//! What holds in one scene.
+
+use crate::{
+    breakdown::{MemoryBreakdown, Suffices},
+    catalogue::CATALOGUE,
+    finding::{Finding, Strength},
+    framework, guard,
+    ranking::{parts_of, rank},
+    said,
+    scene::Scene,
+};
+
+/// What holds in a scene, the primary cause first.
+pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> =
+        CATALOGUE.iter().filter_map(|cause| (cause.check)(scene)).collect();
+    // Figures come first: what is said counts where they do not decide.
+    if found.iter().all(|finding| finding.strength < Strength::Likely) {
+        found.extend(said::finding(scene));
+    }
+    let breakdown = scene.breakdown();
+    for finding in &mut found {
+        ask(breakdown.as_ref(), finding);
+    }
+    found.sort_by_key(rank);
+    let is_answered = found.first().is_some_and(|first| first.strength > Strength::Fallback);
+    if is_answered {
+        found.retain(|finding| finding.strength != Strength::Fallback);
+    }
+    for finding in &mut found {
+        say_recovered(scene, finding);
+        framework::keep_fitting(scene, finding);
+        guard::keep_new(scene, finding);
+    }
+    found
+}
+
+/// The one question: without the parts of the memory that a cause explains, would the request have been served? Where
+/// not, it is not what stopped the run.
+fn ask(breakdown: Option<&MemoryBreakdown>, finding: &mut Finding) {
+    let parts = parts_of(finding);
+    let answer = breakdown.filter(|_| !parts.is_empty()).and_then(|all| all.without(parts));
+    if answer == Some(Suffices::No) {
+        finding.strength = finding.strength.min(Strength::Contributing);
+    }
+}
+
+/// A failure that the program got over is told as one.
+fn say_recovered(scene: &Scene<'_>, finding: &mut Finding) {
+    if scene.went_on() {
+        finding.because.push_str(" The program went on: it fell back, or tried again with less.");
+    }
+}
