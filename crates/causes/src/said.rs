@@ -103,6 +103,31 @@ const MEANINGS: &[Meaning] = &[
         headline: "An error was not looked at, and what failed later follows from it, as the text says",
         helps: "check what every CUDA or HIP call returns, and stop at the first that fails",
     },
+    Meaning {
+        said: Said::HostMemory,
+        cause: "host-oom",
+        headline: "Memory of the host ran out, not of the GPU, as the text says",
+        helps: "a higher limit of the job or container, fewer workers, or less data in host memory at once",
+    },
+    Meaning {
+        said: Said::InEvaluation,
+        cause: "working-set",
+        headline: "Evaluation needs more than training does, as the text says: it keeps what backward would free",
+        helps: "evaluate without gradients (in PyTorch under torch.no_grad()), in batches no larger than in training, \
+                and move each batch's results to the host",
+    },
+    Meaning {
+        said: Said::SetTooLate,
+        cause: "late-setting",
+        headline: "A setting came after the framework had started, as the text says: it has no effect",
+        helps: "set it before the first import of the framework, or in the shell",
+    },
+    Meaning {
+        said: Said::Waits,
+        cause: "pending-free",
+        headline: "What was freed waits for its stream, as the text says: a wait for the device gives it back",
+        helps: "synchronize before the allocation that fails, or free on the stream that used the memory last",
+    },
 ];
 
 /// What a text means by what people say in it.

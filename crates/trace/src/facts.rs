@@ -67,11 +67,19 @@ pub enum Said {
     DeviceHeap,
     /// Nobody looked at an error.
     Unchecked,
+    /// It is the host's memory.
+    HostMemory,
+    /// It runs out in evaluation, and not in training.
+    InEvaluation,
+    /// A setting came too late.
+    SetTooLate,
+    /// A wait for the device gives it back.
+    Waits,
 }
 
 impl Said {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::Grows,
         Self::TooLarge,
         Self::EachProcess,
@@ -86,6 +94,10 @@ impl Said {
         Self::Cap,
         Self::DeviceHeap,
         Self::Unchecked,
+        Self::HostMemory,
+        Self::InEvaluation,
+        Self::SetTooLate,
+        Self::Waits,
     ];
 
     /// Its name, as a fact tells it.
@@ -106,6 +118,10 @@ impl Said {
             Self::Cap => "cap",
             Self::DeviceHeap => "device-heap",
             Self::Unchecked => "unchecked",
+            Self::HostMemory => "host-memory",
+            Self::InEvaluation => "in-evaluation",
+            Self::SetTooLate => "set-too-late",
+            Self::Waits => "waits",
         }
     }
 

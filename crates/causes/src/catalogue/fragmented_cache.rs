@@ -28,6 +28,8 @@ fixed sizes. empty_cache() does not help: it returns only what PyTorch returns b
 
 /// Waste below this share of the device is not what stopped the run.
 const WORTH_NAMING: f64 = 0.05;
+/// Below this nobody would call it waste.
+const SOMETHING: f64 = 0.01;
 /// How many stacks that pin segments are listed.
 const LISTED_PINS: usize = 3;
 
@@ -47,7 +49,13 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     let strength = match cached.share_of(whole) >= WORTH_NAMING {
         true => Strength::Explains,
         // Nobody saw in which pieces it lies; where nothing else explains the failure, this does.
-        false if scene.is_message() && scene.said().is_none() => Strength::Likely,
+        false
+            if scene.is_message()
+                && cached.share_of(whole) >= SOMETHING
+                && scene.said().is_none() =>
+        {
+            Strength::Likely
+        }
         false if scene.is_message() => return None,
         false => Strength::Contributing,
     };

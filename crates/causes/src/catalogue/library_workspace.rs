@@ -6,7 +6,7 @@ use whyoom_trace::{Bytes, Software, StackId, Symptom};
 
 use crate::{
     cause::Cause,
-    finding::{Basis, Evidence, Finding, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
     library_knobs::{knobs, nccl},
     outside::{block_in_advance, names_library},
     scene::Scene,
@@ -104,10 +104,32 @@ fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// TensorRT's builder may use so much for a layer, and no tactic for it needs as little.
+fn workspace_too_small(scene: &Scene<'_>) -> Finding {
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Explains,
+        "TensorRT's workspace is too small for any tactic of a layer; the GPU need not be full",
+        "Its own message says so: the limit is one of the builder.",
+    );
+    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.remedies = vec![Remedy::line(
+        "config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 4 << 30)",
+        "a larger workspace for the builder (trtexec: --memPoolSize=workspace:4096; before TensorRT 8.4: \
+         setMaxWorkspaceSize)",
+    )];
+    finding
+}
+
 /// TensorRT tries tactics that want a workspace, and leaves out those that find none.
 fn of_a_tactic(scene: &Scene<'_>) -> Option<Finding> {
-    let requested =
-        scene.situation.requested.filter(|_| scene.software() == Some(Software::TensorRt))?;
+    if scene.software() != Some(Software::TensorRt) {
+        return None;
+    }
+    if scene.message().contains("increasing the workspace size") {
+        return Some(workspace_too_small(scene));
+    }
+    let requested = scene.situation.requested?;
     let mut finding = scene.finding(
         CAUSE.id,
         Strength::Explains,

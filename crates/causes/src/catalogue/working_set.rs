@@ -48,7 +48,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
     if let Some(finding) = one_large_request(scene).or_else(|| fills_by_itself(scene)) {
         return Some(finding);
     }
-    if let Some(finding) = on_idle_device(scene) {
+    if let Some(finding) = on_idle_device(scene).or_else(|| in_evaluation(scene)) {
         return Some(finding);
     }
     if let Some((needed, took)) = by_xla(scene) {
@@ -103,6 +103,35 @@ fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
     );
     finding.evidence.push(Evidence::text("nvidia-smi", words, Basis::Message));
     finding.remedies = use_less();
+    Some(finding)
+}
+
+/// A message without figures whose traceback leads through an evaluation: what is kept for backward is never freed
+/// there.
+fn in_evaluation(scene: &Scene<'_>) -> Option<Finding> {
+    let situation = &scene.situation;
+    let told = situation.requested.is_some() || situation.allocated.is_some();
+    if told || !scene.is_message() || !scene.device_refused() || scene.said().is_some() {
+        return None;
+    }
+    if !scene.asked_by_any_of(&["evaluat", "validat"]) {
+        return None;
+    }
+    let mut finding = scene.finding(
+        CAUSE.id,
+        Strength::Likely,
+        "Probably evaluation needs more than training does: it keeps what backward would free",
+        "The traceback leads through an evaluation; figures are not told.",
+    );
+    finding.remedies = vec![
+        Remedy::line(
+            "with torch.no_grad():",
+            "around the evaluation, where it is not there already",
+        ),
+        Remedy::advice(
+            "batches no larger than in training, and each batch's results moved to the host",
+        ),
+    ];
     Some(finding)
 }
 
@@ -164,7 +193,9 @@ fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
 /// The same for a recording, which does not tell the capacity: the allocator had given out nearly all
 /// that it held, and that was not little beside the request.
 fn fills_allocator(situation: &Situation) -> Option<bool> {
-    let (allocated, reserved) = (situation.allocated?, situation.reserved?);
+    let allocated = situation.allocated?;
+    // A message may tell what is in use, and not what is held.
+    let reserved = situation.reserved.unwrap_or(allocated);
     let could_have = reserved.plus(situation.free?);
     let not_little = allocated.0 >= situation.requested?.0 / 4 && could_have >= CONTEXT_ALLOWANCE;
     Some(not_little && allocated.share_of(reserved) >= 0.9)
@@ -236,6 +267,9 @@ const MOST_CARDS: Bytes = Bytes(16 << 30);
 /// A device with less than this is a part of the host's memory that the BIOS set apart.
 const HARDLY_A_DEVICE: Bytes = Bytes(1 << 30);
 
+/// A request of this share of the device is one of several, as a rule.
+const MUCH: f64 = 0.4;
+
 /// A tensor of this size is one of many in a step.
 const LARGE_TENSOR: Bytes = Bytes(512 << 20);
 
@@ -263,6 +297,18 @@ fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
             Strength::Explains,
             format!("One request of {requested} is nearly all of this GPU's {capacity}"),
         ),
+        Some(capacity)
+            if situation.free.is_none()
+                && situation.reserved.is_none()
+                && requested.share_of(capacity) >= MUCH =>
+        {
+            (
+                Strength::Likely,
+                format!(
+                    "Probably the work itself is too large: one request is {requested} of this GPU's {capacity}"
+                ),
+            )
+        }
         // What hardly any card has is one request too big.
         None if requested > HARDLY_ANY_CARD => return None,
         None if situation.free.is_none() && requested >= MOST_CARDS => (

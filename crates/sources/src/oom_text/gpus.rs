@@ -96,7 +96,7 @@ static WITH_WORDS: LazyLock<Regex> = LazyLock::new(|| {
 /// `Both GPU I use have 6GB`, `a card with 8 GB`.
 static CARD_HAS: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"(?i)\b(?:gpu|card)s?\b[^\n.;|]{0,24}?\b(?:have|has|with|of) (?:only )?(\d{1,3}) ?gi?b\b",
+        r"(?i)\b(?:gpu|card)s?\b[^\n.;|]{0,24}?\b(?:have|has|with|of) (?:only )?(\d{1,3}) ?(?:gi?b?|go)\b",
     )
 });
 

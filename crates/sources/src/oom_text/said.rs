@@ -48,7 +48,11 @@ const ROWS: &[Row] = &[
         r"(?:never|not|n't)\s(?:being\s)?(?:released|freed|cleared|deallocated|garbage.collected)\b[^!?]{0,60}\b(?:runs?|ran|running)\sout
         | \bfirst\s(?:few|couple|several|two|three|\d+)\s(?:of\s)?(?:\w+\s)?(?:cycles?|iterations?|steps?|epochs?|batches|images?|frames?|runs?|requests?|times?|calls?|prompts?|generations?)\b[^.!?]{0,30}\b(?:normal|fine|ok|okay|work|works|worked|good|no\sproblem)
         | \b(?:crash\w*|fail\w*|oom|out\sof\smemory)\b[^.!?]{0,40}\bafter\s(?:we\s|i\s)?(?:run|call|repeat)\w*\s(?:\w+\s){0,3}(?:couple|few|several|many|multiple)
-        | \b(?:call|run|train)ing\s(?:\w+\s){0,3}(?:several|multiple|many)\stimes",
+        | \b(?:call|run|train)ing\s(?:\w+\s){0,3}(?:several|multiple|many)\stimes
+        | \b(?:correctly|fine|normally|well|ok)\s(?:in|at)\s(?:the\s)?(?:begin\w*|first|start)\b
+        | \bat\s(?:the\s)?(?:beginning|start|first)\b[^?]{0,100}\b(?:memory|vram|usage)\b[^?]{0,100}\bafter\s(?:\w+\s)?\d+
+        | \bfill(?:s|ed|ing)?\sup\s(?:the\s)?(?:gpu\s|device\s|video\s)?(?:memory|vram)
+        | \bafter\s(?:~|about\s|around\s)?[\d.,]+\s?(?:k|m|thousand|million|billion)\s(?:steps|iterations|requests|calls|frames)",
     ),
     row(
         Said::Grows,
@@ -95,7 +99,8 @@ const ROWS: &[Row] = &[
         r"\b(?:all|every|each)\s(?:of\s)?(?:the\s)?(?:available\s|other\s|visible\s)?(?:gpus?|devices?)\b[^.!?]{0,60}\b(?:alloc|reserv|memory|context|consum)\w*
         | \b(?:alloc|reserv|memory|context|consum)\w*\b[^.!?]{0,60}\b(?:in|on)\s(?:all|every|each)\s(?:of\s)?(?:the\s)?(?:available\s|other\s)?(?:gpus|devices|gpu)\b
         | \b(?:still|also|always|additional\w*|extra)\b[^.!?]{0,60}\b(?:gpu|device|cuda)[\s:_-]?0\b
-        | \b(?:gpu|device|cuda)[\s:_-]?0\b[^.!?]{0,60}\b(?:additional|extra|also|even\sthough|although)\b",
+        | \b(?:gpu|device|cuda)[\s:_-]?0\b[^.!?]{0,60}\b(?:additional|extra|also|even\sthough|although)\b
+        | \bprocess(?:es)?\b[^.!?]{0,60}\b(?:gpus?|devices?|ranks?)\s[1-9][^.!?]{0,80}\b(?:on|of)\s(?:gpu|device|cuda)[\s:_-]?0\b",
     ),
     row(
         Said::StrayContexts,
@@ -120,6 +125,7 @@ const ROWS: &[Row] = &[
         Said::LeftBehind,
         2,
         r"\b(?:still|keeps?)\s(?:hold|occup|us|tak|consum|retain)\w*[^.!?]{0,40}\b(?:memory|vram|gpu)\b
+        | \b(?:interrupt|ctrl|stop|kill|abort|quit)\w*\b[^!?]{0,80}\b(?:memory|vram)\b[^.!?]{0,30}\b(?:not|never|n't)\s(?:being\s)?(?:de-?allocated|freed|released|cleared)
         | \bno\ssuch\sprocess\b | \bzombie\b | \bdefunct\b | \bstuck\son\sgpu | \bprocess\sstuck\b | \borphan\w*\b | \bhung\sprocess | \bstale\sprocess",
     ),
     row(
@@ -134,6 +140,11 @@ const ROWS: &[Row] = &[
         | \bwithout\s(?:any\s)?process",
     ),
     row(
+        Said::Unseen,
+        3,
+        r"\bnothing\s(?:appears|is\slisted|is\sshown|shows?|runs|is\srunning)\s(?:up\s)?(?:in|on|by)\s`?nvidia-smi\b | \bnvidia-smi\b[^.!?]{0,60}\b(?:shows?|lists?)\s(?:no|nothing)\b",
+    ),
+    row(
         Said::SharedMemory,
         3,
         r"/dev/shm | shm-size | shm_size | shared\smemory\s(?:segment|limit|file)s? | out\sof\sshared\smemory | nccl-shm | shmmax",
@@ -142,6 +153,12 @@ const ROWS: &[Row] = &[
         Said::InAdvance,
         2,
         r"memory_fraction\s?=\s?(?:1\b|0\.9) | \b(?:takes?|took|allocates?|grabs?|reserves?|uses?|eats?|hogs?|occup\w+|consumes?)\s(?:up\s|over\s)?(?:all|almost\sall|nearly\sall|the\sentire|the\swhole|most\sof)\s(?:of\s)?(?:the\s|my\s)?(?:available\s|free\s)?(?:gpu\s|device\s|video\s)?(?:memory|vram|card)",
+    ),
+    row(
+        Said::InAdvance,
+        2,
+        r"\btensorflow\b[^.!?]{0,40}\bnot\s(?:to\s)?(?:use|see|touch|take)\s(?:the\s|any\s)?gpus? | \bmax\stokens\sin\spaged\skv\scache\b
+        | \b(?:upon|just|merely|simply)\simport(?:ing)?\b[^!?]{0,80}\b(?:gpu|memory|vram)\b",
     ),
     row(
         Said::InAdvance,
@@ -170,6 +187,29 @@ const ROWS: &[Row] = &[
         Said::Unchecked,
         2,
         r"\bnot\scheck(?:ed|ing)?\s(?:for\s|the\s)?(?:the\s)?(?:\W?cudaerror|\W?hiperror|error|return) | \bunchecked\b | \bno\serror\sis\s(?:surfaced|reported|returned|raised) | \bsilently\b[^.!?]{0,40}\b(?:fail|wrong|crash|garbage)",
+    ),
+    row(
+        Said::HostMemory,
+        2,
+        r"\b(?:killed|terminated|reaped)\sby\s(?:the\s)?(?:kernel|system|os|oom|linux)\b | \boom[\s-]?kill | \bslurm\b[^.!?]{0,40}\b(?:oom|out[\s-]of[\s-]memory)\b
+        | \b(?:all\s(?:available|the|my)|out\sof|not\senough|insufficient|exhaust\w*)\s(?:\w+\s)?(?:ram|(?:system|host|cpu|main)\smemory)\b
+        | \b(?:ram|(?:system|host|cpu|main)\smemory)\b[^.!?]{0,40}\b(?:runs?\sout|ran\sout|exhaust\w*|is\sfull|fills\sup|100\s?%)",
+    ),
+    row(
+        Said::InEvaluation,
+        2,
+        r"\b(?:in|during|on|at|when|while|for|only)\s(?:the\s)?(?:\w+\s){0,2}?(?:validation|evaluation|validating|evaluating|eval|`?\[?`?validate(?:\(\))?`?)\b
+        | \btrain\w*\b[^.!?]{0,40}\b(?:fine|works|normal\w*|perfectly|stable|correctly|ok)\b[^!?]{0,120}\b(?:validat|evaluat)\w+",
+    ),
+    row(
+        Said::SetTooLate,
+        3,
+        r"\b(?:after|behind)\s`?import\s(?:jax|torch|tensorflow|tf)\b | \bbefore\s(?:you\s)?import(?:ing)?\s`?(?:jax|torch|tensorflow|tf)\b",
+    ),
+    row(
+        Said::Waits,
+        3,
+        r"\b(?:after|with|add(?:ed|ing)?)\s(?:a\s|the\s)?(?:\w+\s)?[`\w.:]*synchroniz\w*[`()]*[^.!?]{0,80}\b(?:succeed\w*|pass\w*|works?|worked|fix\w*|solv\w*|gone|helps?)\b",
     ),
 ];
 

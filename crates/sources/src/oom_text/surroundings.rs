@@ -21,6 +21,11 @@ static MEM_INFO: LazyLock<Regex> =
 static OLLAMA: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r#"library=cuda [^\n]*\btotal="{AMOUNT}""#)));
 
+/// The bar that TensorFlow's allocator draws of its memory: a star is in use.
+static BAR: LazyLock<Regex> = LazyLock::new(|| regex(r"bfc_allocator\.cc:\d+\]\s+([*_x]{80,})"));
+/// A bar with so many stars of a hundred is full.
+const FULL: usize = 95;
+
 /// The same message with the device's capacity, where the lines around it tell that. What was free is not
 /// taken from them: it was so at another time.
 pub(super) fn complete(message: Message, window: &Window<'_>) -> Message {
@@ -50,9 +55,17 @@ fn with_series(message: Message, window: &Window<'_>) -> Message {
 
 /// What TensorFlow's allocator says of itself, and llama.cpp of its buffers, wherever it stands.
 fn of_software(message: Message, window: &Window<'_>) -> Message {
+    let full = |bar: regex::Captures<'_>| bar[1].matches('*').count() * 100 >= bar[1].len() * FULL;
     let told = |wanted| message.counters.iter().any(|(counter, _)| *counter == wanted);
     let text = [window.before(), window.after().as_str()].concat();
     match message.software {
+        Software::TensorFlow
+            if !told(Counter::Allocated)
+                && message.symptom == Symptom::DeviceOutOfMemory
+                && BAR.captures_iter(&text).last().is_some_and(full) =>
+        {
+            Message { symptom: Symptom::WorkTooLarge, counters: Vec::new(), ..message }
+        }
         Software::TensorFlow if !told(Counter::Allowed) && !told(Counter::DeviceFree) => {
             let found = tensorflow::STATISTICS.captures_iter(&text).last();
             let limit = found.as_ref().and_then(|found| whole(&found[1]));

@@ -12,7 +12,8 @@ use crate::oom_text::{
     window::Window,
 };
 
-pub(super) const FORMAT: Format = Format { anchors: &["Out of memory allocating "], parse };
+pub(super) const FORMAT: Format =
+    Format { anchors: &["Out of memory allocating ", "out of memory to allocate "], parse };
 
 static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
@@ -20,10 +21,24 @@ static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Up to version 6; the total counts the request too.
+static OLD: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^out of memory to allocate (\d+) bytes \(total (\d+) bytes\)"));
+
 static ON_HOST: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bcpu|\bhost\b|\bram\b"));
 static ON_DEVICE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)gpu|cuda|device"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
+    if let Some(found) = OLD.captures(window.text()) {
+        let (asked, total) = (whole(&found[1]), whole(&found[2]));
+        let held = asked.zip(total).map(|(asked, total)| total.minus(asked));
+        return Some(
+            Message::new("C", Software::CuPy, Symptom::DeviceOutOfMemory)
+                .with(Counter::Requested, asked)
+                .with(Counter::Reserved, held)
+                .with(Counter::Allocated, held),
+        );
+    }
     let found = MESSAGE.captures(window.text())?;
     let at = |group: usize| whole(found.get(group)?.as_str());
     // XLA uses the same words, on a host as on a device.

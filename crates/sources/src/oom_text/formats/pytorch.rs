@@ -129,7 +129,9 @@ amount_between!(THIS_PROCESS, "(?i:thisprocess)has", "memoryinuse");
 amount_between!(ALLOWED, "", "allowed;");
 amount_between!(ALLOCATED, "Oftheallocatedmemory", "isallocatedbyPyTorch");
 amount_between!(IN_PRIVATE_POOLS, "with", "allocatedinprivatepools");
-// People cut messages off; so far, nothing else reads like it.
+// People cut messages off; so far, nothing else reads like these.
+amount_between!(CAPACITY, ";", "totalcapacity");
+amount_between!(ALREADY, ";", "alreadyallocated");
 amount_between!(UNALLOCATED, "and", "isreserv");
 
 fn caching_allocator(text: &str) -> Option<Message> {
@@ -159,7 +161,9 @@ fn caching_allocator(text: &str) -> Option<Message> {
                 .with(Counter::DeviceFree, amount(&found[7], &found[8]))
         }
         // Cut short, or of a device whose text has no more.
-        None => out_of_memory("P4"),
+        None => out_of_memory("P4")
+            .with(Counter::DeviceTotal, CAPACITY.find(text))
+            .with(Counter::Allocated, ALREADY.find(text)),
     };
     message = message
         .with(Counter::Requested, REQUESTED.find(text))
@@ -172,6 +176,10 @@ fn caching_allocator(text: &str) -> Option<Message> {
         .captures_iter(text)
         .filter_map(|found| Some((found[1].parse().ok()?, amount(&found[2], &found[3])?)))
         .collect();
+    // In a container the driver lists the others, and counts nothing for any of them.
+    if message.holders.iter().all(|(_, bytes)| *bytes == Bytes::ZERO) {
+        message.holders.clear();
+    }
     if text.contains("expandable-segmentreserve") {
         message.symptom = Symptom::LimitReached;
     }

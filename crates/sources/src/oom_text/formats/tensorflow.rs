@@ -32,8 +32,9 @@ static FROM_DEVICE: LazyLock<Regex> = LazyLock::new(|| {
 static ALLOCATOR: LazyLock<Regex> =
     LazyLock::new(|| regex(&format!(r"^ran out of memory trying to allocate {AMOUNT}")));
 /// What it found when it started.
-static FOUND: LazyLock<Regex> =
-    LazyLock::new(|| regex(&format!(r"Total memory: {AMOUNT}\s+(?:\S+ )?Free memory: {AMOUNT}")));
+static FOUND: LazyLock<Regex> = LazyLock::new(|| {
+    regex(&format!(r"(?i)total ?memory: {AMOUNT}\s+(?:\S+ )?free ?memory: {AMOUNT}"))
+});
 /// What the allocator may have and what was in use, which it prints before the failure itself.
 pub(in crate::oom_text) static STATISTICS: LazyLock<Regex> =
     LazyLock::new(|| regex(r"\bLimit: +(\d+)\s+(?:\S+ )*?InUse: +(\d+)"));
@@ -54,7 +55,10 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         return Some(with_statistics(message, window).on(Some(&found[4])));
     }
     if let Some(found) = FROM_DEVICE.captures(text) {
-        return Some(at_start(message.with(Counter::Requested, whole(&found[1])), window));
+        return Some(in_advance(at_start(
+            message.with(Counter::Requested, whole(&found[1])),
+            window,
+        )));
     }
     let found = ALLOCATOR.captures(text)?;
     // Most of these are not failures, and say so.
@@ -78,6 +82,18 @@ fn at_start(message: Message, window: &Window<'_>) -> Message {
         .with(Counter::DeviceFree, amount(&found[3], &found[4]))
         .with(Counter::Allocated, Some(Bytes::ZERO))
         .with(Counter::Reserved, Some(Bytes::ZERO))
+}
+
+/// What is nearly the device is no tensor: TensorFlow takes its share when it starts.
+fn in_advance(message: Message) -> Message {
+    let told = |wanted| message.counters.iter().find(|(one, _)| *one == wanted).map(|(_, b)| *b);
+    let (asked, total) = (told(Counter::Requested), told(Counter::DeviceTotal));
+    let nearly = asked.zip(total).is_some_and(|(asked, total)| asked.0 >= total.0 / 10 * 9);
+    match nearly {
+        true => Message { symptom: Symptom::PreallocationFailed, ..message }
+            .with(Counter::Preallocation, asked),
+        false => message,
+    }
 }
 
 /// Adds what the allocator told of itself: of its limit, what is not in use is all that it could still give.

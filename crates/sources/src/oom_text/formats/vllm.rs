@@ -15,6 +15,7 @@ use crate::oom_text::{
 pub(super) const FORMAT: Format = Format {
     anchors: &[
         "Free memory on device ",
+        "free memory on device ",
         "No available memory for the cache blocks",
         "To serve at least one request with the model",
         "CUDA out of memory occurred when warming up sampler",
@@ -26,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
 
 static STARTUP: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"^Free memory on device (?:cuda:(\d+) )?\(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \([\d.]+, ([\d.]+) GiB\)",
+        r"^[Ff]ree memory on device (?:cuda:(\d+) )?\(([\d.]+)/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \([\d.]+, ([\d.]+) GiB\)",
     )
 });
 amount_between!(NEEDED, r"\d+\),\s+\(?", " KV cache is needed");
@@ -35,7 +36,7 @@ amount_between!(ROOM_LEFT, r"available KV cache memory \(", r"\)");
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text = window.text();
     let message = |symptom| Message::new("V", Software::Vllm, symptom);
-    if text.starts_with("Free memory") {
+    if text.starts_with("Free memory") || text.starts_with("free memory") {
         let found = STARTUP.captures(text)?;
         let gib = |group: usize| amount(&found[group], "GiB");
         let ordinal = found.get(1).map(|ordinal| ordinal.as_str());
