@@ -40,6 +40,7 @@ const ROWS: &[Row] = &[
         | (?:memory|vram|usage|consumption|footprint|ram)\b[^.!?]{0,30}?\b(?:increas|grow|ris|climb|accumulat|creep)\w*\s(?:incrementally|gradually|steadily|continuously|constantly|slowly|linearly|over\stime|with\s(?:each|every|time)|(?:after|in|on|at|for)?\s?(?:each|every)\s|until|as\s(?:the\s)?(?:training|time|it)|by\s\d|from\s\d)
         | \b(?:slowly|gradually|steadily|continuously)\s(?:grow|increas|ris|fill|eat|consum)\w*
         | \b(?:slow|steady|constant|gradual|continuous|linear)\s(?:and\s\w+\s)?(?:increase|growth|rise|climb)\b
+        | \baccumulat\w*\s(?:\w+\s){0,2}?(?:memory|vram)\b | \b(?:fill|eat)(?:s|ing)?\sup\s(?:all\s)?(?:the\s|my\s)?(?:\w+\s)?ram\b
         | \bas\stime\s(?:increases|goes|passes)\b | \bfills?\sup\s(?:the\s)?(?:entire|whole|all)",
     ),
     row(
@@ -100,6 +101,7 @@ const ROWS: &[Row] = &[
         | \b(?:alloc|reserv|memory|context|consum)\w*\b[^.!?]{0,60}\b(?:in|on)\s(?:all|every|each)\s(?:of\s)?(?:the\s)?(?:available\s|other\s)?(?:gpus|devices|gpu)\b
         | \b(?:still|also|always|additional\w*|extra)\b[^.!?]{0,60}\b(?:gpu|device|cuda)[\s:_-]?0\b
         | \b(?:gpu|device|cuda)[\s:_-]?0\b[^.!?]{0,60}\b(?:additional|extra|also|even\sthough|although)\b
+        | \b(?:more|extra|additional)\smemory\s(?:on|in|of)\s(?:gpu|device|cuda)[\s:_-]?0\b | \bloaded\s(?:on)?to\s(?:gpu|device|cuda)[\s:_-]?0\b
         | \bprocess(?:es)?\b[^.!?]{0,60}\b(?:gpus?|devices?|ranks?)\s[1-9][^.!?]{0,80}\b(?:on|of)\s(?:gpu|device|cuda)[\s:_-]?0\b",
     ),
     row(
@@ -118,14 +120,20 @@ const ROWS: &[Row] = &[
         2,
         r"\b(?:other|another|second|different|someone\selse's)\s(?:\w+\s){0,2}?(?:process|program|user|job|kernel|notebook|instance|container|application|task|training|session)\w*\b[^.!?]{0,60}\b(?:hold|us(?:e|es|ed|ing)|occup|tak(?:e|es|ing)|running|runs|consum)
         | \b(?:two|2|three|3|multiple|several|both)\s(?:jupyter\s|python\s)?(?:kernels|notebooks|instances|sessions)\b
-        | \b(?:already|being|currently)\s(?:in\suse|used|occupied|taken|high|full)\b
+        | \b\d+(?:st|nd|rd|th)\s(?:instance|process|worker|copy)\b
         | \b(?:hold|holds|holding|occup\w+)\s(?:the\s)?gpu\smemory\b | 被占用 | 其他进程",
+    ),
+    row(
+        Said::OtherProcess,
+        1,
+        r"\b(?:already|being|currently)\s(?:in\suse|used|occupied|taken|high|full)\b",
     ),
     row(
         Said::LeftBehind,
         2,
         r"\b(?:still|keeps?)\s(?:hold|occup|us|tak|consum|retain)\w*[^.!?]{0,40}\b(?:memory|vram|gpu)\b
         | \b(?:interrupt|ctrl|stop|kill|abort|quit)\w*\b[^!?]{0,80}\b(?:memory|vram)\b[^.!?]{0,30}\b(?:not|never|n't)\s(?:being\s)?(?:de-?allocated|freed|released|cleared)
+        | \bctrl\W{0,3}c\b[^!?]{0,80}\bstill\s(?:hold|occup|us|tak)\w*
         | \bno\ssuch\sprocess\b | \bzombie\b | \bdefunct\b | \bstuck\son\sgpu | \bprocess\sstuck\b | \borphan\w*\b | \bhung\sprocess | \bstale\sprocess",
     ),
     row(
@@ -158,7 +166,7 @@ const ROWS: &[Row] = &[
         Said::InAdvance,
         2,
         r"\btensorflow\b[^.!?]{0,40}\bnot\s(?:to\s)?(?:use|see|touch|take)\s(?:the\s|any\s)?gpus? | \bmax\stokens\sin\spaged\skv\scache\b
-        | \b(?:upon|just|merely|simply)\simport(?:ing)?\b[^!?]{0,80}\b(?:gpu|memory|vram)\b",
+        | \b(?:upon|just|merely|simply|when|after)\simporting\b[^!?]{0,80}\b(?:gpu|memory|vram)\b",
     ),
     row(
         Said::InAdvance,
@@ -175,7 +183,7 @@ const ROWS: &[Row] = &[
     row(
         Said::Cap,
         2,
-        r"\bcapped\sat\b | \b(?:over|above|reached|exceed\w*|hits?|hit)\s(?:the\s|a\s|its\s)?(?:\w+\s){0,2}?(?:limit|cap|quota|maximum)\b | too\smuch\sshared\sdata
+        r"memory_fraction\s?=\s?0\.[0-4] | \bcapped\sat\b | \b(?:over|above|reached|exceed\w*|hits?|hit)\s(?:the\s|a\s|its\s)?(?:\w+\s){0,2}?(?:limit|cap|quota|maximum)\b | too\smuch\sshared\sdata
         | \ballow\w*\s(?:you\s|us\s)?only\s\d+ | \bonly\s(?:allows?\s)?\d+\s(?:concurrent\s)?sessions | max_map_count | \bthere\sis\sa\scap\b | allocation\slimit\sis",
     ),
     row(
@@ -204,7 +212,8 @@ const ROWS: &[Row] = &[
     row(
         Said::SetTooLate,
         3,
-        r"\b(?:after|behind)\s`?import\s(?:jax|torch|tensorflow|tf)\b | \bbefore\s(?:you\s)?import(?:ing)?\s`?(?:jax|torch|tensorflow|tf)\b",
+        r"\b(?:after|behind)\s`?import\s(?:jax|torch|tensorflow|tf)\b | \b(?:settings?|configuration|variables?|environ\w*)\b[^.!?]{0,80}\bignored\b
+        | \bbefore\s(?:you\s)?import(?:ing)?\s`?(?:jax|torch|tensorflow|tf)\b",
     ),
     row(
         Said::Waits,
