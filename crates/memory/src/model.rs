@@ -25,8 +25,8 @@ use crate::{
 
 /// Incidents beyond these are counted, not kept: a loop that retries can make millions.
 const MAX_INCIDENTS: usize = 4096;
-/// The address map is measured for so many incidents of each space, then for ever fewer: a loop that
-/// retries would have it measured a million times.
+/// All of an incident is measured for so many of each space, then for ever fewer: a loop that retries would have
+/// it measured a million times. The address map alone is measured wherever enough happened since the last time.
 const MEASURED_INCIDENTS: u64 = 16;
 /// Of other processes the largest are kept with an incident: a device serves fewer at a time.
 const MOST_OTHERS: usize = 128;
@@ -279,9 +279,11 @@ impl Model {
         if space.has_allocator() {
             incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
         }
-        if seen > MEASURED_INCIDENTS && !seen.is_power_of_two() {
+        let whole = seen <= MEASURED_INCIDENTS || seen.is_power_of_two();
+        if !whole && !space.can_afford_map(self.events) {
             return;
         }
+        space.map_is_measured(self.events);
         let space = &self.spaces[&(process, device)];
         let small = requested <= LARGEST_SMALL_REQUEST;
         let request = Request {
@@ -291,6 +293,9 @@ impl Model {
         };
         incident.free_space = Some(space.free_space_for(request));
         incident.driver = self.driver_state(process, space, pools);
+        if !whole {
+            return;
+        }
         incident.live = space.live_sums();
         let course = Course { refused: Some(event.stack), ..self.course(process) };
         incident.growth = space.growth(course, &self.profiles);

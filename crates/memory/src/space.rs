@@ -39,6 +39,8 @@ pub struct Space {
     history_started_at: u64,
     last_event: u64,
     refusals: u64,
+    /// The number of the event at which the address map was measured last.
+    map_measured_at: u64,
     expandable: bool,
     /// Address maps for a picture, where one was asked for.
     maps: Option<Box<Maps>>,
@@ -229,6 +231,19 @@ impl Space {
     pub(crate) fn count_refusal(&mut self) -> u64 {
         self.refusals += 1;
         self.refusals
+    }
+
+    /// Whether the address map is small beside what happened since it was measured last.
+    pub(crate) fn can_afford_map(&self, event: u64) -> bool {
+        /// So many blocks are gone through in the time that an event takes, and a few more.
+        const BLOCKS_PER_EVENT: u64 = 64;
+        let since = event.saturating_sub(self.map_measured_at);
+        since.saturating_mul(BLOCKS_PER_EVENT) >= self.blocks.totals().blocks
+    }
+
+    /// Notes when the address map was measured.
+    pub(crate) fn map_is_measured(&mut self, event: u64) {
+        self.map_measured_at = event;
     }
 
     /// The numbers of the first and the last event, and how many driver allocations there were and ended.

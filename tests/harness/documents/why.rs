@@ -15,6 +15,9 @@ pub struct Why {
     pub schema: String,
     pub version: u32,
     pub verdict: Finding,
+    pub alternatives: Vec<Alternative>,
+    #[serde(deserialize_with = "nullable")]
+    pub breakdown: Option<Breakdown>,
     pub contributing: Vec<Finding>,
     pub by_process: Value,
     pub totals: Vec<Totals>,
@@ -37,6 +40,52 @@ pub struct Finding {
     pub device: Device,
     pub evidence: Value,
     pub remedies: Vec<Remedy>,
+}
+
+/// The other cause that the figures leave open.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Alternative {
+    pub cause: String,
+    pub title: String,
+}
+
+/// Where the memory of the device was.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Breakdown {
+    pub capacity: Amount,
+    #[serde(deserialize_with = "nullable")]
+    pub shortfall: Option<Amount>,
+    pub excess_bytes: u64,
+    pub components: Vec<Component>,
+}
+
+/// At least and at most so much.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Amount {
+    pub low_bytes: u64,
+    pub high_bytes: u64,
+}
+
+/// A part of the device's memory.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Component {
+    pub component: String,
+    pub low_bytes: u64,
+    pub high_bytes: u64,
+    pub basis: String,
+    #[serde(deserialize_with = "nullable")]
+    pub suffices: Option<String>,
+}
+
+impl Breakdown {
+    /// The parts are the device, as far as they are known.
+    fn adds_up(&self) -> Result<()> {
+        let low: u64 = self.components.iter().map(|part| part.low_bytes).sum();
+        let high: u64 = self.components.iter().map(|part| part.high_bytes).sum();
+        let fits = low <= self.capacity.high_bytes + self.excess_bytes;
+        ensure!(fits && high >= self.capacity.low_bytes, "the parts do not add up: {self:?}");
+        Ok(())
+    }
 }
 
 /// Something to do.
@@ -150,6 +199,7 @@ impl Why {
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         let document: Self = from_slice(&output.stdout)?;
         ensure!(document.schema == "whyoom.why", "the schema is {}", document.schema);
+        document.breakdown.iter().try_for_each(Breakdown::adds_up)?;
         Ok(document)
     }
 
