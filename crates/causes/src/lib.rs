@@ -21,6 +21,7 @@ mod keepers;
 mod library_knobs;
 mod neighbours;
 mod outside;
+mod phases;
 mod proof;
 mod ranking;
 mod result_code;

@@ -12,6 +12,7 @@ use crate::{
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     library_knobs::llama_cpp,
     outside::asking_library,
+    phases,
     scene::Scene,
     server_share::{cache_beyond_share, shorter},
     situation::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, Situation},
@@ -415,6 +416,9 @@ fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     }
     if scene.incident.is_some_and(by_driver) {
         return for_buffers(scene, lacking);
+    }
+    if let Some(fixes) = phases::fixes(scene) {
+        return fixes;
     }
     let (search, others) = match scene.incident.map(|incident| incident.category) {
         // Of weights and their state the batch is no part.
