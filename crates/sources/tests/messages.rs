@@ -70,7 +70,7 @@ fn each_sample_is_known_by_its_format() {
 fn every_format_has_a_sample() {
     let ids = [
         "P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "B", "D", "A", "K", "TF", "X", "C",
-        "R", "N", "V", "L", "H",
+        "R", "N", "V", "L", "H", "O",
     ];
     for id in ids {
         assert!(SAMPLES.iter().any(|sample| sample.id == id), "{id}");
@@ -622,6 +622,11 @@ const SAMPLES: &[Sample] = &[
         id: "L",
         text: "ggml_gallocr_reserve_n: failed to allocate ROCm1 buffer of size 14822711296\ngraph_reserve: failed to allocate compute buffers\nfailed to initialize the context: failed to allocate compute pp buffers",
         read: &["GPU 1: LlamaCpp DeviceOutOfMemory Requested=13.80 GiB"],
+    },
+    Sample {
+        id: "O",
+        text: "Global Memory Size: 12287 MB\nMax Alloc Size: 3071 MB\nwhat():  Memory Object Allocation Failure",
+        read: &["a GPU: Program LimitReached Allowed=3.00 GiB"],
     },
     Sample {
         id: "H",

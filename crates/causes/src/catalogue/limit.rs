@@ -259,7 +259,7 @@ fn limit_reached(scene: &Scene<'_>) -> Finding {
         Some(Software::PyTorch) => {
             "lower expandable_segments_reserve in PYTORCH_CUDA_ALLOC_CONF, or remove it"
         }
-        _ => "raise the limit where it was set",
+        _ => "raise the limit where it was set, or ask for less at once",
     })];
     finding
 }

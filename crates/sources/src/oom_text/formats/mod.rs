@@ -8,6 +8,7 @@ mod host;
 mod libraries;
 pub(super) mod llama_cpp;
 mod nccl;
+mod opencl;
 mod pytorch;
 mod rmm;
 pub(super) mod tensorflow;
@@ -37,4 +38,5 @@ pub(super) const FORMATS: &[Format] = &[
     vllm::FORMAT,
     llama_cpp::FORMAT,
     hami::FORMAT,
+    opencl::FORMAT,
 ];
