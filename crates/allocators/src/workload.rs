@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
-    SizeClass, StackId, StreamId, Tables, facts,
+    SizeClass, StackId, StreamId, Tables,
+    facts::{self, Fact},
 };
 
 use crate::{
@@ -265,13 +266,15 @@ pub struct Workloads {
     pub runs: BTreeMap<(ProcessId, DeviceId), Workload>,
     /// The recorded allocator's settings, by process.
     pub settings: BTreeMap<ProcessId, Vec<(String, String)>>,
+    /// The allocators whose own logs were read, by process.
+    logs: BTreeMap<ProcessId, String>,
 }
 
 impl Workloads {
     /// The runs, with what the program asked of its allocator beside memory worked out.
     #[must_use]
     pub fn into_runs(self) -> Vec<Run> {
-        let Self { runs, settings } = self;
+        let Self { runs, settings, logs } = self;
         let run = |((process, device), mut workload): ((ProcessId, DeviceId), Workload)| {
             let settings = settings.get(&process).cloned().unwrap_or_default();
             let collects = settings.iter().any(|(name, value)| {
@@ -286,7 +289,8 @@ impl Workloads {
             let history = workload.steps.split_off(workload.restored);
             let restored = std::mem::take(&mut workload.steps);
             workload.steps = releases::infer(restored, history, habit);
-            Run { process, device, settings, workload }
+            let logged_by = logs.get(&process).cloned();
+            Run { process, device, settings, logged_by, workload }
         };
         runs.into_iter().map(run).collect()
     }
@@ -301,19 +305,14 @@ pub struct Run {
     pub device: DeviceId,
     /// The recorded allocator's settings, as the recording has them.
     pub settings: Vec<(String, String)>,
+    /// The allocator that served it, where a log of its own tells of it: what that held is not known, only what it
+    /// gave to the program.
+    pub logged_by: Option<String>,
     /// What happened.
     pub workload: Workload,
 }
 
 impl Run {
-    /// The allocator that served it, where a log of its own tells of it: what that held is not known, only what
-    /// it gave to the program.
-    #[must_use]
-    pub fn logged_by(&self) -> Option<&str> {
-        let mut settings = self.settings.iter();
-        settings.find(|(name, _)| name == facts::ALLOCATOR).map(|(_, allocator)| allocator.as_str())
-    }
-
     /// Whether whyoom's pool served it, and not PyTorch's own allocator.
     #[must_use]
     pub fn was_pooled(&self) -> bool {
@@ -353,6 +352,10 @@ impl EventSink for Workloads {
         if let Action::Setting { name, value } = *action {
             let pair = (tables.text(name).to_owned(), tables.text(value).to_owned());
             self.settings.entry(origin.process).or_default().push(pair);
+            return;
+        }
+        if let Action::Fact { fact: Fact::AllocatorLog { allocator } } = *action {
+            self.logs.insert(origin.process, tables.text(allocator).to_owned());
             return;
         }
         let concerns = matches!(

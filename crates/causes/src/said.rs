@@ -1,6 +1,6 @@
 //! What people say in a text, where its figures do not decide: one table, a row for each thing said.
 
-use whyoom_trace::facts::{self, Said};
+use whyoom_trace::facts::Said;
 
 use crate::{
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -132,7 +132,7 @@ const MEANINGS: &[Meaning] = &[
 
 /// What a text means by what people say in it.
 pub(crate) fn finding(scene: &Scene<'_>) -> Option<Finding> {
-    let said = scene.said()?;
+    let (said, words) = scene.said_in_words()?;
     let meaning = MEANINGS.iter().find(|meaning| meaning.said == said)?;
     let mut finding = scene.finding(
         meaning.cause,
@@ -140,7 +140,6 @@ pub(crate) fn finding(scene: &Scene<'_>) -> Option<Finding> {
         meaning.headline,
         "No figure in the text shows it, nor speaks against it.",
     );
-    let words = scene.told_by_text(facts::SAID_WORDS).unwrap_or_default();
     finding.evidence.push(Evidence::text("said", words, Basis::Message));
     finding.remedies = vec![
         Remedy::advice(meaning.helps),

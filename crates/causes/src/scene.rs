@@ -7,7 +7,7 @@ use whyoom_memory::{
 };
 use whyoom_trace::{
     Bytes, DeviceId, FrameText, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables,
-    facts::{self, Said},
+    facts::{self, Fact, Said},
 };
 
 use crate::{
@@ -87,12 +87,15 @@ impl<'a> Scene<'a> {
 
     /// Whose words stand around the message.
     pub(crate) fn software_around(&self) -> Option<Software> {
-        Software::named(self.model.own_setting(self.process, facts::AROUND)?)
+        self.fact(|fact| match fact {
+            Fact::Around { software } => Some(software),
+            _ => None,
+        })
     }
 
     /// Whether the program says that it went on after the failure.
     pub(crate) fn went_on(&self) -> bool {
-        self.model.own_setting(self.process, facts::RECOVERED).is_some()
+        self.has_fact(|fact| matches!(fact, Fact::Recovered))
     }
 
     /// The message.
@@ -136,22 +139,29 @@ impl<'a> Scene<'a> {
     /// The signal that ended the process, where its starter saw one. That of a kill is not among these: it
     /// leaves in doubt whether it was for want of memory.
     pub(crate) fn ended_by_signal(&self) -> Option<i32> {
-        self.model.own_setting(self.process, facts::SIGNAL)?.parse().ok()
+        self.fact(|fact| match fact {
+            Fact::Signal { signal } => Some(signal),
+            _ => None,
+        })
     }
 
     /// The status that the command failed with, where it did.
     pub(crate) fn failed_with(&self) -> Option<i32> {
-        self.setting(facts::STATUS)?.parse().ok()
+        self.fact_of_run(|fact| match fact {
+            Fact::Status { status } => Some(status),
+            _ => None,
+        })
     }
 
     /// Whether the command is over, and its starter told of it.
     pub(crate) fn is_over(&self) -> bool {
-        self.setting(facts::COMMAND).is_some()
+        self.command().is_some()
     }
 
     /// Whether a process of a run that is over came to no end that anybody saw: it was killed.
     pub(crate) fn any_was_killed(&self) -> bool {
-        let told = |process: ProcessId| self.model.own_setting(process, facts::SIGNAL).is_some();
+        let signal = |fact: Fact| matches!(fact, Fact::Signal { .. });
+        let told = |process: ProcessId| self.model.facts(process).any(signal);
         let mut processes = self.model.processes();
         self.is_over() && processes.any(|(process, one)| one.exited().is_none() && !told(process))
     }
@@ -183,13 +193,15 @@ impl<'a> Scene<'a> {
 
     /// The least that this process was seen to use of a device: where it took nothing, its context.
     pub(crate) fn least_used_on(&self, device: DeviceId) -> Option<Bytes> {
-        let seen = self.model.own_setting(self.process, &format!("{}{}", facts::USED, device.0))?;
-        seen.parse().ok().map(Bytes)
+        self.fact(|fact| match fact {
+            Fact::LeastUsed { device: one, bytes } if one == device => Some(bytes),
+            _ => None,
+        })
     }
 
     /// Whether a list of processes was pasted with the message, and was empty though memory was in use.
     pub(crate) fn nobody_was_listed(&self) -> bool {
-        self.model.own_setting(self.process, facts::LISTED) == Some("nobody")
+        self.has_fact(|fact| matches!(fact, Fact::ListedNobody))
     }
 
     /// What this process is known to hold, without its context.
@@ -310,13 +322,13 @@ impl<'a> Scene<'a> {
 
     /// The argument of the run's command that says how much is worked on at once.
     pub(crate) fn size_argument(&self) -> Option<Size> {
-        let words: Vec<&str> = self.setting(facts::COMMAND)?.split('\0').collect();
+        let words: Vec<&str> = self.command()?.split('\0').collect();
         Size::of(&words)
     }
 
     /// The program as it was started, behind the options of `whyoom run`; nothing where that is not known.
     pub(crate) fn program(&self) -> String {
-        let words = self.setting(facts::COMMAND).unwrap_or_default().split('\0').map(for_shell);
+        let words = self.command().unwrap_or_default().split('\0').map(for_shell);
         let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
         if words.is_empty() { String::new() } else { format!(" -- {words}") }
     }
@@ -348,8 +360,12 @@ impl<'a> Scene<'a> {
     /// The options of `whyoom fit` that mean this GPU.
     fn gpu_options(&self) -> Option<String> {
         let capacity = self.situation.capacity?;
-        let (model, total) = self.setting(facts::GPU).and_then(|gpu| gpu.split_once(' ')).unzip();
-        let total = total.and_then(|total| total.parse().ok()).map_or(Bytes::ZERO, Bytes);
+        let gpu = self.fact_of_run(|fact| match fact {
+            Fact::Gpu { model, total } => Some((self.tables.text(model), total)),
+            _ => None,
+        });
+        let (model, total) = gpu.unzip();
+        let total = total.unwrap_or_default();
         let model = model.map_or(String::new(), |model| format!(" --gpu {model}"));
         // Drivers differ by a hundredth in what they leave of a GPU.
         let as_sold = capacity.0.abs_diff(total.0) <= total.0 / 50;
@@ -363,7 +379,10 @@ impl<'a> Scene<'a> {
 
     /// How long a holder had run, where that was seen: `2.1 h`.
     pub(crate) fn age_of(&self, holder: &Holder) -> Option<String> {
-        let seconds: u64 = self.setting(&format!("{}{}", facts::AGE, holder.pid))?.parse().ok()?;
+        let seconds = self.fact_of_run(|fact| match fact {
+            Fact::Age { pid, seconds } if pid == holder.pid => Some(seconds),
+            _ => None,
+        })?;
         Some(match seconds {
             0..60 => format!("{seconds} s"),
             60..3600 => format!("{} min", seconds / 60),
@@ -379,14 +398,50 @@ impl<'a> Scene<'a> {
         own(facts::POOL) == Some("on") || own("backend") == Some("whyoom")
     }
 
-    /// What people say in the text.
+    /// What people say in the text, where it is a message's.
     pub(crate) fn said(&self) -> Option<Said> {
-        Said::named(self.told_by_text(facts::SAID)?)
+        self.said_in_words().map(|(said, _)| said)
     }
 
-    /// A fact of the text that a message stands in.
-    pub(crate) fn told_by_text(&self, fact: &str) -> Option<&'a str> {
-        self.model.own_setting(self.process, fact).filter(|_| self.is_message())
+    /// The same, with their words.
+    pub(crate) fn said_in_words(&self) -> Option<(Said, &'a str)> {
+        let said = self.fact(|fact| match fact {
+            Fact::Said { said, words } => Some((said, self.tables.text(words))),
+            _ => None,
+        });
+        said.filter(|_| self.is_message())
+    }
+
+    /// What tables in the text show, where every GPU in them is all but empty.
+    pub(crate) fn idle_tables(&self) -> Option<&'a str> {
+        let words = self.fact(|fact| match fact {
+            Fact::Idle { words } => Some(self.tables.text(words)),
+            _ => None,
+        });
+        words.filter(|_| self.is_message())
+    }
+
+    /// The run's command, with zeros between its words.
+    pub(crate) fn command(&self) -> Option<&'a str> {
+        self.fact_of_run(|fact| match fact {
+            Fact::Command { words } => Some(self.tables.text(words)),
+            _ => None,
+        })
+    }
+
+    /// What is told of this process itself.
+    fn fact<T>(&self, wanted: impl Fn(Fact) -> Option<T>) -> Option<T> {
+        self.model.facts(self.process).find_map(wanted)
+    }
+
+    fn has_fact(&self, wanted: impl Fn(Fact) -> bool) -> bool {
+        self.model.facts(self.process).any(wanted)
+    }
+
+    /// What is told of this process, or else of another of its launch.
+    fn fact_of_run<T>(&self, wanted: impl Fn(Fact) -> Option<T>) -> Option<T> {
+        let own = self.model.launch_facts(self.process).find_map(&wanted);
+        own.or_else(|| self.model.launch_facts(self.home).find_map(&wanted))
     }
 
     /// Whether the message is of a stream-ordered pool: RMM names the resource that failed.
@@ -397,12 +452,12 @@ impl<'a> Scene<'a> {
     /// Whether all that is known is an allocator's own log: what it gave to the program, without stacks, and
     /// without what it held.
     pub(crate) fn is_log_of_allocator(&self) -> bool {
-        self.model.own_setting(self.process, facts::ALLOCATOR).is_some()
+        self.has_fact(|fact| matches!(fact, Fact::AllocatorLog { .. }))
     }
 
     /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
     pub(crate) fn is_report_of_profiler(&self) -> bool {
-        self.model.own_setting(self.process, facts::PROFILER).is_some()
+        self.has_fact(|fact| matches!(fact, Fact::ProfilerReport { .. }))
     }
 
     /// Whose cache it is.

@@ -5,6 +5,7 @@ mod told;
 use whyoom_causes::Verdict;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, MemoryKind, SegmentGrowth, SizeClass, StackId,
+    facts::Fact,
 };
 
 use told::{GIB, GPU, MIB, Run};
@@ -38,6 +39,15 @@ impl Run {
     fn setting(&mut self, name: &str, value: &str) {
         let (name, value) = (self.tables.string(name), self.tables.string(value));
         self.push(StackId(0), Action::Setting { name, value });
+    }
+
+    fn fact(&mut self, fact: Fact) {
+        self.push(StackId(0), Action::Fact { fact });
+    }
+
+    fn command(&mut self) {
+        let words = self.tables.string("./program");
+        self.fact(Fact::Command { words });
     }
 }
 
@@ -228,18 +238,18 @@ fn buffers_that_a_loader_pins_once_are_healthy() {
 
 #[test]
 fn a_steady_program_that_a_signal_ends_is_healthy() {
-    let ended = |signal: Option<&str>| {
+    let ended = |signal: Option<i32>| {
         let mut run = Run::new();
         (0..20).for_each(|_| run.work());
         if let Some(signal) = signal {
-            run.setting("whyoom_signal", signal);
+            run.fact(Fact::Signal { signal });
         }
         run.judge().primary.cause
     };
-    assert_eq!(ended(Some("14")), "healthy");
-    assert_eq!(ended(Some("15")), "healthy");
+    assert_eq!(ended(Some(14)), "healthy");
+    assert_eq!(ended(Some(15)), "healthy");
     // Shared memory may have run out; and of a kill nothing is told.
-    assert_eq!(ended(Some("7")), "unknown");
+    assert_eq!(ended(Some(7)), "unknown");
     assert_eq!(ended(None), "unknown");
 }
 
@@ -248,9 +258,9 @@ fn why_a_command_failed_its_memory_does_not_tell() {
     let mut run = Run::new();
     (0..20).for_each(|_| run.work());
     run.exit();
-    run.setting("whyoom_command", "./program");
+    run.command();
     assert_cause(&run.judge(), "healthy", &[]);
-    run.setting("whyoom_status", "1");
+    run.fact(Fact::Status { status: 1 });
     assert_cause(
         &run.judge(),
         "unknown",
@@ -267,14 +277,14 @@ fn a_worker_that_was_killed_leaves_a_doubt() {
     run.process = parent;
     (0..20).for_each(|_| run.work());
     run.exit();
-    run.setting("whyoom_command", "./program");
+    run.command();
     assert_cause(&run.judge(), "unknown", &["dmesg"]);
 }
 
 #[test]
 fn a_run_of_which_nothing_was_recorded_is_told_how_to_record() {
     let mut run = Run::new();
-    run.setting("whyoom_command", "./program");
+    run.command();
     assert_cause(&run.judge(), "unknown", &["nothing was recorded", "LD_PRELOAD", "whyoom run --"]);
 }
 
@@ -386,6 +396,6 @@ fn a_run_that_may_go_on_is_not_said_to_be_killed() {
     let stack = run.stack(&[("main", "main.cu", 7)]);
     run.take(MemoryKind::Device, stack, GIB, MIB);
     assert_cause(&run.judge(), "unknown", &["Cannot tell yet", "Does it still run?"]);
-    run.setting("whyoom_command", "./program");
+    run.command();
     assert_cause(&run.judge(), "unknown", &["stops before the program ended", "Was it killed?"]);
 }

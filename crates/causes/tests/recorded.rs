@@ -4,7 +4,7 @@ mod told;
 use whyoom_causes::Verdict;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, MemoryKind, Origin, PoolId, SegmentGrowth,
-    SizeClass, StackId, Standing, StreamId, StringId, SyncScope,
+    SizeClass, StackId, Standing, StreamId, StringId, SyncScope, facts::Fact,
 };
 
 use told::{GIB, GPU, MIB, Run};
@@ -259,8 +259,8 @@ fn a_context_on_a_gpu_that_is_not_used_is_said_where_nothing_failed() {
     let (kind, address, size) = (MemoryKind::Device, Address(1 << 40), Bytes(GIB));
     run.on(second, start, 0, Action::Alloc { kind, address, size });
     run.on(second, start, 0, Action::Free { kind, address });
-    let (name, value) = (run.tables.string("whyoom_used_0"), run.tables.string("438304768"));
-    run.push(StackId(0), Action::Setting { name, value });
+    let fact = Fact::LeastUsed { device: DeviceId(0), bytes: Bytes(438_304_768) };
+    run.push(StackId(0), Action::Fact { fact });
     run.exit();
     let words = ["holds a context on", "does not use it", "Nothing failed", "cudaSetDevice(1)"];
     let verdict = run.judge();

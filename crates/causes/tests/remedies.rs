@@ -4,7 +4,7 @@ use whyoom_causes::{Figure, Finding, Verdict, judge};
 use whyoom_memory::Model;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId,
-    SegmentGrowth, SizeClass, StackId, Tables,
+    SegmentGrowth, SizeClass, StackId, Tables, facts::Fact,
 };
 
 const MIB: u64 = 1 << 20;
@@ -35,6 +35,12 @@ impl Run {
             run.push(Action::Setting { name, value });
         }
         run
+    }
+
+    /// The run's command, with zeros between its words.
+    fn command(&mut self, words: &str) {
+        let words = self.tables.string(words);
+        self.push(Action::Fact { fact: Fact::Command { words } });
     }
 
     fn push(&mut self, action: Action) {
@@ -77,18 +83,21 @@ fn advice(finding: &Finding) -> String {
     words.flatten().collect::<Vec<_>>().join("\n")
 }
 
-const COMMAND: (&str, &str) = ("whyoom_command", "python\0train.py\0--batch\x0064");
+const COMMAND: &str = "python\0train.py\0--batch\x0064";
 
 #[test]
 fn the_largest_batch_is_searched_for_on_the_same_gpu() {
     for (gpu, options) in [
-        (Some("rtx-2080 8589934592"), " --gpu rtx-2080"),
-        (Some("a100-80gb 85899345920"), " --gpu a100-80gb --memory 8GiB"),
+        (Some(("rtx-2080", 8 * GIB)), " --gpu rtx-2080"),
+        (Some(("a100-80gb", 80 * GIB)), " --gpu a100-80gb --memory 8GiB"),
         (None, " --memory 8GiB"),
     ] {
-        let gpu = gpu.map(|gpu| ("whyoom_gpu", gpu));
-        let settings: Vec<_> = std::iter::once(COMMAND).chain(gpu).collect();
-        let mut run = Run::new(&[TORCH, TRAIN], &settings);
+        let mut run = Run::new(&[TORCH, TRAIN], &[]);
+        run.command(COMMAND);
+        if let Some((model, total)) = gpu {
+            let (model, total) = (run.tables.string(model), Bytes(total));
+            run.push(Action::Fact { fact: Fact::Gpu { model, total } });
+        }
         run.segment(GIB, 7 * GIB);
         run.block(GIB, 7 * GIB);
         let verdict = run.refused(GIB, 500 * MIB);
@@ -101,7 +110,8 @@ fn the_largest_batch_is_searched_for_on_the_same_gpu() {
 
 #[test]
 fn without_a_size_to_lower_the_piece_that_fits_is_told() {
-    let mut run = Run::new(&[TORCH, TRAIN], &[("whyoom_command", "python\0train.py")]);
+    let mut run = Run::new(&[TORCH, TRAIN], &[]);
+    run.command("python\0train.py");
     run.segment(GIB, 7 * GIB);
     run.block(GIB, 7 * GIB);
     let verdict = run.refused(GIB, 501 * MIB);

@@ -18,7 +18,7 @@ pub fn between(a: (u64, &Run), b: (u64, &Run), value: u64) -> Option<Run> {
     let (first, second) = (requests(&a.1.workload), requests(&b.1.workload));
     let steps = first.zip(second).map(|(first, second)| line.step(first, second));
     let workload = Workload::new(steps.collect::<Option<_>>()?, a.1.workload.items);
-    Some(Run { workload, settings: a.1.settings.clone(), ..*a.1 })
+    Some(Run { workload, settings: a.1.settings.clone(), logged_by: a.1.logged_by.clone(), ..*a.1 })
 }
 
 /// What the program did. What its allocator did about it depends on the sizes.

@@ -36,7 +36,13 @@ fn program(tensors: &[Tensor], value: u64) -> Run {
             ends.push((now + life, item));
         }
     }
-    Run { process: ProcessId(0), device: DeviceId(0), settings: Vec::new(), workload }
+    Run {
+        process: ProcessId(0),
+        device: DeviceId(0),
+        settings: Vec::new(),
+        logged_by: None,
+        workload,
+    }
 }
 
 fn sample(tensors: &[Tensor], value: u64) -> Sample {

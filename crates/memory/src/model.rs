@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
+    facts::Fact,
 };
 
 use crate::{
@@ -43,6 +44,7 @@ pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
     processes: BTreeMap<ProcessId, Process>,
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
+    facts: BTreeMap<ProcessId, BTreeMap<(u8, u64), Fact>>,
     /// The first process of each launch.
     launches: Vec<ProcessId>,
     incidents: Vec<Incident>,
@@ -138,6 +140,21 @@ impl Model {
     #[must_use]
     pub fn own_setting(&self, process: ProcessId, name: &str) -> Option<&str> {
         self.settings.get(name)?.get(&process).map(String::as_str)
+    }
+
+    /// What sources tell of a process itself.
+    pub fn facts(&self, process: ProcessId) -> impl Iterator<Item = Fact> {
+        self.facts.get(&process).into_iter().flat_map(BTreeMap::values).copied()
+    }
+
+    /// The same, and then what they tell of others of the same launch.
+    pub fn launch_facts(&self, process: ProcessId) -> impl Iterator<Item = Fact> {
+        let launch = self.launch_of(process);
+        let others = self
+            .facts
+            .iter()
+            .filter(move |(other, _)| **other != process && self.launch_of(**other) == launch);
+        self.facts(process).chain(others.flat_map(|(_, facts)| facts.values().copied()))
     }
 
     /// What the memory that a stack took probably is.
@@ -414,6 +431,9 @@ impl EventSink for Model {
             Action::Setting { name, value } => {
                 let values = self.settings.entry(tables.text(name).to_owned()).or_default();
                 values.insert(process, tables.text(value).to_owned());
+            }
+            Action::Fact { fact } => {
+                self.facts.entry(process).or_default().insert(fact.key(), fact);
             }
             Action::Sample { counter, bytes } => {
                 let occasion = self.occasions.entry(process).or_default();

@@ -36,7 +36,7 @@ fn read_bytes(text: &[u8]) -> Vec<String> {
                 line.clear();
             }
             // What is told of the text around a message.
-            Action::Setting { name, .. } if tables.text(name).starts_with("whyoom_") => {}
+            Action::Fact { .. } => {}
             Action::Setting { name, value } => {
                 lines.push(format!("{} = {}", tables.text(name), tables.text(value)));
             }

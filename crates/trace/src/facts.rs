@@ -1,43 +1,151 @@
-//! What sources tell of a process beside its environment: each fact has one name, and travels as a setting.
-//!
-//! A program's own variables never begin with [`OWN`], so that no fact is mistaken for one of them.
+//! What sources tell of a process beside its environment.
 
-/// How every fact's name begins.
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{Bytes, DeviceId, StringId},
+    software::Software,
+};
+
+/// The variable that the recorder tells where whyoom's pool serves the process: `on`.
+pub const POOL: &str = "whyoom_pool";
+/// How the variables of whyoom's own begin.
 pub const OWN: &str = "whyoom_";
 
-/// Whether whyoom's pool serves the process: `on`.
-pub const POOL: &str = "whyoom_pool";
-/// The run's command, with zeros between its words.
-pub const COMMAND: &str = "whyoom_command";
-/// The signal that ended a process.
-pub const SIGNAL: &str = "whyoom_signal";
-/// The status that the command failed with.
-pub const STATUS: &str = "whyoom_status";
-/// The model of the GPU, and the bytes that such a one has.
-pub const GPU: &str = "whyoom_gpu";
-/// With a process's number behind it: how many seconds it had run.
-pub const AGE: &str = "whyoom_age_";
-/// With a device's number behind it: the least that the process was seen to use of it.
-pub const USED: &str = "whyoom_used_";
-/// Whose log it is, where another allocator than PyTorch's wrote it.
-pub const ALLOCATOR: &str = "whyoom_allocator";
-/// Whose report it is, where a profiler wrote it.
-pub const PROFILER: &str = "whyoom_profiler";
-/// That nvidia-smi, pasted with a message, listed nobody.
-pub const LISTED: &str = "whyoom_listed";
-/// Whose words stand around a message.
-pub const AROUND: &str = "whyoom_framework";
-/// That the program went on after the failure.
-pub const RECOVERED: &str = "whyoom_recovered";
-/// What people say around a message: the name of a [`Said`].
-pub const SAID: &str = "whyoom_said";
-/// Their words.
-pub const SAID_WORDS: &str = "whyoom_said_words";
-/// Tables in the text show GPUs that are all but empty.
-pub const IDLE: &str = "whyoom_idle";
+/// Something that a source tells of one process. It is no variable of the program's, and is never taken for another
+/// process's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Fact {
+    /// The run's command.
+    Command {
+        /// Its words, with zeros between: a word may hold blanks.
+        words: StringId,
+    },
+    /// The signal that ended the process.
+    Signal {
+        /// Its number.
+        signal: i32,
+    },
+    /// The status that the command failed with.
+    Status {
+        /// Not zero.
+        status: i32,
+    },
+    /// The model of the GPU.
+    Gpu {
+        /// As `whyoom lab list` has it.
+        model: StringId,
+        /// What such a one has.
+        total: Bytes,
+    },
+    /// How long another process had run.
+    Age {
+        /// Its number.
+        pid: u32,
+        /// So many seconds.
+        seconds: u64,
+    },
+    /// The least that the process was seen to use of a device: where it took nothing, its context.
+    LeastUsed {
+        /// Which.
+        device: DeviceId,
+        /// How much.
+        bytes: Bytes,
+    },
+    /// All that is known is the log of another allocator than PyTorch's.
+    AllocatorLog {
+        /// Whose.
+        allocator: StringId,
+    },
+    /// All that is known is a profiler's report.
+    ProfilerReport {
+        /// Whose.
+        profiler: StringId,
+    },
+    /// nvidia-smi, pasted with a message, listed nobody.
+    ListedNobody,
+    /// Whose words stand around a message.
+    Around {
+        /// That program's.
+        software: Software,
+    },
+    /// The program went on after the failure.
+    Recovered,
+    /// What people say around a message.
+    Said {
+        /// What it means.
+        said: Said,
+        /// Their words.
+        words: StringId,
+    },
+    /// Tables in the text show GPUs that are all but empty.
+    Idle {
+        /// What they show.
+        words: StringId,
+    },
+}
+
+impl Fact {
+    /// What it is of: a process has one of each.
+    #[must_use]
+    pub fn key(&self) -> (u8, u64) {
+        match *self {
+            Self::Command { .. } => (0, 0),
+            Self::Signal { .. } => (1, 0),
+            Self::Status { .. } => (2, 0),
+            Self::Gpu { .. } => (3, 0),
+            Self::Age { pid, .. } => (4, pid.into()),
+            Self::LeastUsed { device, .. } => (5, device.0.into()),
+            Self::AllocatorLog { .. } => (6, 0),
+            Self::ProfilerReport { .. } => (7, 0),
+            Self::ListedNobody => (8, 0),
+            Self::Around { .. } => (9, 0),
+            Self::Recovered => (10, 0),
+            Self::Said { .. } => (11, 0),
+            Self::Idle { .. } => (12, 0),
+        }
+    }
+
+    /// The name of its kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "command",
+            Self::Signal { .. } => "signal",
+            Self::Status { .. } => "status",
+            Self::Gpu { .. } => "gpu",
+            Self::Age { .. } => "age",
+            Self::LeastUsed { .. } => "least-used",
+            Self::AllocatorLog { .. } => "allocator-log",
+            Self::ProfilerReport { .. } => "profiler-report",
+            Self::ListedNobody => "listed-nobody",
+            Self::Around { .. } => "around",
+            Self::Recovered => "recovered",
+            Self::Said { .. } => "said",
+            Self::Idle { .. } => "idle",
+        }
+    }
+
+    /// Its words, where it has any.
+    #[must_use]
+    pub fn words(&self) -> Option<StringId> {
+        match *self {
+            Self::Command { words } | Self::Said { words, .. } | Self::Idle { words } => {
+                Some(words)
+            }
+            Self::Gpu { model, .. } => Some(model),
+            Self::AllocatorLog { allocator } => Some(allocator),
+            Self::ProfilerReport { profiler } => Some(profiler),
+            _ => None,
+        }
+    }
+}
 
 /// What people say around a message, or of a machine on which nothing failed yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Said {
     /// Memory grows.
     Grows,
@@ -99,35 +207,4 @@ impl Said {
         Self::SetTooLate,
         Self::Waits,
     ];
-
-    /// Its name, as a fact tells it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Grows => "grows",
-            Self::TooLarge => "too-large",
-            Self::EachProcess => "each-process",
-            Self::StrayContexts => "stray-contexts",
-            Self::Pinned => "pinned",
-            Self::OtherProcess => "other-process",
-            Self::LeftBehind => "left-behind",
-            Self::Unseen => "unseen",
-            Self::SharedMemory => "shared-memory",
-            Self::InAdvance => "in-advance",
-            Self::PoolKeeps => "pool-keeps",
-            Self::Cap => "cap",
-            Self::DeviceHeap => "device-heap",
-            Self::Unchecked => "unchecked",
-            Self::HostMemory => "host-memory",
-            Self::InEvaluation => "in-evaluation",
-            Self::SetTooLate => "set-too-late",
-            Self::Waits => "waits",
-        }
-    }
-
-    /// That of a name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|said| said.name() == name)
-    }
 }

@@ -9,15 +9,17 @@ pub mod facts;
 mod ids;
 pub mod lines;
 mod sink;
+mod software;
 mod tables;
 
 pub use event::{
     Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, SegmentGrowth, SizeClass,
-    Software, Standing, Symptom, SyncScope,
+    Standing, Symptom, SyncScope,
 };
 pub use ids::{
     Address, Bytes, ContextId, DeviceId, FrameId, HandleId, PoolId, ProcessId, ResultCode, StackId,
     StreamId, StringId, ThreadId, Time,
 };
 pub use sink::EventSink;
+pub use software::Software;
 pub use tables::{Frame, FrameText, Tables};

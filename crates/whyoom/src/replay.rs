@@ -220,7 +220,7 @@ fn answer<'a>(
         driver_nanoseconds: outcome.driver_nanoseconds,
     });
     // What another allocator served has no settings of PyTorch's that it was recorded with.
-    let by_pytorch = run.logged_by().is_none() && !run.was_pooled();
+    let by_pytorch = run.logged_by.as_deref().is_none() && !run.was_pooled();
     let rows = rows.filter(|row| by_pytorch || row.allocator != "as-recorded");
     let mut rows: Vec<ReplayRow<'a>> = rows.collect();
     rows.sort_by_key(|row| (row.fits == Some(false), row.peak_reserved_bytes));
@@ -301,7 +301,7 @@ const SWITCHES_OF_RMM: [(&str, &str); 3] = [
 
 /// The line that switches a candidate on in the program of a run.
 fn switch_of<'a>(candidate: &'a Candidate, run: &Run) -> Option<&'a str> {
-    if run.logged_by().is_none() {
+    if run.logged_by.as_deref().is_none() {
         return candidate.switch.as_deref();
     }
     let own = SWITCHES_OF_RMM.iter().find(|(name, _)| *name == candidate.name);
@@ -311,7 +311,7 @@ fn switch_of<'a>(candidate: &'a Candidate, run: &Run) -> Option<&'a str> {
 /// How far the model of the recorded allocator does what that did.
 fn model_check(run: &Run, settings: &PyTorchSettings, room: u64) -> ModelCheck {
     let pooled = run.was_pooled();
-    if run.logged_by().is_some() {
+    if run.logged_by.as_deref().is_some() {
         return ModelCheck { model: "RMM", pooled, whole: true, steps: 0, equal: 0 };
     }
     let model = if pooled { "whyoom's pool" } else { "PyTorch's allocator" };

@@ -36,8 +36,11 @@ once, it was right in 20 of the 46 that can be decided (43 %), named a wrong cau
 other 23; what they taught is in the rules since, and those texts are practice cases now. Of 144 more, one half was right
 in 29 of 63 (46 %) and the other, after the first half had been learned from, in 26 of 61 (43 %): single messages teach
 little about the next. Then what people say around a message was read too, by one table of words: of 38 fresh texts it was
-right in **20 of the 31 that can be decided (65 %)**, named a wrong cause in 1, could not tell in 6, and knew no message in
-4. Of 22 fresh programs the cause was right in **18 (82 %)**; one fix was called proved, and it worked.
+right in 20 of the 31 that can be decided (65 %), named a wrong cause in 1, could not tell in 6, and knew no message in
+4. Two larger sets followed, each of people who had not read a rule and run once: 43 of 79 (54 %; a wrong cause in 3), and,
+after those had been learned from, 20 of 35 (57 %; a wrong cause in 3). Together, since what people say is read:
+**83 of the 145 that can be decided (57 %), a wrong cause in 7 (5 %)**. Where figures or a known message decide, it is
+nearly always right; prose without them is what it does not understand. Of 22 fresh programs the cause was right in **18 (82 %)**; one fix was called proved, and it worked.
 One truth of it was corrected: a program measured its libraries' bytes too late. The author of its last 54 cases
 had seen remarks on verdicts of the practice set, though no rule and no verdict on a case of the examination.
 

@@ -1,7 +1,7 @@
 //! Live bytes grow from iteration to iteration.
 
 use whyoom_memory::{Growth, Hold, Interface};
-use whyoom_trace::{Bytes, DeviceId, StackId, Symptom, facts};
+use whyoom_trace::{Bytes, DeviceId, StackId, Symptom};
 
 use crate::{
     cause::Cause,
@@ -224,7 +224,7 @@ fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
 
 /// The line that has Python itself say what keeps the tensors.
 fn ask_python(scene: &Scene<'_>) -> Remedy {
-    let words = scene.setting(facts::COMMAND).map_or("…".to_owned(), |words| {
+    let words = scene.command().map_or("…".to_owned(), |words| {
         words.split('\0').map(for_shell).collect::<Vec<_>>().join(" ")
     });
     let line = format!("{ASK_PYTHON} -- {words}");

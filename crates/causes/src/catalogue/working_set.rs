@@ -1,10 +1,7 @@
 //! What is live simply is too much.
 
 use whyoom_memory::{Category, Incident};
-use whyoom_trace::{
-    Bytes, Counter, Software, Symptom,
-    facts::{self, Said},
-};
+use whyoom_trace::{Bytes, Counter, Software, Symptom, facts::Said};
 
 use crate::{
     cause::Cause,
@@ -91,7 +88,7 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 /// nvidia-smi, pasted with a message without figures, shows GPUs that are empty but for this program.
 fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
     let situation = &scene.situation;
-    let words = scene.told_by_text(facts::IDLE)?;
+    let words = scene.idle_tables()?;
     let fits = situation.requested.zip(situation.free).is_some_and(|(one, free)| one <= free);
     if !scene.device_refused() || situation.allocated.is_some() || fits || scene.said().is_some() {
         return None;

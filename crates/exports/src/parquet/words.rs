@@ -64,6 +64,9 @@ impl Words {
                 (words.kind, words.text) = (Some(variant(&kind)), Some(name));
             }
             Action::Setting { value, .. } => words.text = Some(value),
+            Action::Fact { fact } => {
+                (words.kind, words.text) = (Some(variant(&fact)), fact.words());
+            }
             Action::Sample { counter, bytes } => {
                 (words.kind, words.size) = (Some(variant(&counter)), Some(bytes.0));
             }
@@ -108,6 +111,7 @@ fn name(action: &Action) -> &'static str {
         Action::Symptom { .. } => "symptom",
         Action::Mark { .. } => "mark",
         Action::Setting { .. } => "setting",
+        Action::Fact { .. } => "fact",
         Action::Sample { .. } => "sample",
         Action::Holder { .. } => "holder",
         Action::Exit => "exit",

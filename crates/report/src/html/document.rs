@@ -5,7 +5,10 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 use whyoom_memory::{Model, Process};
-use whyoom_trace::{ProcessId, Tables, facts};
+use whyoom_trace::{
+    ProcessId, Tables,
+    facts::{self, Fact},
+};
 
 use super::{
     Report,
@@ -62,7 +65,10 @@ impl<'a> Document<'a> {
         let (spaces, processes) = spaces.unwrap_or_default();
         let process = |&process: &ProcessId| {
             let (model, tables) = report.memory?;
-            Some(ProcessJson { name: tables.process_name(process), facts: facts(model, process) })
+            Some(ProcessJson {
+                name: tables.process_name(process),
+                facts: facts(model, tables, process),
+            })
         };
         let replay = |out: &mut Vec<u8>| write_replay_json(report.replay, out);
         Ok(Self {
@@ -109,16 +115,17 @@ fn text(report: &Report<'_>) -> io::Result<String> {
     Ok(anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string())
 }
 
-fn facts(model: &Model, process: ProcessId) -> Vec<(String, String)> {
+fn facts(model: &Model, tables: &Tables, process: ProcessId) -> Vec<(String, String)> {
     let mut facts = model.process(process).map(own_facts).unwrap_or_default();
-    let tells = |(name, value): &(&str, &str)| {
-        !UNSET.contains(value) && (*name == facts::COMMAND || !name.starts_with(facts::OWN))
-    };
+    let command = model.facts(process).find_map(|fact| match fact {
+        Fact::Command { words } => Some(tables.text(words).replace('\0', " ")),
+        _ => None,
+    });
+    facts.extend(command.map(|command| ("command".to_owned(), command)));
+    let tells =
+        |(name, value): &(&str, &str)| !UNSET.contains(value) && !name.starts_with(facts::OWN);
     let settings = model.own_settings(process).filter(tells);
-    facts.extend(settings.map(|(name, value)| match name {
-        facts::COMMAND => ("command".to_owned(), value.replace('\0', " ")),
-        name => (name.to_owned(), value.to_owned()),
-    }));
+    facts.extend(settings.map(|(name, value)| (name.to_owned(), value.to_owned())));
     facts
 }
 

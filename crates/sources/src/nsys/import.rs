@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Counter, DeviceId, Event, EventSink, Limit, Origin, PoolId,
-    ProcessId, ResultCode, StackId, StreamId, Tables, Time, facts,
+    ProcessId, ResultCode, StackId, StreamId, Tables, Time, facts::Fact,
 };
 
 use super::{
@@ -232,10 +232,9 @@ impl<'a> Import<'a> {
             // What is read a second time with the same tables keeps its ids.
             let known = self.tables.process_named(&name);
             let process = known.unwrap_or_else(|| self.tables.process(name));
-            let (name, value) = (facts::PROFILER, "Nsight Systems");
-            let (name, value) = (self.tables.string(name), self.tables.string(value));
+            let fact = Fact::ProfilerReport { profiler: self.tables.string("Nsight Systems") };
             let origin = Origin { process, ..Origin::default() };
-            let action = Action::Setting { name, value };
+            let action = Action::Fact { fact };
             self.emit(&Event { origin, action, ..Event::default() });
             let place = Place { process, devices: Vec::new(), pools: BTreeMap::new(), failed: 0 };
             self.places.insert(id, place);

@@ -70,7 +70,7 @@ fn told(statements: &str) -> String {
     for event in events {
         let device = event.origin.device;
         match event.action {
-            Action::Setting { .. } => continue,
+            Action::Fact { .. } => continue,
             Action::Alloc { kind, address, size } => {
                 write!(told, "{device} +{}/{} {kind:?}", address.0, size.0).unwrap();
             }

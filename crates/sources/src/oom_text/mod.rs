@@ -33,7 +33,7 @@ use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
     Standing, StringId, Symptom, Tables,
-    facts::{self, Said},
+    facts::{Fact, Said},
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
@@ -292,9 +292,9 @@ impl Scanner<'_> {
         let (symptom, software) = (message.symptom, message.software);
         let known_around = around != Software::Program && software.is_anybodys();
         let told = [
-            listed.nobody.then_some((facts::LISTED, "nobody")),
-            known_around.then_some((facts::AROUND, around.name())),
-            message.recovered.then_some((facts::RECOVERED, "yes")),
+            listed.nobody.then_some(Fact::ListedNobody),
+            known_around.then_some(Fact::Around { software: around }),
+            message.recovered.then_some(Fact::Recovered),
         ];
         self.tell(process, told.into_iter().flatten());
         let samples = message.counters.into_iter();
@@ -310,11 +310,9 @@ impl Scanner<'_> {
     }
 
     /// Emits facts of a process.
-    fn tell<'f>(&mut self, process: ProcessId, facts: impl Iterator<Item = (&'f str, &'f str)>) {
-        for (name, value) in facts {
-            let (name, value) = (self.tables.string(name), self.tables.string(&mask(value)));
-            let action = Action::Setting { name, value };
-            self.emit(process, Event { action, ..Event::default() });
+    fn tell(&mut self, process: ProcessId, facts: impl Iterator<Item = Fact>) {
+        for fact in facts {
+            self.emit(process, Event { action: Action::Fact { fact }, ..Event::default() });
         }
     }
 
@@ -337,12 +335,14 @@ impl Scanner<'_> {
             self.emit(process, Event { origin, action, ..Event::default() });
         }
         let idle = said::idle(&text);
-        let idle = idle.as_deref().map(|words| (facts::IDLE, words));
-        let said = said.as_ref().map(|(said, words)| (said.name(), words.as_str()));
-        let said = said.map(|(said, words)| [(facts::SAID, said), (facts::SAID_WORDS, words)]);
+        let idle = idle.map(|words| Fact::Idle { words: self.tables.string(&mask(&words)) });
+        let said = said.map(|(said, words)| {
+            let words = self.tables.string(&mask(&words));
+            Fact::Said { said, words }
+        });
         let processes: Vec<ProcessId> = self.processes.values().copied().collect();
         for process in processes {
-            self.tell(process, said.into_iter().flatten().chain(idle));
+            self.tell(process, said.into_iter().chain(idle));
         }
     }
 

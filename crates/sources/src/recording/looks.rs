@@ -94,11 +94,6 @@ impl Look {
         private::append_to(&folder.join(LOOKS))?.write_all(&line)
     }
 
-    /// What the process that was looked at because of held, on each device that lists it.
-    pub(super) fn own_bytes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.devices.iter().filter_map(|device| device.bytes_of(self.pid))
-    }
-
     /// The device that a process calls by this number: its first one is the only one that lists it, if
     /// it is the only one; else the variable tells. A process that asks for its second may be listed by
     /// its first alone.

@@ -6,10 +6,10 @@ use whyoom_recording::{PartInfo, Recording};
 use whyoom_redact::mask_words;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, ProcessId, ResultCode, StackId, Standing, StringId,
-    Tables, facts,
+    Tables, facts::Fact,
 };
 
-use super::looks::{Look, Looks, SeenDevice, SeenHolder};
+use super::looks::{Look, Looks, SeenHolder};
 
 /// Devices beyond these are not told of.
 const MOST_DEVICES: u16 = 16;
@@ -41,10 +41,8 @@ impl Machine {
         let devices = looks.iter().flat_map(|look| &look.devices);
         let holders = devices.clone().flat_map(|device| &device.holders);
         let commands = holders.clone().map(|holder| holder.command.clone());
-        let settings = holders.filter_map(age).chain(devices.filter_map(model));
-        let used = looks.iter().flat_map(Look::own_bytes).map(|bytes| bytes.to_string());
-        let names = (0..MOST_DEVICES).map(|device| format!("{}{device}", facts::USED));
-        let texts = commands.chain(settings.flatten()).chain(used).chain(names);
+        let models = devices.filter_map(|device| Some(device.model.as_ref()?.name.clone()));
+        let texts = commands.chain(models);
         let texts = texts.map(|text| (text.clone(), tables.string(&text))).collect();
         let (mut processes, mut pids) = (BTreeMap::new(), BTreeMap::new());
         let mut names = BTreeMap::new();
@@ -82,8 +80,7 @@ impl Machine {
         actions.into_iter().map(|action| beside(failure, action)).collect()
     }
 
-    /// The least that a process was seen to use of each device, as settings: where it took nothing, that is
-    /// its context.
+    /// The least that a process was seen to use of each device: where it took nothing, that is its context.
     pub(super) fn used(&self, process: ProcessId, visible: Option<&str>) -> Vec<Action> {
         let Some(pid) = self.pids.get(&process) else { return Vec::new() };
         let looks = || self.looks.iter().filter(|look| look.pid == *pid);
@@ -91,12 +88,10 @@ impl Machine {
             let seen = looks().filter_map(|look| look.device(device, visible)?.bytes_of(*pid));
             Some((device, seen.min()?))
         };
-        let text = |text: String| self.texts.get(&text).copied().unwrap_or_default();
-        let setting = |(device, bytes): (u16, u64)| Action::Setting {
-            name: text(format!("{}{device}", facts::USED)),
-            value: text(bytes.to_string()),
+        let fact = |(device, bytes)| Action::Fact {
+            fact: Fact::LeastUsed { device: DeviceId(device), bytes: Bytes(bytes) },
         };
-        (0..MOST_DEVICES).filter_map(least).map(setting).collect()
+        (0..MOST_DEVICES).filter_map(least).map(fact).collect()
     }
 
     fn actions(&self, look: &Look, device: DeviceId, visible: Option<&str>) -> Vec<Action> {
@@ -107,9 +102,12 @@ impl Machine {
             sample(Counter::DeviceFree, device.free),
         ];
         let text = |text: &str| self.texts.get(text).copied().unwrap_or_default();
-        for [name, value] in device.holders.iter().filter_map(age).chain(model(device)) {
-            actions.push(Action::Setting { name: text(&name), value: text(&value) });
-        }
+        let model = device
+            .model
+            .as_ref()
+            .map(|model| Fact::Gpu { model: text(&model.name), total: Bytes(model.total) });
+        let ages = device.holders.iter().filter_map(age);
+        actions.extend(ages.chain(model).map(|fact| Action::Fact { fact }));
         for holder in &device.holders {
             actions.push(if holder.pid == look.pid {
                 sample(Counter::ProcessUsed, holder.bytes)
@@ -125,15 +123,9 @@ impl Machine {
     }
 }
 
-/// Which model a device is, and what such a one has, as a setting's name and value.
-fn model(device: &SeenDevice) -> Option<[String; 2]> {
-    let model = device.model.as_ref()?;
-    Some([facts::GPU.to_owned(), format!("{} {}", model.name, model.total)])
-}
-
-/// How long a holder had run, as a setting's name and value.
-fn age(holder: &SeenHolder) -> Option<[String; 2]> {
-    Some([format!("{}{}", facts::AGE, holder.pid), holder.age?.to_string()])
+/// How long a holder had run.
+fn age(holder: &SeenHolder) -> Option<Fact> {
+    Some(Fact::Age { pid: holder.pid, seconds: holder.age? })
 }
 
 /// A process's command as people know it, and its number: without the program's folder, in one line, not

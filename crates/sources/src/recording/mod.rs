@@ -20,7 +20,7 @@ use std::path::Path;
 use thiserror::Error;
 use whyoom_recording::{OpenError, ReadError, Recording};
 use whyoom_trace::{
-    Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time, facts,
+    Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time, facts::Fact,
 };
 
 pub use self::{
@@ -89,7 +89,7 @@ pub fn import(
     Ok(RecordingSummary { events: found.events, notes })
 }
 
-/// What was typed, as a setting: words with zeros between, since a word may hold blanks.
+/// What was typed: words with zeros between, since a word may hold blanks.
 fn tell_of_command(
     ending: &Ending,
     machine: &Machine,
@@ -99,7 +99,8 @@ fn tell_of_command(
     let Some(process) = machine.process(ending.pid).or_else(|| machine.any_process()) else {
         return;
     };
-    tell(process, ending, (facts::COMMAND, &ending.command.join("\0")), tables, sink);
+    let words = tables.string(&ending.command.join("\0"));
+    tell(process, ending, Fact::Command { words }, tables, sink);
 }
 
 /// How the command ended, as far as that is worth a word: a process that a signal ends tells no end of its own,
@@ -107,28 +108,25 @@ fn tell_of_command(
 fn tell_of_end(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let only = || machine.any_process().filter(|_| machine.pids.len() == 1);
     let own = machine.process(ending.pid).or_else(only);
-    let told = [
-        (facts::SIGNAL, own, ending.ended_by()),
-        // What failed may be any of the processes.
-        (facts::STATUS, own.or_else(|| machine.any_process()), ending.failed_with()),
-    ];
-    for (name, process, number) in told {
-        let Some((process, number)) = process.zip(number) else { continue };
-        tell(process, ending, (name, &number.to_string()), tables, sink);
+    // What failed may be any of the processes.
+    let any = own.or_else(|| machine.any_process());
+    let signal = own.zip(ending.ended_by().map(|signal| Fact::Signal { signal }));
+    let status = any.zip(ending.failed_with().map(|status| Fact::Status { status }));
+    for (process, fact) in signal.into_iter().chain(status) {
+        tell(process, ending, fact, tables, sink);
     }
 }
 
-/// A setting that the starter tells of a process.
+/// What the starter tells of a process.
 fn tell(
     process: ProcessId,
     ending: &Ending,
-    (name, value): (&str, &str),
-    tables: &mut Tables,
+    fact: Fact,
+    tables: &Tables,
     sink: &mut dyn EventSink,
 ) {
-    let (name, value) = (tables.string(name), tables.string(value));
     let origin = Origin { process, ..Origin::default() };
-    let action = Action::Setting { name, value };
+    let action = Action::Fact { fact };
     sink.event(&Event { time: Time(ending.time), origin, action, ..Event::default() }, tables);
 }
 
@@ -140,7 +138,8 @@ fn tell_of_nothing(
 ) -> RecordingSummary {
     let machine = Machine::default();
     let process = tables.process(ending.command.join(" "));
-    tell(process, ending, (facts::COMMAND, &ending.command.join("\0")), tables, sink);
+    let words = tables.string(&ending.command.join("\0"));
+    tell(process, ending, Fact::Command { words }, tables, sink);
     tell_of_kill(ending, &machine, tables, sink);
     RecordingSummary::default()
 }

@@ -5,7 +5,7 @@ mod pool;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
     PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StringId, Tables,
-    ThreadId, Time,
+    ThreadId, Time, facts::Fact,
 };
 
 use super::{
@@ -311,29 +311,27 @@ fn what_a_process_used_is_not_guessed_where_it_was_not_seen() {
 fn the_least_that_a_process_used_of_each_device_is_told_at_its_end() {
     let mut tables = Tables::default();
     let process = tables.process("program (PID 7)");
-    let names = ["whyoom_used_0", "whyoom_used_1", "40", "30", "90"];
-    let texts = names.map(|text| (text.to_owned(), tables.string(text))).into();
     let device = |index, bytes| {
         let holder = SeenHolder { pid: 7, bytes, ..SeenHolder::default() };
         SeenDevice { index, holders: vec![holder], ..SeenDevice::default() }
     };
     let look = |time, bytes| Look { time, pid: 7, devices: vec![device(0, 40), device(1, bytes)] };
     let looks = vec![look(1, 90), look(2, 30)].into();
-    let machine = Machine { pids: [(process, 7)].into(), looks, texts, ..Machine::default() };
+    let machine = Machine { pids: [(process, 7)].into(), looks, ..Machine::default() };
     let mut sent = Vec::<Event>::new();
     let mut translator = Translator::new(&mut sent, &machine);
     let mut exit = event(1, Action::Exit);
     exit.origin.process = process;
     translator.event(&exit, &tables);
     translator.finish(&tables);
-    let told: Vec<(&str, &str)> = sent
+    let told: Vec<(DeviceId, u64)> = sent
         .iter()
         .filter_map(|event| match event.action {
-            Action::Setting { name, value } => Some((tables.text(name), tables.text(value))),
+            Action::Fact { fact: Fact::LeastUsed { device, bytes } } => Some((device, bytes.0)),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [("whyoom_used_0", "40"), ("whyoom_used_1", "30")]);
+    assert_eq!(told, [(DeviceId(0), 40), (DeviceId(1), 30)]);
 }
 
 #[test]

@@ -336,7 +336,7 @@ mod tests {
         for name in ["NCCL_PROXY_PASSWORD", "CUDA_API_TOKEN", "late_CUDA_API_TOKEN"] {
             assert!(is_withheld(name), "{name}");
         }
-        for name in ["NCCL_BUFFSIZE", "late_PYTORCH_ALLOC_CONF", "whyoom_gpu", "max_split_size"] {
+        for name in ["NCCL_BUFFSIZE", "late_PYTORCH_ALLOC_CONF", "whyoom_pool", "max_split_size"] {
             assert!(!is_withheld(name), "{name}");
         }
     }

@@ -22,7 +22,8 @@ use foldhash::fast::RandomState;
 use line::{Act, Line};
 use lines::Lines;
 use whyoom_trace::{
-    Action, Address, Bytes, DeviceId, Event, EventSink, Origin, ProcessId, Tables, Time, facts,
+    Action, Address, Bytes, DeviceId, Event, EventSink, Origin, ProcessId, Tables, Time,
+    facts::Fact,
 };
 
 /// The first line of a log.
@@ -182,9 +183,8 @@ impl Import<'_> {
         let known = self.tables.process_named(&name);
         let process = known.unwrap_or_else(|| self.tables.process(name));
         self.process = Some(process);
-        let (name, value) = (facts::ALLOCATOR, "RMM");
-        let (name, value) = (self.tables.string(name), self.tables.string(value));
-        self.emit(process, Time(0), &Line::default(), Action::Setting { name, value });
+        let fact = Fact::AllocatorLog { allocator: self.tables.string("RMM") };
+        self.emit(process, Time(0), &Line::default(), Action::Fact { fact });
         process
     }
 

@@ -25,7 +25,9 @@ fn told(text: &str) -> String {
     let mut told = String::new();
     for event in events {
         match event.action {
-            Action::Setting { value, .. } => write!(told, "{} ", tables.text(value)).unwrap(),
+            Action::Fact { fact: Fact::AllocatorLog { allocator } } => {
+                write!(told, "{} ", tables.text(allocator)).unwrap();
+            }
             Action::BlockAlloc { address, size, .. } => {
                 write!(told, "+{:x}/{} ", address.0, size.0).unwrap();
             }
