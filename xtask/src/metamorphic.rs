@@ -9,7 +9,7 @@ use harness::{
     score::{Input, all_cases},
 };
 use regex::{Match, Regex};
-use whyoom_causes::{MemoryBreakdown, judge};
+use whyoom_causes::{Component, MemoryBreakdown, Part, judge};
 use whyoom_memory::Model;
 use whyoom_sources::oom_text;
 use whyoom_trace::Tables;
@@ -93,10 +93,11 @@ fn by_a_hundredth(text: &str) -> Vec<Vec<u8>> {
         let value: f64 = number.as_str().parse().unwrap_or(0.0);
         [0.99, 1.01].map(|factor| {
             let (before, behind) = (&text[..number.start()], &text[number.end()..]);
-            format!("{before}{:.digits$}{behind}", value * factor).into_bytes()
+            format!("{before}{:.digits$}{behind}", value * factor)
         })
     });
-    moved.collect()
+    // A figure of few digits does not move.
+    moved.filter(|moved| moved != text).map(String::into_bytes).collect()
 }
 
 /// How a text is judged.
@@ -121,7 +122,7 @@ impl Judged {
         let verdict = judge(&model, &tables);
         let cause = verdict.primary.cause;
         let open = verdict.alternatives.iter().map(|cause| cause.id).chain([cause]).collect();
-        let adds_up = verdict.breakdown.as_ref().map(MemoryBreakdown::adds_up);
+        let adds_up = verdict.breakdown.as_ref().map(is_whole);
         Ok(Self { cause, open, failed, adds_up })
     }
 
@@ -130,6 +131,15 @@ impl Judged {
         let one_is_open = || self.open.contains(&other.cause) || other.open.contains(&self.cause);
         self.cause == other.cause || (change.name == BY_A_HUNDREDTH && one_is_open())
     }
+}
+
+/// Whether the parts are the device. More than that is told only where the driver lends host memory: then what is live
+/// alone is more.
+fn is_whole(parts: &MemoryBreakdown) -> bool {
+    let lent =
+        |part: &Part| part.component == Component::Live && part.amount.low > parts.capacity.high;
+    let rounding = parts.capacity.high.0 / 100;
+    parts.adds_up() && (parts.excess.0 <= rounding || parts.parts.iter().any(lent))
 }
 
 /// How often a change was made, and where it turned a verdict.
@@ -174,6 +184,16 @@ pub(crate) fn run() -> Result<Held> {
 /// The files of a case with a change: in all of them at once.
 fn changed(plain: &[Vec<u8>], change: &Change) -> Vec<Vec<Vec<u8>>> {
     let apply = |text: &Vec<u8>| std::str::from_utf8(text).map_or(Vec::new(), change.apply);
+    if change.name == BY_A_HUNDREDTH {
+        let one = |(index, text): (usize, &Vec<u8>)| {
+            apply(text).into_iter().map(move |moved| {
+                let mut files = plain.to_vec();
+                files[index] = moved;
+                files
+            })
+        };
+        return plain.iter().enumerate().flat_map(one).collect();
+    }
     let by_file: Vec<Vec<Vec<u8>>> = plain.iter().map(apply).collect();
     let ways = by_file.iter().map(Vec::len).min().unwrap_or(0);
     (0..ways).map(|way| by_file.iter().map(|file| file[way].clone()).collect()).collect()

@@ -18,6 +18,9 @@ use crate::{
 /// By which part of itself a figure may be off.
 const PART: u64 = 100;
 
+/// Of a long list of processes the first are moved.
+const MOVED_HOLDERS: usize = 4;
+
 /// The cause that most of the moved figures give in place of the primary one.
 pub(crate) fn alternative(scene: &Scene<'_>, primary: &Finding) -> Option<&'static Cause> {
     let incident = scene.incident.filter(|_| scene.is_message())?;
@@ -50,13 +53,14 @@ fn moved(incident: &Incident) -> impl Iterator<Item = Incident> {
             moved
         })
     });
-    let holders = incident.holders.iter().enumerate().flat_map(move |(index, holder)| {
-        around(holder.bytes).map(|bytes| {
-            let mut moved = incident.clone();
-            moved.holders[index].bytes = bytes;
-            moved
-        })
-    });
+    let holders =
+        incident.holders.iter().enumerate().take(MOVED_HOLDERS).flat_map(move |(index, holder)| {
+            around(holder.bytes).map(|bytes| {
+                let mut moved = incident.clone();
+                moved.holders[index].bytes = bytes;
+                moved
+            })
+        });
     counters.chain(holders)
 }
 

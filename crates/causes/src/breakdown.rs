@@ -178,13 +178,21 @@ impl MemoryBreakdown {
         low <= at_most && high >= self.capacity.low
     }
 
+    /// How much a component is. What nobody told is anywhere in what nobody accounts for.
+    fn amount(&self, component: Component) -> Range {
+        let of = |wanted| self.parts.iter().find(|part| part.component == wanted);
+        let untold = || of(Component::Unattributed).map(|rest| Range::up_to(rest.amount.high));
+        let told = of(component).map(|part| part.amount);
+        told.or_else(untold).unwrap_or(Range::up_to(Bytes::ZERO))
+    }
+
     /// Whether the request would have been served without any of these parts.
     #[must_use]
     pub fn without(&self, components: &[Component]) -> Option<Suffices> {
         let shortfall = self.shortfall?;
-        let parts = self.parts.iter().filter(|part| components.contains(&part.component));
-        let (low, high) = parts.fold((Bytes::ZERO, Bytes::ZERO), |(low, high), part| {
-            (low.plus(part.amount.low), high.plus(part.amount.high))
+        let amounts = components.iter().map(|component| self.amount(*component));
+        let (low, high) = amounts.fold((Bytes::ZERO, Bytes::ZERO), |(low, high), amount| {
+            (low.plus(amount.low), high.plus(amount.high))
         });
         Some(match () {
             () if low >= shortfall.high && low > Bytes::ZERO => Suffices::Certainly,
@@ -224,7 +232,11 @@ fn of_blocks(incident: &Incident, told: &mut Vec<(Component, Bytes)>) -> Bytes {
     for (component, bytes) in [
         (Component::PrivatePools, space.map(|space| space.private_pools)),
         (Component::OtherStreams, space.map(|space| space.other_streams)),
-        (Component::EmptySegments, space.map(|space| space.in_empty_segments)),
+        // Empty segments of other private pools are counted with those.
+        (
+            Component::EmptySegments,
+            space.map(|space| space.in_kept_segments.plus(space.in_own_private_pool)),
+        ),
     ] {
         let bytes = bytes.unwrap_or_default().min(left);
         left = left.minus(bytes);

@@ -23,17 +23,11 @@ const PHASES: &[Phase] = &[
             "save_model",
             "_save_checkpoint",
         ],
-        fixes: &[
-            (
-                "FullStateDictConfig(offload_to_cpu=True, rank0_only=True)",
-                "of FSDP: gathers the state on the host, one parameter at a time (in Accelerate: \
-                 fsdp_state_dict_type: SHARDED_STATE_DICT)",
-            ),
-            (
-                "",
-                "save from the host: copy each tensor of the state to the CPU before the next is gathered",
-            ),
-        ],
+        fixes: &[(
+            "",
+            "save from the host: copy each tensor of the state to the CPU before the next is gathered; with FSDP \
+                 FullStateDictConfig(offload_to_cpu=True, rank0_only=True) does so, or save the state sharded",
+        )],
     },
 ];
 

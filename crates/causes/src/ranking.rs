@@ -36,7 +36,7 @@ const fn row(cause: &'static str, wanted: Wanted, parts: &'static [Component]) -
 }
 
 const RANKING: &[Row] = &[
-    // What was freed, and is kept or lost all the same. A setting against it that came too late explains more.
+    // What was freed, and is kept or lost all the same.
     row("late-setting", Wanted::Unwanted, &[Cache, EmptySegments]),
     row("fragmented-cache", Wanted::Unwanted, &[Cache, EmptySegments]),
     row("private-pool", Wanted::Unwanted, &[PrivatePools, EmptySegments]),
@@ -81,4 +81,16 @@ fn row_of(finding: &Finding) -> Option<&'static Row> {
 /// The parts of the memory that a cause explains.
 pub(crate) fn parts_of(finding: &Finding) -> &'static [Component] {
     row_of(finding).map_or(&[], |row| row.parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_names_a_cause() {
+        for row in RANKING {
+            assert!(crate::find(row.cause).is_some(), "{}", row.cause);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use whyoom_memory::{
 };
 use whyoom_trace::{
     Bytes, DeviceId, FrameText, ProcessId, SegmentGrowth, Software, StackId, Symptom, Tables,
-    facts::{self, Fact, Said},
+    facts::{self, Fact, FactKind, Said},
 };
 
 use crate::{
@@ -87,15 +87,15 @@ impl<'a> Scene<'a> {
 
     /// Whose words stand around the message.
     pub(crate) fn software_around(&self) -> Option<Software> {
-        self.fact(|fact| match fact {
+        match self.fact(FactKind::Around)? {
             Fact::Around { software } => Some(software),
             _ => None,
-        })
+        }
     }
 
     /// Whether the program says that it went on after the failure.
     pub(crate) fn went_on(&self) -> bool {
-        self.has_fact(|fact| matches!(fact, Fact::Recovered))
+        self.fact(FactKind::Recovered).is_some()
     }
 
     /// The message.
@@ -139,18 +139,18 @@ impl<'a> Scene<'a> {
     /// The signal that ended the process, where its starter saw one. That of a kill is not among these: it
     /// leaves in doubt whether it was for want of memory.
     pub(crate) fn ended_by_signal(&self) -> Option<i32> {
-        self.fact(|fact| match fact {
+        match self.fact(FactKind::Signal)? {
             Fact::Signal { signal } => Some(signal),
             _ => None,
-        })
+        }
     }
 
     /// The status that the command failed with, where it did.
     pub(crate) fn failed_with(&self) -> Option<i32> {
-        self.fact_of_run(|fact| match fact {
+        match self.fact_of_run(FactKind::Status)? {
             Fact::Status { status } => Some(status),
             _ => None,
-        })
+        }
     }
 
     /// Whether the command is over, and its starter told of it.
@@ -160,8 +160,7 @@ impl<'a> Scene<'a> {
 
     /// Whether a process of a run that is over came to no end that anybody saw: it was killed.
     pub(crate) fn any_was_killed(&self) -> bool {
-        let signal = |fact: Fact| matches!(fact, Fact::Signal { .. });
-        let told = |process: ProcessId| self.model.facts(process).any(signal);
+        let told = |process: ProcessId| self.model.fact(process, FactKind::Signal).is_some();
         let mut processes = self.model.processes();
         self.is_over() && processes.any(|(process, one)| one.exited().is_none() && !told(process))
     }
@@ -193,15 +192,15 @@ impl<'a> Scene<'a> {
 
     /// The least that this process was seen to use of a device: where it took nothing, its context.
     pub(crate) fn least_used_on(&self, device: DeviceId) -> Option<Bytes> {
-        self.fact(|fact| match fact {
-            Fact::LeastUsed { device: one, bytes } if one == device => Some(bytes),
+        match self.fact(FactKind::LeastUsed(device))? {
+            Fact::LeastUsed { bytes, .. } => Some(bytes),
             _ => None,
-        })
+        }
     }
 
     /// Whether a list of processes was pasted with the message, and was empty though memory was in use.
     pub(crate) fn nobody_was_listed(&self) -> bool {
-        self.has_fact(|fact| matches!(fact, Fact::ListedNobody))
+        self.fact(FactKind::ListedNobody).is_some()
     }
 
     /// What this process is known to hold, without its context.
@@ -360,7 +359,7 @@ impl<'a> Scene<'a> {
     /// The options of `whyoom fit` that mean this GPU.
     fn gpu_options(&self) -> Option<String> {
         let capacity = self.situation.capacity?;
-        let gpu = self.fact_of_run(|fact| match fact {
+        let gpu = self.fact_of_run(FactKind::Gpu).and_then(|fact| match fact {
             Fact::Gpu { model, total } => Some((self.tables.text(model), total)),
             _ => None,
         });
@@ -379,10 +378,9 @@ impl<'a> Scene<'a> {
 
     /// How long a holder had run, where that was seen: `2.1 h`.
     pub(crate) fn age_of(&self, holder: &Holder) -> Option<String> {
-        let seconds = self.fact_of_run(|fact| match fact {
-            Fact::Age { pid, seconds } if pid == holder.pid => Some(seconds),
-            _ => None,
-        })?;
+        let Fact::Age { seconds, .. } = self.fact_of_run(FactKind::Age(holder.pid))? else {
+            return None;
+        };
         Some(match seconds {
             0..60 => format!("{seconds} s"),
             60..3600 => format!("{} min", seconds / 60),
@@ -405,43 +403,37 @@ impl<'a> Scene<'a> {
 
     /// The same, with their words.
     pub(crate) fn said_in_words(&self) -> Option<(Said, &'a str)> {
-        let said = self.fact(|fact| match fact {
+        match self.fact(FactKind::Said).filter(|_| self.is_message())? {
             Fact::Said { said, words } => Some((said, self.tables.text(words))),
             _ => None,
-        });
-        said.filter(|_| self.is_message())
+        }
     }
 
     /// What tables in the text show, where every GPU in them is all but empty.
     pub(crate) fn idle_tables(&self) -> Option<&'a str> {
-        let words = self.fact(|fact| match fact {
+        match self.fact(FactKind::Idle).filter(|_| self.is_message())? {
             Fact::Idle { words } => Some(self.tables.text(words)),
             _ => None,
-        });
-        words.filter(|_| self.is_message())
+        }
     }
 
     /// The run's command, with zeros between its words.
     pub(crate) fn command(&self) -> Option<&'a str> {
-        self.fact_of_run(|fact| match fact {
+        match self.fact_of_run(FactKind::Command)? {
             Fact::Command { words } => Some(self.tables.text(words)),
             _ => None,
-        })
+        }
     }
 
     /// What is told of this process itself.
-    fn fact<T>(&self, wanted: impl Fn(Fact) -> Option<T>) -> Option<T> {
-        self.model.facts(self.process).find_map(wanted)
-    }
-
-    fn has_fact(&self, wanted: impl Fn(Fact) -> bool) -> bool {
-        self.model.facts(self.process).any(wanted)
+    fn fact(&self, kind: FactKind) -> Option<Fact> {
+        self.model.fact(self.process, kind)
     }
 
     /// What is told of this process, or else of another of its launch.
-    fn fact_of_run<T>(&self, wanted: impl Fn(Fact) -> Option<T>) -> Option<T> {
-        let own = self.model.launch_facts(self.process).find_map(&wanted);
-        own.or_else(|| self.model.launch_facts(self.home).find_map(&wanted))
+    fn fact_of_run(&self, kind: FactKind) -> Option<Fact> {
+        let own = self.model.launch_fact(self.process, kind);
+        own.or_else(|| self.model.launch_fact(self.home, kind))
     }
 
     /// Whether the message is of a stream-ordered pool: RMM names the resource that failed.
@@ -452,12 +444,12 @@ impl<'a> Scene<'a> {
     /// Whether all that is known is an allocator's own log: what it gave to the program, without stacks, and
     /// without what it held.
     pub(crate) fn is_log_of_allocator(&self) -> bool {
-        self.has_fact(|fact| matches!(fact, Fact::AllocatorLog { .. }))
+        self.fact(FactKind::AllocatorLog).is_some()
     }
 
     /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
     pub(crate) fn is_report_of_profiler(&self) -> bool {
-        self.has_fact(|fact| matches!(fact, Fact::ProfilerReport { .. }))
+        self.fact(FactKind::ProfilerReport).is_some()
     }
 
     /// Whose cache it is.
@@ -531,6 +523,29 @@ impl<'a> Scene<'a> {
         let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
         let generates = |function: &str| function.rsplit('.').next() == Some("generate");
         self.tables.frames(stack).any(|frame| frame.is_python() && generates(frame.function))
+    }
+
+    /// Whether it came from an evaluation: by the names of functions, as programs and trainers have them.
+    pub(crate) fn is_evaluating(&self) -> bool {
+        const NAMES: [&str; 8] = [
+            "evaluate",
+            "evaluation_loop",
+            "evaluation_step",
+            "eval_step",
+            "eval_epoch",
+            "validate",
+            "validation_step",
+            "run_validation",
+        ];
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let named =
+            |function: &str| function.rsplit('.').next().is_some_and(|one| NAMES.contains(&one));
+        // Checks of arguments are called so too.
+        let checks = |file: &str| {
+            ["pydantic", "huggingface_hub", "sklearn"].iter().any(|one| file.contains(one))
+        };
+        let mut frames = self.tables.frames(stack);
+        frames.any(|frame| frame.is_python() && named(frame.function) && !checks(frame.file))
     }
 
     /// Sums by stack as sums by place, the most first: several stacks may lead to one line.

@@ -138,6 +138,9 @@ fn one_view(model: &Model, mut judged: Vec<Found>) -> Vec<Found> {
     let rest: Vec<Finding> = judged[recorded].findings.iter().filter(is_new).cloned().collect();
     judged[snapshot].findings.extend(rest);
     judged[snapshot].findings.sort_by_key(rank);
+    if !known.contains(&judged[snapshot].first().cause) {
+        judged[snapshot].scene = judged[recorded].scene;
+    }
     judged.remove(recorded);
     judged
 }

@@ -77,7 +77,20 @@ impl DriverState {
     }
 }
 
+/// Of an incident among very many, so many rows of each list are kept.
+const KEPT_ROWS: usize = 16;
+
 impl Incident {
+    /// Keeps the first rows of its lists: of very many incidents all would be too much.
+    pub(crate) fn shorten(&mut self) {
+        if let Some(space) = &mut self.free_space {
+            space.pins.truncate(KEPT_ROWS);
+        }
+        if let Some(driver) = &mut self.driver {
+            driver.outside.truncate(KEPT_ROWS);
+        }
+    }
+
     /// What was asked for.
     #[must_use]
     pub fn requested(&self) -> Option<Bytes> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
-    facts::Fact,
+    facts::{Fact, FactKind},
 };
 
 use crate::{
@@ -44,7 +44,7 @@ pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
     processes: BTreeMap<ProcessId, Process>,
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
-    facts: BTreeMap<ProcessId, BTreeMap<(u8, u64), Fact>>,
+    facts: BTreeMap<FactKind, BTreeMap<ProcessId, Fact>>,
     /// The first process of each launch.
     launches: Vec<ProcessId>,
     incidents: Vec<Incident>,
@@ -143,18 +143,18 @@ impl Model {
     }
 
     /// What sources tell of a process itself.
-    pub fn facts(&self, process: ProcessId) -> impl Iterator<Item = Fact> {
-        self.facts.get(&process).into_iter().flat_map(BTreeMap::values).copied()
+    #[must_use]
+    pub fn fact(&self, process: ProcessId, kind: FactKind) -> Option<Fact> {
+        self.facts.get(&kind)?.get(&process).copied()
     }
 
-    /// The same, and then what they tell of others of the same launch.
-    pub fn launch_facts(&self, process: ProcessId) -> impl Iterator<Item = Fact> {
+    /// The same, or else what they tell of another process of the same launch.
+    #[must_use]
+    pub fn launch_fact(&self, process: ProcessId, kind: FactKind) -> Option<Fact> {
+        let facts = self.facts.get(&kind)?;
         let launch = self.launch_of(process);
-        let others = self
-            .facts
-            .iter()
-            .filter(move |(other, _)| **other != process && self.launch_of(**other) == launch);
-        self.facts(process).chain(others.flat_map(|(_, facts)| facts.values().copied()))
+        let sibling = || facts.iter().find(|(other, _)| self.launch_of(**other) == launch);
+        facts.get(&process).or_else(|| sibling().map(|(_, fact)| fact)).copied()
     }
 
     /// What the memory that a stack took probably is.
@@ -311,6 +311,7 @@ impl Model {
         incident.free_space = Some(space.free_space_for(request));
         incident.driver = self.driver_state(process, space, pools);
         if !whole {
+            incident.shorten();
             return;
         }
         incident.live = space.live_sums();
@@ -433,7 +434,7 @@ impl EventSink for Model {
                 values.insert(process, tables.text(value).to_owned());
             }
             Action::Fact { fact } => {
-                self.facts.entry(process).or_default().insert(fact.key(), fact);
+                self.facts.entry(fact.kind()).or_default().insert(process, fact);
             }
             Action::Sample { counter, bytes } => {
                 let occasion = self.occasions.entry(process).or_default();

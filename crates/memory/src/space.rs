@@ -235,10 +235,12 @@ impl Space {
 
     /// Whether the address map is small beside what happened since it was measured last.
     pub(crate) fn can_afford_map(&self, event: u64) -> bool {
-        /// So many blocks are gone through in the time that an event takes, and a few more.
+        /// So many blocks are gone through in the time of a few events.
         const BLOCKS_PER_EVENT: u64 = 64;
         let since = event.saturating_sub(self.map_measured_at);
-        since.saturating_mul(BLOCKS_PER_EVENT) >= self.blocks.totals().blocks
+        let of_driver = self.driver.as_ref().map_or(0, |driver| driver.layer().totals().blocks);
+        let size = self.blocks.totals().blocks + of_driver + self.segments.len() as u64;
+        since.saturating_mul(BLOCKS_PER_EVENT) >= size
     }
 
     /// Notes when the address map was measured.

@@ -625,7 +625,7 @@ const SAMPLES: &[Sample] = &[
     },
     Sample {
         id: "O",
-        text: "Global Memory Size: 12287 MB\nMax Alloc Size: 3071 MB\nwhat():  Memory Object Allocation Failure",
+        text: "Global Memory Size: 12287 MB\nMax Alloc Size: 3071 MB\nwhat():  Invalid Buffer Size",
         read: &["a GPU: Program LimitReached Allowed=3.00 GiB"],
     },
     Sample {

@@ -12,8 +12,8 @@ pub const POOL: &str = "whyoom_pool";
 /// How the variables of whyoom's own begin.
 pub const OWN: &str = "whyoom_";
 
-/// Something that a source tells of one process. It is no variable of the program's, and is never taken for another
-/// process's.
+/// Something that a source tells of one process. It is no variable of the program's. Of a whole run (its command, how it
+/// ended, its GPU, how long others had run) one process of it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -87,44 +87,43 @@ pub enum Fact {
     },
 }
 
-impl Fact {
-    /// What it is of: a process has one of each.
-    #[must_use]
-    pub fn key(&self) -> (u8, u64) {
-        match *self {
-            Self::Command { .. } => (0, 0),
-            Self::Signal { .. } => (1, 0),
-            Self::Status { .. } => (2, 0),
-            Self::Gpu { .. } => (3, 0),
-            Self::Age { pid, .. } => (4, pid.into()),
-            Self::LeastUsed { device, .. } => (5, device.0.into()),
-            Self::AllocatorLog { .. } => (6, 0),
-            Self::ProfilerReport { .. } => (7, 0),
-            Self::ListedNobody => (8, 0),
-            Self::Around { .. } => (9, 0),
-            Self::Recovered => (10, 0),
-            Self::Said { .. } => (11, 0),
-            Self::Idle { .. } => (12, 0),
-        }
-    }
+/// What a fact is of: a process has one of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each is the fact of that name")]
+pub enum FactKind {
+    Command,
+    Signal,
+    Status,
+    Gpu,
+    Age(u32),
+    LeastUsed(DeviceId),
+    AllocatorLog,
+    ProfilerReport,
+    ListedNobody,
+    Around,
+    Recovered,
+    Said,
+    Idle,
+}
 
-    /// The name of its kind.
+impl Fact {
+    /// What it is of.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Command { .. } => "command",
-            Self::Signal { .. } => "signal",
-            Self::Status { .. } => "status",
-            Self::Gpu { .. } => "gpu",
-            Self::Age { .. } => "age",
-            Self::LeastUsed { .. } => "least-used",
-            Self::AllocatorLog { .. } => "allocator-log",
-            Self::ProfilerReport { .. } => "profiler-report",
-            Self::ListedNobody => "listed-nobody",
-            Self::Around { .. } => "around",
-            Self::Recovered => "recovered",
-            Self::Said { .. } => "said",
-            Self::Idle { .. } => "idle",
+    pub fn kind(&self) -> FactKind {
+        match *self {
+            Self::Command { .. } => FactKind::Command,
+            Self::Signal { .. } => FactKind::Signal,
+            Self::Status { .. } => FactKind::Status,
+            Self::Gpu { .. } => FactKind::Gpu,
+            Self::Age { pid, .. } => FactKind::Age(pid),
+            Self::LeastUsed { device, .. } => FactKind::LeastUsed(device),
+            Self::AllocatorLog { .. } => FactKind::AllocatorLog,
+            Self::ProfilerReport { .. } => FactKind::ProfilerReport,
+            Self::ListedNobody => FactKind::ListedNobody,
+            Self::Around { .. } => FactKind::Around,
+            Self::Recovered => FactKind::Recovered,
+            Self::Said { .. } => FactKind::Said,
+            Self::Idle { .. } => FactKind::Idle,
         }
     }
 

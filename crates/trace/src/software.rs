@@ -106,64 +106,6 @@ pub enum Software {
 }
 
 impl Software {
-    /// All of them.
-    pub const ALL: &[Self] = &[
-        Self::PyTorch,
-        Self::CuBlas,
-        Self::CuDnn,
-        Self::CuFft,
-        Self::TensorFlow,
-        Self::Xla,
-        Self::CuPy,
-        Self::Rmm,
-        Self::Nccl,
-        Self::Vllm,
-        Self::LlamaCpp,
-        Self::Hami,
-        Self::Kernel,
-        Self::Supervisor,
-        Self::OnnxRuntime,
-        Self::TensorRt,
-        Self::Triton,
-        Self::Paddle,
-        Self::MxNet,
-        Self::XgBoost,
-        Self::LightGbm,
-        Self::Numba,
-        Self::PyCuda,
-        Self::CatBoost,
-        Self::Dask,
-        Self::CudaJl,
-        Self::OpenCv,
-        Self::Faiss,
-        Self::CTranslate2,
-        Self::ExLlama,
-        Self::Tgi,
-        Self::SgLang,
-        Self::Ray,
-        Self::Ffmpeg,
-        Self::Gromacs,
-        Self::Lammps,
-        Self::OpenMm,
-        Self::AmrEx,
-        Self::PhysX,
-        Self::Renderer,
-        Self::Miner,
-        Self::Mps,
-        Self::Mlx,
-        Self::DirectMl,
-        Self::Windows,
-        Self::Jetson,
-        Self::NumPy,
-        Self::Program,
-    ];
-
-    /// The one of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|software| software.name() == name)
-    }
-
     /// Whether a message of it does not tell in whose program it was printed: a library's, the system's.
     #[must_use]
     pub fn is_anybodys(self) -> bool {

@@ -112,7 +112,7 @@ fn in_evaluation(scene: &Scene<'_>) -> Option<Finding> {
     if told || !scene.is_message() || !scene.device_refused() || scene.said().is_some() {
         return None;
     }
-    if !scene.asked_by_any_of(&["evaluat", "validat"]) {
+    if !scene.is_evaluating() {
         return None;
     }
     let mut finding = scene.finding(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use whyoom_memory::{Model, Process};
 use whyoom_trace::{
     ProcessId, Tables,
-    facts::{self, Fact},
+    facts::{self, Fact, FactKind},
 };
 
 use super::{
@@ -117,7 +117,7 @@ fn text(report: &Report<'_>) -> io::Result<String> {
 
 fn facts(model: &Model, tables: &Tables, process: ProcessId) -> Vec<(String, String)> {
     let mut facts = model.process(process).map(own_facts).unwrap_or_default();
-    let command = model.facts(process).find_map(|fact| match fact {
+    let command = model.fact(process, FactKind::Command).and_then(|fact| match fact {
         Fact::Command { words } => Some(tables.text(words).replace('\0', " ")),
         _ => None,
     });

@@ -150,7 +150,7 @@ const ROWS: &[Row] = &[
     row(
         Said::Unseen,
         3,
-        r"\bnothing\s(?:appears|is\slisted|is\sshown|shows?|runs|is\srunning)\s(?:up\s)?(?:in|on|by)\s`?nvidia-smi\b | \bnvidia-smi\b[^.!?]{0,60}\b(?:shows?|lists?)\s(?:no|nothing)\b",
+        r"\bnothing\s(?:appears|is\slisted|is\sshown|shows?|runs|is\srunning)\s(?:up\s)?(?:in|on|by)\s`?nvidia-smi\b | \bnvidia-smi\b[^.!?]{0,60}\b(?:shows?|lists?)\s(?:no\s(?:running\s)?process\w*|nothing)\b",
     ),
     row(
         Said::SharedMemory,
@@ -200,8 +200,8 @@ const ROWS: &[Row] = &[
         Said::HostMemory,
         2,
         r"\b(?:killed|terminated|reaped)\sby\s(?:the\s)?(?:kernel|system|os|oom|linux)\b | \boom[\s-]?kill | \bslurm\b[^.!?]{0,40}\b(?:oom|out[\s-]of[\s-]memory)\b
-        | \b(?:all\s(?:available|the|my)|out\sof|not\senough|insufficient|exhaust\w*)\s(?:\w+\s)?(?:ram|(?:system|host|cpu|main)\smemory)\b
-        | \b(?:ram|(?:system|host|cpu|main)\smemory)\b[^.!?]{0,40}\b(?:runs?\sout|ran\sout|exhaust\w*|is\sfull|fills\sup|100\s?%)",
+        | \b(?:all|out\sof|not\senough|insufficient|exhaust\w*)\s(?:available\s|the\s|my\s)?(?:ram|(?:system|host|cpu|main)\s(?:memory|ram))\b
+        | \b(?:system|host|cpu|main)\s(?:memory|ram)\b[^.!?]{0,40}\b(?:runs?\sout|ran\sout|exhaust\w*|is\sfull|fills\sup|100\s?%)",
     ),
     row(
         Said::InEvaluation,
@@ -212,8 +212,7 @@ const ROWS: &[Row] = &[
     row(
         Said::SetTooLate,
         3,
-        r"\b(?:after|behind)\s`?import\s(?:jax|torch|tensorflow|tf)\b | \b(?:settings?|configuration|variables?|environ\w*)\b[^.!?]{0,80}\bignored\b
-        | \bbefore\s(?:you\s)?import(?:ing)?\s`?(?:jax|torch|tensorflow|tf)\b",
+        r"\b(?:after|behind)\s`?import\s(?:jax|torch|tensorflow|tf)\b | \b(?:settings?|configuration|variables?|environ\w*)\b[^.!?]{0,80}\bignored\b",
     ),
     row(
         Said::Waits,
@@ -392,6 +391,10 @@ mod tests {
             "loader = DataLoader(ds, pin_memory=False)",
             "cudaMallocAsync failed: out of memory",
             "UserWarning: using create_graph=True can cause a memory leak",
+            "I run out of GPU RAM in the first step",
+            "there is not enough video RAM on the card",
+            "I set PYTORCH_CUDA_ALLOC_CONF before importing torch and it still fails",
+            "nvidia-smi shows no memory in use before I start",
         ] {
             assert_eq!(told(text), None, "{text}");
         }

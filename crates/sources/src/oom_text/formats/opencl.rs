@@ -9,14 +9,8 @@ use crate::oom_text::{
     window::Window,
 };
 
-pub(super) const FORMAT: Format = Format {
-    anchors: &[
-        "Memory Object Allocation Failure",
-        "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-        "CL_INVALID_BUFFER_SIZE",
-    ],
-    parse,
-};
+pub(super) const FORMAT: Format =
+    Format { anchors: &["CL_INVALID_BUFFER_SIZE", "Invalid Buffer Size"], parse };
 
 amount_between!(
     MOST_AT_ONCE,
@@ -28,7 +22,7 @@ amount_between!(TOTAL, r"(?i:global[ _]*mem(?:ory)?[ _]*size)\W*", "");
 fn parse(window: &Window<'_>) -> Option<Message> {
     let before = window.before();
     let (most, total) = (MOST_AT_ONCE.find(before), TOTAL.find(before));
-    // Without the device's own figures it may be either: the general layer reads it.
+    // Without the device's own figures nothing is known of the limit: the general layer reads it.
     let limit = most.filter(|most| total.is_none_or(|total| *most < total))?;
     let message = Message::new("O", Software::Program, Symptom::LimitReached);
     Some(message.with(Counter::Allowed, Some(limit).filter(|limit| *limit > Bytes::ZERO)))
