@@ -18,7 +18,8 @@ pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
     if found.iter().all(|finding| finding.strength < Strength::Likely) {
         found.extend(said::finding(scene));
     }
-    let breakdown = scene.breakdown();
+    // Of a recorded failure the causes look at the blocks themselves, and replay answers.
+    let breakdown = scene.breakdown().filter(|_| scene.is_message());
     for finding in &mut found {
         ask(breakdown.as_ref(), finding);
     }
