@@ -1,7 +1,7 @@
 """Reads a recording of whyoom: read_recording.py FOLDER
 
-Written from docs/recording-format.md alone, to show that the page is enough. It counts what
-happened, and says where the most memory of PyTorch's blocks that was live at a time was asked for.
+Written from docs/recording-format.md alone, to show that the page is sufficient. It counts the
+events, and prints which lines allocated the PyTorch blocks that were live at the peak.
 """
 
 import collections
@@ -13,7 +13,7 @@ import zlib
 
 BLOCK, HEADER, TRAILER = 16 << 10, 128, 8
 
-# The fields of each action: a(ddress) and h(andle) are steps, n(umbers) are numbers, c(hoices) a byte.
+# The fields of each action: a(ddress) and h(andle) are deltas, n(umbers) are numbers, c(hoices) a byte.
 ACTIONS = {
     1: ("HistoryStart", ""), 2: ("Alloc", "can"), 3: ("Free", "ca"), 4: ("PoolTrim", "n"),
     5: ("Reserve", "an"), 6: ("Unreserve", "an"), 7: ("Create", "hn"), 8: ("Release", "h"),
@@ -54,7 +54,7 @@ class Scan:
 
 
 def blocks(data):
-    """The records of each block of a segment whose checksum holds."""
+    """The records of each block of a segment with a valid checksum."""
     committed, closed, check = struct.unpack_from("<QII", data, 64)
     for start in range(0, len(data), BLOCK):
         first, end = start or HEADER, start + BLOCK
@@ -95,7 +95,7 @@ def events(data):
 
 
 class Tables:
-    """What events name by id."""
+    """What events reference by id."""
 
     def __init__(self):
         self.strings, self.frames, self.stacks = {}, {}, {}

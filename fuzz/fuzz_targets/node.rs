@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use whyoom_node::{
     Capture,
-    proc::{cgroup, kernel_log, mounts, signs, stat::Stat, status::Status},
+    proc::{cgroup, environ, kernel_log, mounts, signs, stat::Stat, status::Status},
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -16,6 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = (mounts::remote(&text), mounts::processes_hidden(&text));
     let _ = (signs::sign(&text), signs::in_maps(&text).count());
     let _ = kernel_log::xid(&text);
+    let _ = environ::parse(&text);
     if let Ok(capture) = serde_json::from_slice::<Capture>(bytes) {
         let _ = whyoom_node::judge(&capture);
     }

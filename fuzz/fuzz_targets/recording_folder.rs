@@ -25,7 +25,7 @@ use whyoom_trace::{
 /// Entries of a folder: each names one, or a file of the process that was recorded.
 const NAMES: [&str; 12] = [
     "run.json",
-    "looks.jsonl",
+    "machine.jsonl",
     "keepers-1.json",
     "torch",
     "7-7.part",

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use whyoom_allocators::{
-    Device, Grant, PAGE, Policy, Request, SimulatedDevice,
+    Device, Grant, PAGE, Policy, Request, SimulatedDevice, Validator, Violation,
     policies::{
         bfc::{self, Bfc},
         binned::{self, Binned},
@@ -13,7 +13,6 @@ use whyoom_allocators::{
         stitch::Stitch,
         stream_ordered::{self, StreamOrdered},
     },
-    validator::{Validator, Violation},
 };
 use whyoom_trace::{PoolId, StreamId};
 

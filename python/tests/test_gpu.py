@@ -53,7 +53,7 @@ class OnGpu(unittest.TestCase):
 
     def assert_growth_by_marks(self, verdict):
         self.assertEqual(verdict.cause, "growth", verdict)
-        self.assertIn("iterations found by: the program's own marks", str(verdict))
+        self.assertIn("iterations detected by: the program's own marks", str(verdict))
         self.assertAlmostEqual(evidence(verdict, "growth per iteration")[0], 8 * MIB, delta=MIB)
 
     def test_marks_are_the_iterations_of_whyoom_run(self):
@@ -121,12 +121,12 @@ class OnGpu(unittest.TestCase):
 
     def test_one_at_a_time(self):
         with whyoom.record(self.path("first.pickle")):
-            with self.assertRaisesRegex(whyoom.WhyoomError, "under way already"):
+            with self.assertRaisesRegex(whyoom.WhyoomError, "already in progress"):
                 with whyoom.record(self.path("second.pickle")):
                     pass
 
     def test_a_folder_that_is_not_there_is_said_before_the_work(self):
-        with self.assertRaisesRegex(whyoom.WhyoomError, "no folder that can be written to"):
+        with self.assertRaisesRegex(whyoom.WhyoomError, "is not a writable folder"):
             with whyoom.record(self.path("none/oom.pickle")):
                 self.fail("it was begun")
 

@@ -38,7 +38,7 @@ class Package(unittest.TestCase):
 
     @unittest.skipIf(has("torch"), "torch is here")
     def test_without_torch_it_is_said_what_to_do(self):
-        with self.assertRaisesRegex(whyoom.WhyoomError, "no torch.*whyoom run"):
+        with self.assertRaisesRegex(whyoom.WhyoomError, "torch is not installed.*whyoom run"):
             with whyoom.record():
                 pass
 

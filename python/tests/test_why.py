@@ -86,7 +86,7 @@ class Answers(unittest.TestCase):
             verdict.cause = "another"
 
     def test_str_is_what_the_terminal_shows(self):
-        self.assertTrue(str(self.verdict).startswith("fragmented-cache: "), str(self.verdict))
+        self.assertTrue(str(self.verdict).startswith("error[fragmented-cache]: "), str(self.verdict))
         self.assertNotIn("\x1b", str(self.verdict))
 
     def test_html_has_the_verdict_and_a_chart(self):
@@ -146,7 +146,7 @@ class Errors(unittest.TestCase):
             os.chmod(copy, 0o755)
             self.addCleanup(os.remove, copy)
             with mock.patch.dict(os.environ, {"WHYOOM_COMMAND": copy}):
-                self.assert_says(["another kind of machine"], FRAGMENTED)
+                self.assert_says(["for another platform"], FRAGMENTED)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,19 @@ from typing import Any
 from ._errors import WhyoomError
 from ._marks import mark
 from ._record import Recording, record
-from ._verdict import Evidence, Remedy, Verdict, why
+from ._verdict import CallSite, Evidence, Remedy, Verdict, why
 
-__all__ = ["Evidence", "Recording", "Remedy", "Verdict", "WhyoomError", "mark", "record", "why"]
+__all__ = [
+    "CallSite",
+    "Evidence",
+    "Recording",
+    "Remedy",
+    "Verdict",
+    "WhyoomError",
+    "mark",
+    "record",
+    "why",
+]
 
 
 def __getattr__(name: str) -> str:

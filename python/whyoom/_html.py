@@ -7,7 +7,7 @@ from . import _chart
 from ._amounts import size
 
 if TYPE_CHECKING:
-    from ._verdict import Evidence, Remedy, Verdict
+    from ._verdict import CallSite, Evidence, Remedy, Verdict
 
 FRAME = (
     "max-width:46em;border:1px solid rgba(128,128,128,.4);border-left:4px solid {colour};"
@@ -28,6 +28,7 @@ def verdict(found: "Verdict") -> str:
         f'<div style="{FRAME.format(colour=colour)}">',
         f'<div><b>{escape(found.headline)}</b> <span style="{MUTED}">({escape(found.cause)})</span></div>',
         f"<div>{escape(found.because)}</div>",
+        *(_call_site(one) for one in found.call_sites),
         *(_remedy(one) for one in found.remedies),
         _over_time(found),
         _evidence(found.evidence),
@@ -36,13 +37,19 @@ def verdict(found: "Verdict") -> str:
     return "".join(part for part in parts if part)
 
 
+def _call_site(site: "CallSite") -> str:
+    what = f'<span style="{MUTED}">{escape(site.what)}</span>'
+    return f"<div><code>{escape(site.call_site)}</code> {what}</div>"
+
+
 def _remedy(remedy: "Remedy") -> str:
     about = remedy.what
     if remedy.proved:
-        about += "; proved on this run"
+        about += "; proven on this run"
     if remedy.frees_bytes:
         about += f" [up to {size(remedy.frees_bytes)}]"
-    line = f'<pre style="{PASTE}">{escape(remedy.paste)}</pre>' if remedy.paste else ""
+    code = remedy.paste or remedy.example
+    line = f'<pre style="{PASTE}">{escape(code)}</pre>' if code else ""
     return f'<div style="margin-top:.5em">{line}<span style="{MUTED}">{escape(about)}</span></div>'
 
 

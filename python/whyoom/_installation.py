@@ -56,6 +56,6 @@ def _missing(what: str, variable: str) -> str:
     if not sys.platform.startswith("linux"):
         return f"{what} runs on Linux only, and this is {sys.platform}: analyse the file on a Linux machine"
     return (
-        f"{what} is not installed beside this package ({Path(__file__).parent}): install the wheel again "
+        f"{what} is not installed next to this package ({Path(__file__).parent}): install the wheel again "
         f"(pip install --force-reinstall whyoom), or set {variable} to its path"
     )

@@ -43,7 +43,7 @@ class Recording:
             mark("whyoom.record")
             return self
         if _under_way is not None:
-            raise WhyoomError(f"a recording is under way already, into {_under_way.path}: end that one first")
+            raise WhyoomError(f"a recording is already in progress, into {_under_way.path}: stop that one first")
         self._torch = _torch_with_cuda()
         _check_writable(self.path)
         self._keep_history()
@@ -68,8 +68,8 @@ class Recording:
         except Exception as trouble:
             # What the program raised matters more than what became of its recording.
             if error is None:
-                raise WhyoomError(f"the snapshot cannot be written to {self.path}: {trouble}") from trouble
-            print(f"whyoom: the snapshot cannot be written to {self.path}: {trouble}", file=sys.stderr)
+                raise WhyoomError(f"cannot write the snapshot to {self.path}: {trouble}") from trouble
+            print(f"whyoom: cannot write the snapshot to {self.path}: {trouble}", file=sys.stderr)
         finally:
             with contextlib.suppress(Exception):
                 self._torch.cuda.memory._record_memory_history(enabled=None)
@@ -87,7 +87,7 @@ class Recording:
 
     def _must_be_there(self) -> None:
         if self._folder is None and not self._written:
-            raise WhyoomError("nothing is recorded yet: ask behind the `with whyoom.record():`, not inside it")
+            raise WhyoomError("nothing is recorded yet: call this after the `with whyoom.record():` block")
 
     def _keep_history(self) -> None:
         memory = self._torch.cuda.memory
@@ -132,17 +132,17 @@ def _torch_with_cuda() -> Any:
         import torch
     except ImportError as error:
         raise WhyoomError(
-            "whyoom.record() keeps PyTorch's history, and this Python has no torch. Without PyTorch, record "
-            "the program as a whole: whyoom run -- python …"
+            "whyoom.record() uses PyTorch's history, but torch is not installed. Without PyTorch, record "
+            "the entire program: whyoom run -- python …"
         ) from error
     if not (torch.version.cuda or torch.version.hip):
         raise WhyoomError(
-            f"this PyTorch ({torch.__version__}) was built without CUDA, so that it has no GPU memory to record: "
+            f"this PyTorch ({torch.__version__}) was built without CUDA and has no GPU memory to record: "
             "install one with CUDA"
         )
     if not torch.cuda.is_available():
         raise WhyoomError(
-            "PyTorch finds no GPU here, so that there is nothing to record. On a simulated one: "
+            "PyTorch finds no GPU here, so there is nothing to record. On a simulated GPU: "
             "whyoom lab run -- python …, or for a notebook: whyoom lab run -- jupyter lab"
         )
     return torch
@@ -156,4 +156,4 @@ def _check_writable(path: str) -> None:
     """Before the work, not behind it."""
     folder = os.path.dirname(path) or "."
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise WhyoomError(f"{folder} is no folder that can be written to: give whyoom.record() another path")
+        raise WhyoomError(f"{folder} is not a writable folder: pass another path to whyoom.record()")

@@ -33,6 +33,18 @@ class Remedy:
     """Whether a replay of this very run has shown that it helps."""
     frees_bytes: Optional[int] = None
     """What it gives back, where that is known."""
+    example: Optional[str] = None
+    """Code to adapt to the program's own names, where there is no line to paste."""
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """A line of the program that the verdict is about."""
+
+    call_site: str
+    """The file, the line and the function."""
+    what: str
+    """What it has to do with the cause."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,8 @@ class Verdict:
     """The numbers that show it."""
     gives_back_bytes: Optional[int]
     """What removing the cause would give back."""
+    call_sites: List[CallSite]
+    """The program's own lines, the most telling first; the request that failed is the last."""
     remedies: List[Remedy]
     evidence: List[Evidence]
     json: Dict[str, Any] = field(repr=False)
@@ -72,8 +86,8 @@ class Verdict:
         return self._inputs.ask("why")
 
     def report(self, path: Union[str, "os.PathLike[str]"]) -> str:
-        """Writes the report, one HTML file that opens anywhere; its path."""
-        self._inputs.ask("report", "-o", os.fspath(path))
+        """Writes the report, one HTML file that opens anywhere, over any file of that name; its path."""
+        self._inputs.ask("report", "--force", "-o", os.fspath(path))
         return os.fspath(path)
 
     def _repr_html_(self) -> str:
@@ -119,6 +133,7 @@ def why(*sources: Source) -> Verdict:
         headline=found["headline"],
         because=found["because"],
         gives_back_bytes=found["gives_back_bytes"],
+        call_sites=[CallSite(one["call_site"], one["what"]) for one in found["call_sites"]],
         remedies=[_remedy(one) for one in found["remedies"]],
         evidence=[_evidence(one) for one in found["evidence"]],
         json=document,
@@ -142,7 +157,7 @@ def run(words: Sequence[str], text: Optional[str] = None) -> str:
         )
     except OSError as error:
         raise WhyoomError(
-            f"{path} cannot be run ({error.strerror}): this wheel may be one for another kind of machine; "
+            f"{path} cannot be run ({error.strerror}): this wheel may be for another platform; "
             f"pip install --force-reinstall whyoom, or set {COMMAND_VARIABLE} to the right one"
         ) from error
     if answer.returncode != 0:
@@ -195,7 +210,13 @@ def _text_of(error: BaseException) -> str:
 
 
 def _remedy(found: Dict[str, Any]) -> Remedy:
-    return Remedy(found["what"], found["paste"], found["proved"], found["frees_bytes"])
+    return Remedy(
+        what=found["what"],
+        paste=found["paste"],
+        proved=found["proved"],
+        frees_bytes=found["frees_bytes"],
+        example=found["example"],
+    )
 
 
 def _evidence(found: Dict[str, Any]) -> Evidence:

@@ -40,10 +40,10 @@ def enable() -> None:
     try:
         import torch
     except ImportError as error:
-        raise WhyoomError("whyoom.pool serves PyTorch, and there is no torch here") from error
+        raise WhyoomError("whyoom.pool requires PyTorch, but torch is not installed") from error
     if not is_supported(torch):
         raise WhyoomError(
-            "whyoom.pool needs a PyTorch that was built with CUDA and lets its allocator be replaced"
+            "whyoom.pool needs a PyTorch that is built with CUDA and supports pluggable allocators"
         )
     from . import _pool_answers, _pool_library
 
@@ -68,8 +68,8 @@ def enable() -> None:
 
 
 TOO_LATE = (
-    "whyoom.pool.enable() comes too late: PyTorch has used the GPU already, or has another allocator. "
-    "Put both lines right behind `import torch`, or use: whyoom run --pool -- python ..."
+    "whyoom.pool.enable() is called too late: PyTorch has already used the GPU, or uses another allocator. "
+    "Put both lines right after `import torch`, or use: whyoom run --pool -- python ..."
 )
 
 

@@ -14,7 +14,7 @@ use whyoom_lab_core::session::built_libraries;
 use crate::{
     checkout::{root, target},
     once::{once, stamp_of},
-    programs::must_succeed,
+    preparation::must_succeed,
 };
 
 /// The command, and what it preloads.

@@ -30,6 +30,11 @@ pub(crate) fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
+/// The folder with data from real GPUs, beside the checkout. Not every machine has it.
+pub(crate) fn shared_data_folder() -> PathBuf {
+    root().join("../shared/data")
+}
+
 /// A folder for what a command makes, in the build folder: two checkouts do not meet there.
 pub fn scratch(name: &str) -> Result<PathBuf> {
     let folder = target().join("xtask").join(name);

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::{
     checkout::{cache, root, text},
     once::once_at,
-    programs::must_succeed,
+    preparation::must_succeed,
 };
 
 /// The environment with the packages that `tests/requirements/NAME.txt` names, made anew when the list

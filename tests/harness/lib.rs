@@ -15,6 +15,7 @@ mod once;
 mod outcome;
 mod parallel;
 mod picture_scene;
+mod preparation;
 mod programs;
 mod random;
 mod report;
@@ -37,7 +38,8 @@ pub use self::{
     once::{once, stamp_of},
     outcome::{Held, Need, Outcome, Skip, is_root},
     parallel::two_at_a_time,
-    programs::{CProgram, cuda_programs, files, must_succeed},
+    preparation::must_succeed,
+    programs::{CProgram, cuda_programs, files},
     random::Random,
     report::{Report, ReportFolder, read_reports},
     runs::device_runs,

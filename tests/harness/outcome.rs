@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, env, fmt, os::unix::fs::MetadataExt};
 
 use serde::{Deserialize, Serialize};
 
+use crate::checkout::shared_data_folder;
+
 /// How a check ended. What was skipped did not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -69,7 +71,7 @@ impl Need {
 
     fn is_met(self) -> bool {
         match self {
-            Self::SharedData => crate::shared_data::folder().is_dir(),
+            Self::SharedData => shared_data_folder().is_dir(),
             Self::Root => is_root(),
             Self::Valgrind => {
                 std::process::Command::new("valgrind").arg("--version").output().is_ok()

@@ -5,20 +5,14 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::{
     checkout::{root, scratch},
     environment::cuda,
     once::{once, stamp_of},
+    preparation::must_succeed,
 };
-
-/// Runs a command that belongs to the preparation.
-pub fn must_succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?}"))?;
-    ensure!(status.success(), "{command:?} failed");
-    Ok(())
-}
 
 /// A program in C, of one file.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::{fs::File, path::Path};
 
 use anyhow::{Context, Result};
-use whyoom_allocators::workload::{Run, Workloads};
+use whyoom_allocators::{Run, Workloads};
 use whyoom_sources::{recording, torch_snapshot};
 use whyoom_trace::{DeviceId, Tables};
 

@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    checkout::root,
+    checkout::shared_data_folder,
     outcome::{Need, Skip},
 };
 
-pub(crate) fn folder() -> PathBuf {
-    root().join("../shared/data")
-}
-
 /// The folder; a check that needs it is skipped where it is not there.
 pub fn shared_data() -> Result<PathBuf, Skip> {
-    Need::SharedData.met().map(|()| folder())
+    Need::SharedData.met().map(|()| shared_data_folder())
 }
 
 /// The snapshots in a folder, by name.

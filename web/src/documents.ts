@@ -12,9 +12,17 @@ export interface Evidence {
 export interface Remedy {
   what: string;
   paste: string | null;
+  /** Code to adapt, which is not pasted as it stands; older reports have none. */
+  example?: string | null;
   frees_bytes: number | null;
   proved: boolean;
   proof: { peak_reserved_bytes: number; capacity_bytes: number; level: string; iterations: number | null } | null;
+}
+
+/** A line of the program, and what it has to do with the cause. */
+export interface CallSite {
+  call_site: string;
+  what: string;
 }
 
 export interface Finding {
@@ -22,6 +30,10 @@ export interface Finding {
   strength: string;
   headline: string;
   because: string;
+  /** The program's own lines; older reports have none. */
+  call_sites?: CallSite[];
+  /** The address of the page on the cause; older reports have none. */
+  documentation?: string | null;
   gives_back_bytes: number | null;
   process: string | null;
   device: number | string | null;
@@ -46,6 +58,11 @@ export interface Why {
   by_process: { process: string; device: number | string | null; cause: string }[];
   totals: Totals[];
   inputs: { name: string; kind: string; notes: string[] }[];
+}
+
+/** A device in the words of the other documents: `GPU 0`. */
+export function deviceName(device: number | string | null): string {
+  return typeof device === "number" ? `GPU ${device}` : (device ?? "");
 }
 
 export interface ReplayRow {

@@ -42,13 +42,16 @@ export function fitCanvas(canvas: HTMLCanvasElement, width: number, height: numb
   return context;
 }
 
-/** Calls `changed` with the element's width whenever that changes. */
+/** Calls `changed` with the element's width: at once where it has one, and whenever it changes. */
 export function onWidth(element: HTMLElement, changed: (width: number) => void): () => void {
   let last = 0;
-  const observer = new ResizeObserver(([entry]) => {
-    const width = Math.floor(entry.contentRect.width);
+  const measured = (exact: number) => {
+    const width = Math.floor(exact);
     if (width > 0 && width !== last) changed((last = width));
-  });
+  };
+  // An observer tells of it only with the next frame: too late for what is about to be printed.
+  measured(element.clientWidth);
+  const observer = new ResizeObserver(([entry]) => measured(entry.contentRect.width));
   observer.observe(element);
   return () => observer.disconnect();
 }

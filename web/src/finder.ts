@@ -11,8 +11,8 @@ const PAUSE = 120;
 export function finder(page: Page): HTMLElement {
   const input = h("input", {
     type: "search",
-    placeholder: "Search places, functions, addresses",
-    "aria-label": "Search places, stacks, functions, blocks",
+    placeholder: "Search call sites, functions, addresses",
+    "aria-label": "Search call sites, stacks, functions, blocks",
     autocomplete: "off",
     spellcheck: "false",
     id: "search",

@@ -1,4 +1,4 @@
-// The frame of the page: the bar at the top, the sections below it, each made when it comes into sight.
+// The frame of the page: the bar at the top, the sections below it, the first in sight first.
 import { h } from "./dom";
 import { finder } from "./finder";
 import { keys } from "./keys";
@@ -30,6 +30,25 @@ export function showReport(app: HTMLElement, report: Report, dark: Signal<boolea
   for (const section of shown) main.append(lazy.add(section));
   lazy.follow(location.hash);
   addEventListener("hashchange", () => lazy.follow(location.hash));
+  lazy.finish();
+  print(page, lazy);
+}
+
+/** What goes on paper is whole, unfolded, and in colours for white paper. */
+function print(page: Page, lazy: Lazy): void {
+  let dark = page.dark.value;
+  let folded: HTMLDetailsElement[] = [];
+  addEventListener("beforeprint", () => {
+    lazy.showAll();
+    dark = page.dark.value;
+    page.dark.set(false);
+    folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+    for (const details of folded) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    page.dark.set(dark);
+    for (const details of folded) details.open = false;
+  });
 }
 
 /** Where memory ran out, else where most was in use. */
@@ -70,7 +89,7 @@ function topBar(page: Page, shown: Section[], help: HTMLDialogElement): HTMLElem
 function spaceSelector(page: Page): HTMLElement | null {
   const { spaces } = page.model.report;
   if (spaces.length < 2) return null;
-  const select = h("select", { "aria-label": "Process and GPU to look at" });
+  const select = h("select", { "aria-label": "Process and GPU" });
   select.append(...spaces.map((_, i) => h("option", { value: i }, page.model.spaceName(i))));
   select.value = String(page.space.value);
   select.addEventListener("change", () => page.space.set(Number(select.value)));
@@ -80,10 +99,10 @@ function spaceSelector(page: Page): HTMLElement | null {
 
 function footer(report: Report): HTMLElement {
   const contains = report.contains ? h("p", {}, `Contains: ${report.contains}`) : null;
-  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it asks nothing of any network.`, contains);
+  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it makes no network requests.`, contains);
 }
 
-/** Sections that are made when they are first seen, and again when another space is chosen. */
+/** Sections that are made when they are first seen or soon after the page is there, and again when another space is chosen. */
 class Lazy {
   #page: Page;
   #entries = new Map<Element, Entry>();
@@ -113,6 +132,20 @@ class Lazy {
     return entry.element;
   }
 
+  /** Makes what is out of sight too, section by section: whoever prints the page or takes a picture of all of it sees all. */
+  finish(): void {
+    const next = [...this.#entries.values()].find((entry) => !entry.made);
+    if (!next) return;
+    whenIdle(() => {
+      next.show(this.#page);
+      this.finish();
+    });
+  }
+
+  showAll(): void {
+    for (const entry of this.#entries.values()) entry.show(this.#page);
+  }
+
   /** Goes to the section that a link names. Those before it are made first, so that nothing moves afterwards. */
   follow(hash: string): void {
     const target = document.getElementById(hash.slice(1));
@@ -125,6 +158,15 @@ class Lazy {
   }
 }
 
+/** The longest that a section waits for its turn. */
+const PATIENCE_MILLISECONDS = 100;
+
+function whenIdle(task: () => void): void {
+  // Safari has no idle callbacks.
+  if ("requestIdleCallback" in window) requestIdleCallback(task, { timeout: PATIENCE_MILLISECONDS });
+  else setTimeout(task, PATIENCE_MILLISECONDS);
+}
+
 class Entry {
   readonly element: HTMLElement;
   #section: Section;
@@ -135,6 +177,10 @@ class Entry {
     this.#section = section;
     const heading = h("h2", { id: `${section.id}-title` }, section.title);
     this.element = h("section", { id: section.id, class: `section at-${section.id} waiting`, "aria-labelledby": `${section.id}-title` }, heading, this.#body);
+  }
+
+  get made(): boolean {
+    return this.#undo !== null;
   }
 
   show(page: Page): void {

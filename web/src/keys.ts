@@ -5,9 +5,9 @@ import type { Page } from "./page";
 const KEYS: [string, string][] = [
   ["/", "search"],
   ["Esc", "close details, clear the search, leave the zoom"],
-  ["← →", "move in the timeline, or from piece to piece in the map (focus it first)"],
+  ["← →", "move in the timeline, or from block to block in the map (focus it first)"],
   ["+ −", "zoom in the timeline"],
-  ["0", "the whole run"],
+  ["0", "the full run"],
   ["↑ ↓", "from segment to segment in the map"],
   ["Enter", "details of what is focused"],
   ["d", "dark or light"],
@@ -21,7 +21,7 @@ export function keys(page: Page): HTMLDialogElement {
     { class: "keys", "aria-label": "Keys" },
     h("h2", {}, "Keys"),
     h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-    h("p", { class: "footnote" }, "In the timeline: drag to zoom, Ctrl + wheel (or the wheel after a click), double click for the whole run; a click pins the stack and moves the address map there."),
+    h("p", { class: "footnote" }, "In the timeline: drag to zoom, Ctrl + wheel (or the wheel after a click), double click for the full run; a click pins the stack and moves the address map there."),
     h("form", { method: "dialog" }, h("button", { class: "quiet" }, "Close")),
   );
   document.addEventListener("keydown", (event) => {

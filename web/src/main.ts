@@ -7,7 +7,7 @@ import { theme } from "./theme";
 async function start(): Promise<void> {
   const app = document.getElementById("whyoom-app");
   const data = document.getElementById("whyoom-data");
-  if (!app || !data) throw new Error("this page holds no report");
+  if (!app || !data) throw new Error("this page contains no report");
   const dark = theme();
   try {
     const report = await decode(data.textContent ?? "");
@@ -15,7 +15,7 @@ async function start(): Promise<void> {
     showReport(app, report, dark);
   } catch (error) {
     // What stood here before the script still does: the verdict as text.
-    app.prepend(h("p", { class: "failed", role: "alert" }, `The report could not be drawn: ${(error as Error).message}. A current Firefox, Chrome or Safari can.`));
+    app.prepend(h("p", { class: "failed", role: "alert" }, `The report could not be drawn: ${(error as Error).message}. Use a current Firefox, Chrome or Safari.`));
     throw error;
   }
   document.documentElement.dataset.ready = String(Math.round(performance.now()));

@@ -67,7 +67,7 @@ export class Model {
 
   /** The place in the program that a stack belongs to. */
   place(stack: number): string {
-    return this.string(this.report.places[stack]) || "unknown place";
+    return this.string(this.report.places[stack]) || "unknown call site";
   }
 
   /** Frames of a stack, innermost first. */

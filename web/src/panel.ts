@@ -24,8 +24,8 @@ function content(page: Page, pinned: Pinned): Node[] {
   ];
   if (pinned.stack === null) return out;
   const frames = page.model.frames(pinned.stack);
-  if (frames.length === 0) return [...out, h("p", { class: "footnote" }, "No stack was recorded for it.")];
-  const find = h("button", { type: "button", class: "quiet", onclick: () => page.lookFor(page.model.place(pinned.stack ?? 0)) }, "Highlight this place");
+  if (frames.length === 0) return [...out, h("p", { class: "footnote" }, "No stack recorded.")];
+  const find = h("button", { type: "button", class: "quiet", onclick: () => page.lookFor(page.model.place(pinned.stack ?? 0)) }, "Highlight this call site");
   const text = frames.map((frame) => `${frame.file}:${frame.line} ${frame.function}`).join("\n");
   out.push(h("div", { class: "actions" }, h("h3", {}, "Stack"), copyButton(text, "the stack"), find), stackList(frames));
   return out;
@@ -42,7 +42,7 @@ function stackList(frames: Frame[]): HTMLElement {
   const list = h("ol", { class: "stack" }, ...items);
   const hidden = items.filter((item) => item.hidden);
   if (hidden.length === 0) return list;
-  const show = h("button", { type: "button", class: "link" }, `Show ${counted(hidden.length, "frame")} of libraries too`);
+  const show = h("button", { type: "button", class: "link" }, `Show ${counted(hidden.length, "frame")} of libraries`);
   show.addEventListener("click", () => (hidden.forEach((item) => (item.hidden = false)), show.remove()));
   return h("div", {}, list, show);
 }

@@ -328,34 +328,44 @@ function space(size: Size, process: number): Space {
 }
 
 function why(space: Space) {
-  const growth = { cause: "growth", strength: "explains", headline: "Memory grows in every iteration and is not given back", because: "Made up.", gives_back_bytes: 1, process: "p", device: 0, evidence: [], remedies: [] };
+  const growth = { cause: "growth", strength: "explains", headline: "Memory grows in every iteration and is not freed", because: "Made up.", gives_back_bytes: 1, process: "p", device: 0, evidence: [], remedies: [] };
   return {
     schema: "whyoom.why",
     version: 1,
     verdict: {
       cause: "fragmented-cache",
       strength: "explains",
-      headline: "1.19 GiB is free in PyTorch's cache, but in pieces too small for 386.96 MiB",
-      because: "With the 212.00 MiB free on the device that is 1.40 GiB, enough for the 386.96 MiB that was asked for. The largest piece is 300.17 MiB.",
+      headline: "1.19 GiB is free in PyTorch's cache, but in blocks too small for 386.96 MiB",
+      because: "With the 212.00 MiB free on the device that is 1.40 GiB, enough for the 386.96 MiB requested. The largest block is 300.17 MiB.",
+      call_sites: [
+        { call_site: "me/train.py:61 remember", what: "10 live blocks pin 1.19 GiB" },
+        { call_site: "me/attention.py:41 forward", what: "the request that failed" },
+      ],
+      documentation: "https://example.org/causes/fragmented-cache.html",
       gives_back_bytes: 1277752279,
       process: "p",
       device: 0,
       evidence: [
-        { label: "asked for", bytes: 405756968, basis: "recorded" },
+        { label: "requested", bytes: 405756968, basis: "recorded" },
         { label: "free on the device", bytes: 222298112, basis: "recorded" },
-        { label: "fragmentation (free, not in the largest piece)", share: 0.877, basis: "computed" },
-        { label: "asked for at", text: "me/attention.py:41 forward", basis: "recorded" },
+        { label: "fragmentation (free outside the largest block)", share: 0.877, basis: "computed" },
+        { label: "requested at", text: "me/attention.py:41 forward", basis: "recorded" },
         { label: "segments pinned by live blocks", count: 10, basis: "recorded" },
+        { label: "reserved", bytes: 3360811909, basis: "recorded" },
+        { label: "allocated", bytes: 2083059630, basis: "recorded" },
+        { label: "largest free block", bytes: 314751222, basis: "recorded" },
       ],
       remedies: [
         {
-          what: "lets free pieces join up; set it before Python starts",
+          what: "lets free blocks merge; set it before Python starts",
           paste: "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+          example: null,
           frees_bytes: 1277752279,
           proved: true,
           proof: { peak_reserved_bytes: 3178275799, capacity_bytes: 3360811909, level: "holds for whole iterations", iterations: 3 },
         },
-        { what: "a smaller batch needs less", paste: null, frees_bytes: null, proved: false, proof: null },
+        { what: "keep numbers instead of tensors", paste: null, example: "losses.append(loss.item())", frees_bytes: null, proved: false, proof: null },
+        { what: "a smaller batch needs less", paste: null, example: null, frees_bytes: null, proved: false, proof: null },
       ],
     },
     contributing: [growth],

@@ -50,7 +50,7 @@ function fit(vary: boolean): Fit {
         }
       : null,
     assertions: [{ text: "peak<20GiB", holds: true, found: "17.40 GiB" }],
-    notes: [{ kind: "measured", text: "steps 1 to 12, which repeat" }, { kind: "care", text: "the program asked how much memory is free" }],
+    notes: [{ kind: "measured", text: "steps 1 to 12, which repeat" }, { kind: "care", text: "the program queried free memory" }],
   };
 }
 

@@ -1,16 +1,13 @@
 // The page itself, in a real browser: Debian's chromium, or the one that CHROMIUM names.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import { test } from "node:test";
+import type { Page } from "puppeteer-core";
 import type { Report } from "../src/data";
-import { type Size, made } from "./made";
+import { DESKTOP, PHONE, RUN, open, plotBox, press, settled, text, visitAll } from "./browser";
+import { made } from "./made";
 import { madeFit } from "./made_fit";
 import { shell } from "./shell";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** What the page may take to be usable, with 5 MB of compressed data. */
 const READY_MILLISECONDS = 2000;
 /** What a frame may cost where the processor draws it, as here; a graphics card takes most of it off. */
@@ -18,92 +15,11 @@ const FRAME_MILLISECONDS = 30;
 /** On a machine that does other work at the same time, this many times as long. */
 const PATIENCE = Number(process.env.PATIENCE ?? 1);
 
-const DESKTOP = { width: 1440, height: 900 };
-const PHONE = { width: 390, height: 844, isMobile: true, hasTouch: true };
-const RUN: Size = { steps: 40, points: 3000, bandPoints: 500, blocks: 3000, spaces: 2 };
-
-let browser: Browser;
-const folder = mkdtempSync(join(tmpdir(), "whyoom-page-"));
-
-before(async () => {
-  assert.ok(existsSync(CHROMIUM), `no browser at ${CHROMIUM}: apt-get install chromium, or set CHROMIUM`);
-  browser = await puppeteer.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
-});
-
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-interface Opened {
-  page: Page;
-  ready: number;
-  /** Errors, and whatever was asked of a network. */
-  trouble: string[];
-}
-
-async function open(report: Report, viewport: typeof DESKTOP = DESKTOP, hash = "", theme = "light"): Promise<Opened> {
-  const file = join(folder, `${Math.random().toString(36).slice(2)}.html`);
-  writeFileSync(file, shell(report));
-  const page = await browser.newPage();
-  const trouble: string[] = [];
-  page.on("pageerror", (error) => trouble.push((error as Error).message));
-  page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
-  page.on("request", (request) => request.url().startsWith("file:") || trouble.push(`asked for ${request.url()}`));
-  await page.setViewport(viewport);
-  await page.emulateMediaFeatures([
-    { name: "prefers-color-scheme", value: theme },
-    { name: "prefers-reduced-motion", value: "reduce" },
-  ]);
-  await page.goto(`file://${file}${hash}`);
-  await page.waitForFunction(() => document.documentElement.dataset.ready, { timeout: 30_000 });
-  const ready = Number(await page.evaluate(() => document.documentElement.dataset.ready));
-  return { page, ready, trouble };
-}
-
-/** Goes through the whole page, so that every section is made. */
-async function visitAll(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    for (const section of document.querySelectorAll("main > section")) {
-      section.scrollIntoView();
-      await new Promise((done) => setTimeout(done, 120));
-    }
-  });
-}
-
-const text = (page: Page, selector: string) => page.$eval(selector, (element) => element.textContent ?? "");
-
-async function press(page: Page, within: string, label: string): Promise<void> {
-  await page.evaluate(
-    (selector, wanted) => {
-      const button = [...document.querySelectorAll<HTMLElement>(`${selector} button`)].find((each) => each.textContent === wanted);
-      if (!button) throw new Error(`no button ${wanted}`);
-      button.click();
-    },
-    within,
-    label,
-  );
-  await settled(page);
-}
-
-const settled = (page: Page) =>
-  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60)))));
-
-async function plotBox(page: Page): Promise<{ x: number; y: number; width: number; height: number }> {
-  await page.evaluate(() => document.querySelector("#timeline")?.scrollIntoView());
-  await page.waitForSelector("#timeline .u-over");
-  await settled(page);
-  return page.$eval("#timeline .u-over", (element) => {
-    const { x, y, width, height } = element.getBoundingClientRect();
-    return { x, y, width, height };
-  });
-}
-
 test("the verdict comes first, with its remedy and proof", async () => {
   const { page, trouble } = await open(made(RUN));
   assert.match(await text(page, "h1"), /too small for 386.96 MiB/);
   assert.match(await text(page, ".remedy .paste code"), /expandable_segments:True/);
-  assert.match(await text(page, ".remedy .proof"), /Proved by replaying \d+ whole iterations of this run: at most 2.96 GiB of 3.13 GiB/);
+  assert.match(await text(page, ".remedy .proof"), /Proven by replaying \d+ entire iterations of this run: at most 2.96 GiB of 3.13 GiB/);
   assert.ok((await page.$eval("h1", (element) => element.getBoundingClientRect().bottom)) < 400);
   assert.deepEqual(trouble, []);
   await page.close();
@@ -183,7 +99,7 @@ test("hovering tells the band and its source line, a click pins the stack and mo
   assert.match(await text(page, ".panel"), /training_step/);
   await page.evaluate(() => document.querySelector("#map")?.scrollIntoView());
   await settled(page);
-  assert.match(await text(page, "#map .when"), /the nearest instant told/);
+  assert.match(await text(page, "#map .when"), /the nearest recorded instant/);
   await page.keyboard.press("Escape");
   assert.ok(await page.$eval(".panel", (panel) => (panel as HTMLElement).hidden));
   await page.close();
@@ -278,7 +194,7 @@ test("growth without iterations is told without its chart", async () => {
   const report = made(RUN);
   report.spaces = report.spaces.map((space) => ({ ...space, iterations: null }));
   const { page, trouble } = await open(report, DESKTOP, "#growth");
-  assert.match(await text(page, "#growth"), /more in each iteration/);
+  assert.match(await text(page, "#growth"), /more per iteration/);
   assert.match(await text(page, "#growth"), /me\/train.py:61 remember/);
   assert.equal(await page.$("#growth canvas"), null);
   assert.deepEqual(trouble, []);

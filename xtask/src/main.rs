@@ -13,6 +13,7 @@ mod imports;
 mod log_speed;
 mod metamorphic;
 mod model_scale;
+mod nextest;
 mod parts;
 mod picture;
 mod readme;
@@ -24,6 +25,7 @@ mod suites;
 mod tools;
 mod wheel;
 mod why_speed;
+mod words;
 
 use std::process::ExitCode;
 
@@ -80,8 +82,10 @@ enum Command {
     Suites(suites::All),
     /// Deliberate breakages, each of which must make its check fail
     Breakages(breakages::Wish),
-    /// Crates depend on each other only as the architecture says
+    /// Crates depend on each other only as the architecture says, and no files in a cycle
     Arrows,
+    /// Retired names and phrases stay out of code, output and documentation
+    Words,
     /// Real snapshots import exactly (docs/snapshots.md)
     Snapshots(Bless),
     /// `whyoom why` against `pickle.load`
@@ -138,6 +142,7 @@ impl Command {
             Self::Suites(all) => ("suites", done(suites::all(&all))),
             Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
             Self::Arrows => ("arrows", held(arrows::run())),
+            Self::Words => ("words", held(words::run())),
             Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),
             Self::WhySpeed => ("why-speed", held(why_speed::run())),
             Self::ModelScale { deep } => ("model-scale", held(model_scale::run(deep))),

@@ -1,12 +1,12 @@
 //! The suites of `tests/suites`, run by nextest two checks at a time, and added up.
 
-use std::{collections::BTreeMap, process::Command};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use harness::{Build, Outcome, Report, ReportFolder, read_reports, root, scratch};
+use harness::{Outcome, Report};
 
-use crate::score;
+use crate::{nextest::reports, score};
 
 /// Parts that are asked for by name only: clocks that a shared machine does not tell, and the full size of
 /// what the gate does in part (`deep-…`).
@@ -18,6 +18,9 @@ pub(crate) struct All {
     /// The full size of what is shortened otherwise, and nothing else
     #[arg(long)]
     deep: bool,
+    /// Write the pages of the score: docs/score.md, docs/verdicts.md, docs/served.md
+    #[arg(long, conflicts_with = "deep")]
+    bless: bool,
 }
 
 /// `cargo xtask who`.
@@ -69,7 +72,7 @@ pub(crate) fn all(wish: &All) -> Result<()> {
     for (suite, reports) in by_suite {
         println!("\n--- {suite}");
         let ended =
-            if suite == "score" { score::end(&reports, false) } else { end(suite, &reports) };
+            if suite == "score" { score::end(&reports, wish.bless) } else { end(suite, &reports) };
         if let Err(error) = ended {
             println!("{suite}: FAILED: {error:#}");
             failed.push(suite);
@@ -85,25 +88,6 @@ fn filter(suite: &str, parts: &[String]) -> String {
         return format!("test(/^{suite}::/) and not test({BY_NAME})");
     }
     format!("test(/^{suite}::({})(::|$)/)", parts.join("|"))
-}
-
-/// Runs the checks that a filter of nextest names, and reads what they reported. What failed is among the
-/// reports, or was ended before it could report: then this is an error.
-pub(crate) fn reports(filter: &str, variables: &[(&str, &str)]) -> Result<Vec<Report>> {
-    let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
-    let build = Build::ready()?;
-    let mut nextest = Command::new(env!("CARGO"));
-    nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);
-    nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);
-    nextest.env(Build::VARIABLE, build.folder()).envs(variables.iter().copied());
-    let (name, value) = folder.variable();
-    let status = nextest.env(name, value).current_dir(root()).status()?;
-    let reports = read_reports(&folder)?;
-    folder.remove()?;
-    let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed { .. }));
-    ensure!(status.success() || failed, "no check was run, or one could not report ({status})");
-    ensure!(!reports.is_empty(), "no check was run");
-    Ok(reports)
 }
 
 /// One part of a suite.

@@ -8,7 +8,7 @@ pub struct Handle(pub u32);
 /// of this.
 pub const PAGE: u64 = 2 << 20;
 
-/// A device that memory is taken from. What is refused (`None`) is refused for want of memory.
+/// A device that memory is taken from. What is refused (`None`) is refused because memory ran out.
 pub trait Device {
     /// `cudaMalloc`: addresses with memory behind them.
     fn alloc(&mut self, size: u64) -> Option<u64>;

@@ -15,7 +15,8 @@ use crate::{
     },
     policy::{BlockId, Policy},
     simulated::SimulatedDevice,
-    workload::{Item, Segment, Step, Workload, recorded_reserved},
+    step::{Item, Segment, Step, recorded_reserved},
+    workload::Workload,
 };
 
 /// How far the model agrees with a recording.
@@ -24,12 +25,12 @@ pub struct Agreement {
     /// Allocations of the history.
     pub allocations: usize,
     /// Those that the model put elsewhere.
-    pub misses: Vec<Miss>,
+    pub misses: Vec<Mismatch>,
 }
 
 /// An allocation that the model put elsewhere than the recording has it.
 #[derive(Clone, Copy, Debug)]
-pub struct Miss {
+pub struct Mismatch {
     /// The step in the workload.
     pub step: usize,
     /// What was asked for.
@@ -171,7 +172,7 @@ impl Follower {
                     self.live.insert(item, grant.block);
                     return;
                 }
-                let miss = Miss { step: index, size: request.size, recorded: address.0, model };
+                let miss = Mismatch { step: index, size: request.size, recorded: address.0, model };
                 self.agreement.misses.push(miss);
                 if let Ok(grant) = granted {
                     self.model.free(grant.block, &mut self.device);

@@ -5,7 +5,8 @@
 
 use whyoom_trace::StackId;
 
-use crate::workload::{Item, Step, Workload};
+use crate::step::{Item, Step};
+use crate::workload::Workload;
 
 /// A demand counts as the failure's own from this share of it on.
 const AT_PEAK: f64 = 0.95;
@@ -134,7 +135,7 @@ mod tests {
     use whyoom_trace::{Address, Bytes, PoolId, StreamId};
 
     use super::*;
-    use crate::{policy::Request, workload::Item};
+    use crate::{policy::Request, step::Item};
 
     const MIB: u64 = 1 << 20;
 

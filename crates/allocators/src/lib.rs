@@ -3,19 +3,24 @@
 //! A [`Policy`] is pure arithmetic over a [`Device`]; the same code can serve a live allocator.
 
 pub mod catalogue;
-pub mod device;
+mod device;
 pub mod exactness;
 mod iterations;
 pub mod policies;
-pub mod policy;
+mod policy;
 mod releases;
-pub mod replay;
-pub mod simulated;
+mod replay;
+mod simulated;
 mod size_bins;
-pub mod validator;
-pub mod workload;
+mod step;
+mod validator;
+mod workload;
 
 pub use device::{Device, Handle, PAGE};
 pub use iterations::whole_iterations;
 pub use policy::{ALIGNMENT, BlockId, Grant, OutOfMemory, Policy, Request};
+pub use replay::{Outcome, Settled, replay, replay_checked, replay_loop};
 pub use simulated::SimulatedDevice;
+pub use step::{Item, Segment, Step};
+pub use validator::{Validator, Violation};
+pub use workload::{Run, Workload, Workloads};

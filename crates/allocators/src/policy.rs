@@ -42,7 +42,7 @@ pub struct Grant {
 
 /// The device has too little left, and the policy nothing more to give back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("out of memory: {requested} bytes were asked for")]
+#[error("out of memory: {requested} bytes were requested")]
 pub struct OutOfMemory {
     /// What was asked for.
     pub requested: u64,

@@ -1,6 +1,6 @@
 //! Which releases of cached memory the program asked for, and which the allocator made on its own.
 //!
-//! A trace shows segments that were given back, not why. The allocator gives back for want of memory:
+//! A trace shows segments that were given back, not why. The allocator releases segments when memory runs out:
 //! then it takes more right afterwards than it ever had, or fails. Garbage collection, too, comes
 //! right before a new segment, and whyoom's pool puts the pages that it takes away elsewhere at once.
 //! Everything else was asked for.
@@ -9,27 +9,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use whyoom_trace::{Address, PoolId};
 
-use crate::workload::{Step, recorded_reserved};
+use crate::step::{Step, recorded_reserved};
 
-/// When an allocator gives back on its own, beside want of memory.
+/// When an allocator releases segments on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Habit {
-    /// Never.
-    Plain,
-    /// Before it takes a new segment.
+pub(crate) enum ReleasePolicy {
+    /// Only when it runs out of memory.
+    OnlyWhenFull,
+    /// Also before it takes a new segment.
     CollectsGarbage,
-    /// It moves pages, which are as many afterwards.
+    /// It moves pages; their number does not change.
     MovesPages,
 }
 
 /// All steps, with [`Step::EmptyCache`] and [`Step::RetirePool`] where they belong in the history.
-pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Vec<Step> {
+pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, policy: ReleasePolicy) -> Vec<Step> {
     let mut steps = restored;
     let first = steps.len();
     steps.extend(history);
     let reserved = recorded_reserved(&steps);
     let peak = reserved.iter().copied().max().unwrap_or_default();
-    let shrinking = if habit == Habit::MovesPages { shrinking(&steps) } else { Vec::new() };
+    let shrinking =
+        if policy == ReleasePolicy::MovesPages { shrinking(&steps) } else { Vec::new() };
     let mut pools = BTreeMap::new();
     steps[..first].iter().for_each(|step| note_pool(step, &mut pools));
     let mut inferred = steps[..first].to_vec();
@@ -41,9 +42,9 @@ pub(crate) fn infer(restored: Vec<Step>, history: Vec<Step>, habit: Habit) -> Ve
             let before = index.checked_sub(1).map_or(0, |last| reserved[last]);
             let own = match steps.get(end) {
                 Some(Step::OutOfMemory { .. }) => true,
-                _ if habit == Habit::MovesPages => !shrinking[index],
+                _ if policy == ReleasePolicy::MovesPages => !shrinking[index],
                 Some(Step::SegmentAlloc(new) | Step::SegmentMap(new)) => {
-                    habit == Habit::CollectsGarbage || before + new.size.0 > peak
+                    policy == ReleasePolicy::CollectsGarbage || before + new.size.0 > peak
                 }
                 _ => false,
             };
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use crate::{
         policy::Request,
-        workload::{Item, Segment},
+        step::{Item, Segment},
     };
 
     fn map(page: u64) -> Step {
@@ -141,19 +142,19 @@ mod tests {
         Step::Alloc { item: Item(0), request, address, size, stack }
     }
 
-    fn asked_for(history: &[Step], habit: Habit) -> usize {
-        let steps = infer(vec![map(0), map(1), map(2)], history.to_vec(), habit);
+    fn asked_for(history: &[Step], policy: ReleasePolicy) -> usize {
+        let steps = infer(vec![map(0), map(1), map(2)], history.to_vec(), policy);
         steps.iter().filter(|step| matches!(step, Step::EmptyCache)).count()
     }
 
     #[test]
     fn pages_that_move_were_not_asked_for() {
         let moved = [unmap(0), unmap(1), map(7), map(8), alloc()];
-        assert_eq!(asked_for(&moved, Habit::MovesPages), 0);
+        assert_eq!(asked_for(&moved, ReleasePolicy::MovesPages), 0);
         let trimmed = [unmap(0), unmap(1), alloc()];
-        assert_eq!(asked_for(&trimmed, Habit::MovesPages), 1);
-        assert_eq!(asked_for(&trimmed, Habit::Plain), 1);
+        assert_eq!(asked_for(&trimmed, ReleasePolicy::MovesPages), 1);
+        assert_eq!(asked_for(&trimmed, ReleasePolicy::OnlyWhenFull), 1);
         let trimmed_before_growth = [unmap(0), unmap(1), map(7), alloc()];
-        assert_eq!(asked_for(&trimmed_before_growth, Habit::MovesPages), 1);
+        assert_eq!(asked_for(&trimmed_before_growth, ReleasePolicy::MovesPages), 1);
     }
 }

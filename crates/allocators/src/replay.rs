@@ -3,8 +3,9 @@
 use crate::{
     policy::{BlockId, Grant, OutOfMemory, Policy, Request},
     simulated::SimulatedDevice,
+    step::{Item, Step},
     validator::{Validator, Violation},
-    workload::{Item, Step, Workload},
+    workload::Workload,
 };
 
 /// What a run would have taken under a policy.

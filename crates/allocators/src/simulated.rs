@@ -79,7 +79,7 @@ impl SimulatedDevice {
 
     /// A device that gives nothing more once a policy has taken out of all proportion to so many steps.
     #[must_use]
-    pub fn for_steps(capacity: u64, steps: usize) -> Self {
+    pub(crate) fn for_steps(capacity: u64, steps: usize) -> Self {
         let mut device = Self::new(capacity);
         device.allow(steps);
         device
@@ -93,7 +93,7 @@ impl SimulatedDevice {
 
     /// Whether a policy has taken more than it may.
     #[must_use]
-    pub fn is_spent(&self) -> bool {
+    pub(crate) fn is_spent(&self) -> bool {
         self.calls > self.most_calls || self.looked_at > self.most_looks
     }
 
@@ -111,7 +111,7 @@ impl SimulatedDevice {
 
     /// What those calls would have taken on a real device.
     #[must_use]
-    pub fn modelled_nanoseconds(&self) -> u64 {
+    pub(crate) fn modelled_nanoseconds(&self) -> u64 {
         self.nanoseconds
     }
 

@@ -9,98 +9,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
-    SizeClass, StackId, StreamId, Tables,
+    StreamId, Tables,
     facts::{self, Fact},
 };
 
 use crate::{
     policy::Request,
-    releases::{self, Habit},
+    releases::{self, ReleasePolicy},
+    step::{Item, Segment, Step, recorded_reserved},
 };
-
-/// An allocation of the run: dense, in order of first sight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Item(pub u32);
-
-/// One thing that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The program asked for memory.
-    Alloc {
-        /// Its name from here on.
-        item: Item,
-        /// What it asked for.
-        request: Request,
-        /// Where the recorded allocator put it.
-        address: Address,
-        /// What it cost there.
-        size: Bytes,
-        /// Who asked.
-        stack: StackId,
-    },
-    /// Memory is free again: everything that used it is finished.
-    Free {
-        /// What it was.
-        item: Item,
-    },
-    /// The recorded allocator took a segment.
-    SegmentAlloc(Segment),
-    /// It gave one back.
-    SegmentFree {
-        /// Where it started.
-        address: Address,
-    },
-    /// It mapped memory into a growing segment.
-    SegmentMap(Segment),
-    /// It unmapped memory.
-    SegmentUnmap {
-        /// Where it started.
-        address: Address,
-        /// How much.
-        size: Bytes,
-    },
-    /// The program gave cached memory up (`torch.cuda.empty_cache`): inferred, where the allocator
-    /// had no reason of its own.
-    EmptyCache,
-    /// A private pool lost its last user.
-    RetirePool {
-        /// Which.
-        pool: PoolId,
-    },
-    /// An allocation failed.
-    OutOfMemory {
-        /// What was asked for.
-        request: Request,
-        /// What the device had left, where the recording tells.
-        device_free: Option<Bytes>,
-        /// Who asked.
-        stack: StackId,
-    },
-}
-
-/// A segment of the recorded allocator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Where it starts.
-    pub address: Address,
-    /// Its length.
-    pub size: Bytes,
-    /// Its stream.
-    pub stream: StreamId,
-    /// Its pool.
-    pub pool: PoolId,
-    /// Which requests it serves.
-    pub class: SizeClass,
-    /// Whether it grows.
-    pub growth: SegmentGrowth,
-}
-
-impl Segment {
-    /// Where it ends.
-    pub(crate) fn end(&self) -> Address {
-        self.address.offset(self.size)
-    }
-}
 
 /// One process's run on one device.
 #[derive(Clone, Debug, Default)]
@@ -124,7 +41,7 @@ pub struct Workload {
 /// A stream in a pool.
 type Lane = (PoolId, StreamId);
 
-/// Every allocator keeps lists for each stream in each pool. PyTorch itself makes no more than some hundred streams
+/// Every allocator keeps lists for each stream in each pool. PyTorch itself makes no more than a few hundred streams
 /// of a device: who has more of them is no program that anybody replays.
 const MOST_LANES: usize = 512;
 
@@ -178,10 +95,10 @@ impl Workload {
     /// Whether the program itself makes its allocator give memory back: then it has to be taken again.
     #[must_use]
     pub fn gives_back_itself(&self) -> bool {
-        let gives_back = |step: &Step| {
+        let releases = |step: &Step| {
             matches!(step, Step::EmptyCache | Step::RetirePool { .. } | Step::OutOfMemory { .. })
         };
-        self.steps.iter().any(gives_back)
+        self.steps.iter().any(releases)
     }
 
     /// Whether the recording begins with the run.
@@ -281,14 +198,14 @@ impl Workloads {
                 name == "garbage_collection_threshold"
                     && value.parse::<f64>().is_ok_and(|share| share > 0.0)
             });
-            let habit = match settings.iter().any(is_pool) {
-                true => Habit::MovesPages,
-                false if collects => Habit::CollectsGarbage,
-                false => Habit::Plain,
+            let releases = match settings.iter().any(is_pool) {
+                true => ReleasePolicy::MovesPages,
+                false if collects => ReleasePolicy::CollectsGarbage,
+                false => ReleasePolicy::OnlyWhenFull,
             };
             let history = workload.steps.split_off(workload.restored);
             let restored = std::mem::take(&mut workload.steps);
-            workload.steps = releases::infer(restored, history, habit);
+            workload.steps = releases::infer(restored, history, releases);
             let logged_by = logs.get(&process).cloned();
             Run { process, device, settings, logged_by, workload }
         };
@@ -323,27 +240,6 @@ impl Run {
 /// What the recorder tells where whyoom's pool serves a process.
 fn is_pool((name, value): &(String, String)) -> bool {
     name == facts::POOL && value == "on"
-}
-
-/// What the recorded allocator had reserved after each step.
-pub(crate) fn recorded_reserved(steps: &[Step]) -> Vec<u64> {
-    let mut segments = HashMap::new();
-    let mut now = 0_u64;
-    let mut after = |step: &Step| {
-        match step {
-            Step::SegmentAlloc(segment) | Step::SegmentMap(segment) => {
-                now = now.saturating_add(segment.size.0);
-                segments.insert(segment.address, segment.size.0);
-            }
-            Step::SegmentFree { address } => {
-                now = now.saturating_sub(segments.remove(address).unwrap_or(0));
-            }
-            Step::SegmentUnmap { size, .. } => now = now.saturating_sub(size.0),
-            _ => {}
-        }
-        now
-    };
-    steps.iter().map(&mut after).collect()
 }
 
 impl EventSink for Workloads {

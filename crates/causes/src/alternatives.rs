@@ -9,10 +9,10 @@ use whyoom_trace::Bytes;
 use crate::{
     catalogue,
     cause::Cause,
+    diagnoses::in_force,
+    diagnosis::Diagnosis,
     finding::{Finding, Strength},
     findings::findings,
-    scene::Scene,
-    scenes::in_force,
 };
 
 /// By which part of itself a figure may be off.
@@ -21,12 +21,13 @@ const PART: u64 = 100;
 /// Of a long list of processes the first are moved.
 const MOVED_HOLDERS: usize = 4;
 
-/// The cause that most of the moved figures give in place of the primary one.
-pub(crate) fn alternative(scene: &Scene<'_>, primary: &Finding) -> Option<&'static Cause> {
-    let incident = scene.incident.filter(|_| scene.is_message())?;
+/// The cause that most of the moved figures give instead of the primary one.
+pub(crate) fn alternative(diagnosis: &Diagnosis<'_>, primary: &Finding) -> Option<&'static Cause> {
+    let incident = diagnosis.incident.filter(|_| diagnosis.is_message())?;
     let mut others: Vec<(&'static str, usize)> = Vec::new();
     for moved in moved(incident) {
-        let Some(other) = cause_of(scene, &moved).filter(|other| *other != primary.cause) else {
+        let Some(other) = cause_of(diagnosis, &moved).filter(|other| *other != primary.cause)
+        else {
             continue;
         };
         match others.iter_mut().find(|(cause, _)| *cause == other) {
@@ -65,12 +66,12 @@ fn moved(incident: &Incident) -> impl Iterator<Item = Incident> {
 }
 
 /// The cause that is named of a moved failure, where anything explains it.
-fn cause_of(scene: &Scene<'_>, moved: &Incident) -> Option<&'static str> {
-    let moved = Scene {
+fn cause_of(diagnosis: &Diagnosis<'_>, moved: &Incident) -> Option<&'static str> {
+    let moved = Diagnosis {
         incident: Some(moved),
-        situation: in_force(scene, moved),
-        growth: scene.growth.clone(),
-        ..*scene
+        observed: in_force(diagnosis, moved),
+        growth: diagnosis.growth.clone(),
+        ..*diagnosis
     };
     let found = findings(&moved);
     found.first().filter(|first| first.strength > Strength::Fallback).map(|first| first.cause)

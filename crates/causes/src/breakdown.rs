@@ -4,7 +4,7 @@
 use whyoom_memory::{Incident, PoolState};
 use whyoom_trace::Bytes;
 
-use crate::{finding::Basis, situation::Situation};
+use crate::{finding::Basis, observed::ObservedFigures};
 
 /// An amount of memory as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,12 +141,12 @@ pub struct MemoryBreakdown {
 
 impl MemoryBreakdown {
     /// That of a failure whose device is known.
-    pub(crate) fn of(incident: &Incident, situation: &Situation) -> Option<Self> {
-        let recorded = situation.basis == Some(Basis::Recorded);
+    pub(crate) fn of(incident: &Incident, observed: &ObservedFigures) -> Option<Self> {
+        let recorded = observed.basis == Some(Basis::Recorded);
         let basis = if recorded { Basis::Recorded } else { Basis::Message };
         let amount = if recorded { Range::exactly } else { Range::printed };
-        let capacity = amount(situation.capacity?);
-        let told = told(incident, situation);
+        let capacity = amount(observed.capacity?);
+        let told = told(incident, observed);
         let sum: Bytes = told.iter().map(|(_, bytes)| *bytes).sum();
         let mut parts: Vec<Part> = told
             .iter()
@@ -165,8 +165,8 @@ impl MemoryBreakdown {
         let computed = |component| Part { component, amount: of_each, basis: Basis::Computed };
         parts.extend(unknown.into_iter().map(computed));
         let free = parts.iter().find(|part| part.component == Component::Free)?.amount;
-        let shortfall = situation.asked_of_driver.map(|asked| amount(asked).without(free));
-        Some(Self { capacity, parts, shortfall, excess: sum.minus(situation.capacity?) })
+        let shortfall = observed.asked_of_driver.map(|asked| amount(asked).without(free));
+        Some(Self { capacity, parts, shortfall, excess: sum.minus(observed.capacity?) })
     }
 
     /// Whether the parts add up to the capacity, as far as they are known.
@@ -203,17 +203,17 @@ impl MemoryBreakdown {
 }
 
 /// The amounts that somebody told. None counts what another counts.
-fn told(incident: &Incident, situation: &Situation) -> Vec<(Component, Bytes)> {
+fn told(incident: &Incident, observed: &ObservedFigures) -> Vec<(Component, Bytes)> {
     let mut told: Vec<(Component, Bytes)> = Vec::new();
-    told.extend(situation.free.map(|free| (Component::Free, free)));
+    told.extend(observed.free.map(|free| (Component::Free, free)));
     let held = match incident.totals {
         Some(_) => of_blocks(incident, &mut told),
-        None => of_figures(situation, &mut told),
+        None => of_figures(observed, &mut told),
     };
     let held = held.plus(beside_blocks(incident, &mut told));
-    told.extend(situation.process_used.map(|used| (Component::Context, used.minus(held))));
-    let others = situation.others_hold();
-    if others > Bytes::ZERO || situation.processes_listed {
+    told.extend(observed.process_used.map(|used| (Component::Context, used.minus(held))));
+    let others = observed.others_hold();
+    if others > Bytes::ZERO || observed.processes_listed {
         told.push((Component::OtherProcesses, others));
     }
     told
@@ -247,14 +247,14 @@ fn of_blocks(incident: &Incident, told: &mut Vec<(Component, Bytes)>) -> Bytes {
 }
 
 /// What an allocator holds by a message's figures, or a process without one by the driver's calls.
-fn of_figures(situation: &Situation, told: &mut Vec<(Component, Bytes)>) -> Bytes {
-    let Some(live) = situation.allocated else { return Bytes::ZERO };
-    if situation.by_driver {
+fn of_figures(observed: &ObservedFigures, told: &mut Vec<(Component, Bytes)>) -> Bytes {
+    let Some(live) = observed.allocated else { return Bytes::ZERO };
+    if observed.by_driver {
         // What pools keep is counted with them.
         return Bytes::ZERO;
     }
-    let private = situation.private_free.unwrap_or_default();
-    let cached = situation.cached.unwrap_or_default();
+    let private = observed.private_free.unwrap_or_default();
+    let cached = observed.cached.unwrap_or_default();
     told.extend([
         (Component::Live, live),
         (Component::Cache, cached),

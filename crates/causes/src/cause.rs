@@ -1,6 +1,6 @@
 //! What a cause is.
 
-use crate::{finding::Finding, scene::Scene};
+use crate::{diagnosis::Diagnosis, finding::Finding};
 
 /// Something that can be true of a run.
 #[derive(Debug)]
@@ -11,6 +11,6 @@ pub struct Cause {
     pub title: &'static str,
     /// What it is in general: what it looks like, why it happens, what helps.
     pub explanation: &'static str,
-    /// Whether it is true of this scene.
-    pub check: fn(&Scene<'_>) -> Option<Finding>,
+    /// Whether it is true of this diagnosis.
+    pub check: fn(&Diagnosis<'_>) -> Option<Finding>,
 }

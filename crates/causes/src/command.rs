@@ -123,7 +123,7 @@ impl Size {
     }
 }
 
-/// The size that the word at a place names, in one of the ways in which people write options.
+/// The size that the word at an index names, in one of the ways in which people write options.
 fn size_at(
     words: &[&str],
     index: usize,
@@ -167,7 +167,8 @@ fn processes(words: &[String]) -> Option<u64> {
 }
 
 /// As a shell takes it for one word.
-pub(crate) fn for_shell(word: &str) -> String {
+#[must_use]
+pub fn for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%={}".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

@@ -1,5 +1,6 @@
 //! What a cause yields: a claim, the numbers behind it, and what to do.
 
+use whyoom_memory::UNKNOWN_CALL_SITE;
 use whyoom_trace::{Bytes, DeviceId, ProcessId};
 
 /// A cause that was found to hold.
@@ -14,7 +15,9 @@ pub struct Finding {
     /// The numbers that show it, in one sentence.
     pub because: String,
     /// What removing the cause would give back, where that can be said.
-    pub gives_back: Option<Bytes>,
+    pub reclaimable: Option<Bytes>,
+    /// The person's own lines that it is about, the most telling first; the request that failed is the last.
+    pub call_sites: Vec<CallSite>,
     /// The figures, each with where it came from.
     pub evidence: Vec<Evidence>,
     /// What to do, the best first.
@@ -23,6 +26,43 @@ pub struct Finding {
     pub process: ProcessId,
     /// On which device.
     pub device: DeviceId,
+}
+
+/// A line of the program that a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallSite {
+    /// The file, the line and the function.
+    pub call_site: String,
+    /// What it has to do with the cause.
+    pub what: String,
+}
+
+/// What a call site is said to be where its request is the one that failed.
+const FAILED_REQUEST: &str = "the request that failed";
+
+impl Finding {
+    /// Points at the request that failed.
+    pub(crate) fn point_at_request(&mut self, call_site: String) {
+        self.call_sites.push(CallSite { call_site, what: FAILED_REQUEST.to_owned() });
+    }
+
+    /// Points at another line, before the request that failed. Where that is the same line, it is named once.
+    pub(crate) fn point_at(&mut self, call_site: impl Into<String>, what: impl Into<String>) {
+        let (call_site, what) = (call_site.into(), what.into());
+        if call_site == UNKNOWN_CALL_SITE {
+            return;
+        }
+        let is_request = |site: &CallSite| site.what == FAILED_REQUEST;
+        if let Some(same) = self.call_sites.iter_mut().find(|site| site.call_site == call_site) {
+            same.what = match is_request(same) {
+                true => format!("{what}; also {FAILED_REQUEST}"),
+                false => format!("{}; {what}", same.what),
+            };
+            return;
+        }
+        let end = self.call_sites.iter().position(is_request).unwrap_or(self.call_sites.len());
+        self.call_sites.insert(end, CallSite { call_site, what });
+    }
 }
 
 /// How far the evidence carries a finding, from least to most.
@@ -113,8 +153,10 @@ pub(crate) fn capitalized(name: &str) -> String {
 pub struct Remedy {
     /// What it does and why it helps.
     pub what: String,
-    /// The line to paste.
+    /// The line to paste, as it is.
     pub paste: Option<String>,
+    /// Code to write in the program's own names, where these are not known: never both.
+    pub example: Option<String>,
     /// What it frees, where that can be said.
     pub frees: Option<Bytes>,
     /// The allocator's setting that it changes: a replay of the run can prove such a remedy.
@@ -169,13 +211,32 @@ impl Remedy {
     /// Something to do that has no line to paste.
     #[must_use]
     pub fn advice(what: impl Into<String>) -> Self {
-        Self { what: what.into(), paste: None, frees: None, setting: None, proof: None }
+        Self {
+            what: what.into(),
+            paste: None,
+            example: None,
+            frees: None,
+            setting: None,
+            proof: None,
+        }
     }
 
     /// A line to paste, and what it does.
     #[must_use]
     pub fn line(paste: impl Into<String>, what: impl Into<String>) -> Self {
         Self { paste: Some(paste.into()), ..Self::advice(what) }
+    }
+
+    /// Code to adapt, and what it does.
+    #[must_use]
+    pub fn example(example: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { example: Some(example.into()), ..Self::advice(what) }
+    }
+
+    /// The line or the code, whichever it has.
+    #[must_use]
+    pub fn code(&self) -> Option<&str> {
+        self.paste.as_deref().or(self.example.as_deref())
     }
 
     /// The same, as a setting of PyTorch's allocator that a replay can prove.

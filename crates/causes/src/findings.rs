@@ -1,25 +1,26 @@
-//! What holds in one scene.
+//! What holds in one diagnosis.
 
 use crate::{
+    already_applied,
     breakdown::{MemoryBreakdown, Suffices},
     catalogue::CATALOGUE,
+    diagnosis::Diagnosis,
     finding::{Finding, Strength},
-    framework, guard,
+    framework,
     ranking::{parts_of, rank},
     said,
-    scene::Scene,
 };
 
-/// What holds in a scene, the primary cause first.
-pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
+/// What holds in a diagnosis, the primary cause first.
+pub(crate) fn findings(diagnosis: &Diagnosis<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> =
-        CATALOGUE.iter().filter_map(|cause| (cause.check)(scene)).collect();
+        CATALOGUE.iter().filter_map(|cause| (cause.check)(diagnosis)).collect();
     // Figures come first: what is said counts where they do not decide.
     if found.iter().all(|finding| finding.strength < Strength::Likely) {
-        found.extend(said::finding(scene));
+        found.extend(said::finding(diagnosis));
     }
     // Of a recorded failure the causes look at the blocks themselves, and replay answers.
-    let breakdown = scene.breakdown().filter(|_| scene.is_message());
+    let breakdown = diagnosis.breakdown().filter(|_| diagnosis.is_message());
     for finding in &mut found {
         ask(breakdown.as_ref(), finding);
     }
@@ -29,9 +30,9 @@ pub(crate) fn findings(scene: &Scene<'_>) -> Vec<Finding> {
         found.retain(|finding| finding.strength != Strength::Fallback);
     }
     for finding in &mut found {
-        say_recovered(scene, finding);
-        framework::keep_fitting(scene, finding);
-        guard::keep_new(scene, finding);
+        say_recovered(diagnosis, finding);
+        framework::keep_fitting(diagnosis, finding);
+        already_applied::keep_new(diagnosis, finding);
     }
     found
 }
@@ -47,8 +48,8 @@ fn ask(breakdown: Option<&MemoryBreakdown>, finding: &mut Finding) {
 }
 
 /// A failure that the program got over is told as one.
-fn say_recovered(scene: &Scene<'_>, finding: &mut Finding) {
-    if scene.went_on() {
-        finding.because.push_str(" The program went on: it fell back, or tried again with less.");
+fn say_recovered(diagnosis: &Diagnosis<'_>, finding: &mut Finding) {
+    if diagnosis.went_on() {
+        finding.because.push_str(" The program continued: it fell back, or retried with less.");
     }
 }

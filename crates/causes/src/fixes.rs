@@ -28,22 +28,24 @@ const FIXES: &[Fix] = &[
     words(
         "limit",
         S::Ffmpeg,
-        "encode fewer streams at once: the driver of consumer GPUs allows a few sessions, newer ones more",
+        "encode fewer streams at once: the driver of consumer GPUs allows a few sessions, newer \
+         drivers more",
     ),
     words(
         "working-set",
         S::Ffmpeg,
-        "fewer outputs or smaller frames at once; fewer surfaces (-surfaces 8, a smaller -extra_hw_frames, -threads 1)",
+        "use fewer outputs or smaller frames at once; fewer surfaces (-surfaces 8, a smaller \
+         -extra_hw_frames, -threads 1)",
     ),
     words(
         "limit",
         S::Triton,
-        "a larger pool of Triton's own: --cuda-memory-pool-byte-size=GPU:BYTES (64 MiB unless set)",
+        "use a larger Triton pool: --cuda-memory-pool-byte-size=GPU:BYTES (64 MiB by default)",
     ),
     words(
         "pinned-host",
         S::Triton,
-        "a larger pool: --pinned-memory-pool-byte-size=BYTES (256 MiB unless set)",
+        "use a larger pool: --pinned-memory-pool-byte-size=BYTES (256 MiB by default)",
     ),
     words(
         "host-oom",
@@ -53,7 +55,8 @@ const FIXES: &[Fix] = &[
     words(
         "preallocated",
         S::SgLang,
-        "where the pool finds too little, a larger --mem-fraction-static; where what works beside it does, a smaller one",
+        "if the pool gets too little, a larger --mem-fraction-static; if other allocations do, a \
+         smaller one",
     ),
     words(
         "preallocated",
@@ -68,7 +71,8 @@ const FIXES: &[Fix] = &[
     words(
         "preallocated",
         S::Tgi,
-        "lower --max-batch-total-tokens or --max-batch-prefill-tokens until the warm-up fits; a quantized model leaves more",
+        "lower --max-batch-total-tokens or --max-batch-prefill-tokens until the warm-up fits; a \
+         quantized model needs less",
     ),
     words(
         "working-set",
@@ -84,12 +88,14 @@ const FIXES: &[Fix] = &[
     words(
         "working-set",
         S::Miner,
-        "the DAG no longer fits this card: mine another coin or algorithm, or without a second DAG beside it",
+        "the DAG no longer fits on this card: mine another coin or algorithm, or without a second \
+         DAG at the same time",
     ),
     words(
         "preallocated",
         S::CatBoost,
-        "a smaller gpu_ram_part, or another GPU (devices='1'): the pool is a share of what the card has",
+        "a smaller gpu_ram_part, or another GPU (devices='1'): the pool is a fraction of the card's \
+         memory",
     ),
     words("preallocated", S::AmrEx, "start with a small arena: amrex.the_arena_init_size=0"),
     words(
@@ -110,18 +116,21 @@ const FIXES: &[Fix] = &[
     words(
         "working-set",
         S::OnnxRuntime,
-        "a smaller batch or input; arena_extend_strategy=kSameAsRequested takes no more than is asked for",
+        "a smaller batch or input; arena_extend_strategy=kSameAsRequested allocates no more than is \
+         requested",
     ),
     words("limit", S::OnnxRuntime, "raise gpu_mem_limit of the CUDA provider, or leave it out"),
     words(
         "unknown",
         S::OnnxRuntime,
-        "arena_extend_strategy=kSameAsRequested takes no more than is asked for; cap the shapes of the inputs",
+        "arena_extend_strategy=kSameAsRequested allocates no more than is requested; limit the \
+         shapes of the inputs",
     ),
     words(
         "library-workspace",
         S::TensorRt,
-        "a smaller workspace while the engine is built: setMemoryPoolLimit(kWORKSPACE, …), trtexec --memPoolSize=workspace:MiB; where the engine is built all the same, nothing is wrong",
+        "a smaller workspace while the engine is built: setMemoryPoolLimit(kWORKSPACE, …), trtexec \
+         --memPoolSize=workspace:MiB; if the engine is built nevertheless, nothing is wrong",
     ),
     words(
         "working-set",
@@ -133,17 +142,18 @@ const FIXES: &[Fix] = &[
         S::TensorRt,
         "a smaller free_gpu_memory_fraction of the KV cache, or a shorter max_seq_len",
     ),
-    words("limit", S::Paddle, "raise the limit that the message names, or unset it"),
+    words("limit", S::Paddle, "raise the limit in the message, or unset it"),
     words("working-set", S::Paddle, "a smaller batch size"),
     words(
         "masked",
         S::TensorFlow,
-        "let it take only what it uses: export TF_FORCE_GPU_ALLOW_GROWTH=true, and end other processes on the GPU",
+        "let it take only what it uses: export TF_FORCE_GPU_ALLOW_GROWTH=true, and stop other \
+         processes on the GPU",
     ),
     words(
         "working-set",
         S::CudaJl,
-        "smaller arrays at once; CUDA.unsafe_free! for those that are done with",
+        "use smaller arrays at once; call CUDA.unsafe_free! on those no longer needed",
     ),
     words(
         "masked",
@@ -168,12 +178,13 @@ const FIXES: &[Fix] = &[
     words(
         "limit",
         S::PhysX,
-        "raise the capacity that the message names, in the scene's GPU settings",
+        "raise the capacity named in the message, in the scene's GPU settings",
     ),
     words(
         "unknown",
         S::PhysX,
-        "fewer environments, or smaller GPU buffers of the scene (gpu_max_rigid_contact_count, gpu_heap_capacity); end other processes on the GPU",
+        "fewer environments, or smaller GPU buffers of the scene (gpu_max_rigid_contact_count, \
+         gpu_heap_capacity); stop other processes on the GPU",
     ),
     words(
         "working-set",
@@ -199,22 +210,23 @@ const FIXES: &[Fix] = &[
     words(
         "working-set",
         S::Mps,
-        "a smaller batch, model or picture: no more may be had of this machine's memory",
+        "a smaller batch, model or picture: this machine has no more memory available",
     ),
     words(
         "working-set",
         S::DirectMl,
-        "a smaller picture or batch, tiled decoding, or --lowvram where the program has it",
+        "a smaller picture or batch, tiled decoding, or --lowvram if the program supports it",
     ),
     words(
         "unknown",
         S::DirectMl,
-        "a smaller picture or batch, tiled decoding, or --lowvram where the program has it",
+        "a smaller picture or batch, tiled decoding, or --lowvram if the program supports it",
     ),
     words(
         "host-oom",
         S::Windows,
-        "a larger page file (System, Advanced, Performance, Virtual memory: system-managed, on a disk with room), or fewer worker processes",
+        "a larger page file (System, Advanced, Performance, Virtual memory: system-managed, on a \
+         disk with free space), or fewer worker processes",
     ),
     words(
         "host-oom",
@@ -224,7 +236,8 @@ const FIXES: &[Fix] = &[
     words(
         "limit",
         S::Ray,
-        "a larger object_store_memory, or let go of objects that are still referenced (ray memory lists them)",
+        "a larger object_store_memory, or drop objects that are still referenced (ray memory lists \
+         them)",
     ),
     words(
         "host-oom",
@@ -234,28 +247,30 @@ const FIXES: &[Fix] = &[
     words(
         "host-oom",
         S::LlamaCpp,
-        "a smaller model or quantization, or a shorter context (num_ctx): what the GPU does not hold, the host must",
+        "a smaller model or quantization, or a shorter context (num_ctx): the host must hold what \
+         does not fit on the GPU",
     ),
     words(
         "host-oom",
         S::NumPy,
-        "work on the array in parts, or in a smaller type (float32, float16)",
+        "process the array in parts, or use a smaller dtype (float32, float16)",
     ),
     words(
         "unknown",
         S::Jetson,
-        "the GPU shares the board's memory: end other programs, drop caches, and start what uses the GPU first",
+        "the GPU shares the board's memory: stop other programs, drop caches, and start the program \
+         that uses the GPU first",
     ),
     words(
         "pinned-host",
         S::OpenCv,
-        "fewer pinned buffers; under WSL give it more memory (memory= in .wslconfig)",
+        "fewer pinned buffers; under WSL assign it more memory (memory= in .wslconfig)",
     ),
     line(
         "pinned-host",
         S::TensorFlow,
         "export TF_GPU_HOST_MEM_LIMIT_IN_MB=16384",
-        "a cap on what TensorFlow pins; only so much as the host has to spare",
+        "limits what TensorFlow pins; no more than the host can spare",
     ),
 ];
 

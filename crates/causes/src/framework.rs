@@ -3,9 +3,9 @@
 use whyoom_trace::Software;
 
 use crate::{
+    diagnosis::Diagnosis,
     finding::{Finding, Remedy},
     fixes,
-    scene::Scene,
 };
 
 /// A framework whose code or options advice may contain.
@@ -64,14 +64,14 @@ impl Framework {
             Software::Vllm | Software::SgLang | Software::Tgi => Self::Vllm,
             Software::LlamaCpp => Self::LlamaCpp,
             // Libraries and what watches processes tell nothing of who uses them.
-            anybodys if anybodys.is_anybodys() => return None,
+            anybodys if anybodys.is_generic() => return None,
             _ => Self::Other,
         })
     }
 
     /// The one that a piece of advice is for; nothing where it is for everybody.
     fn of_remedy(remedy: &Remedy) -> Option<Self> {
-        let line = remedy.paste.as_deref().unwrap_or_default();
+        let line = remedy.code().unwrap_or_default();
         let is_marked = |marks: &[&str]| {
             marks.iter().any(|mark| line.contains(mark) || remedy.what.contains(mark))
         };
@@ -80,27 +80,29 @@ impl Framework {
 }
 
 /// The framework of a text, as far as it tells one.
-fn framework(scene: &Scene<'_>) -> Option<Framework> {
-    let said = scene.software().and_then(Framework::of);
-    said.or_else(|| scene.software_around().and_then(Framework::of)).or_else(|| {
-        let stack = scene.incident?.stack;
-        scene.has_pytorch(stack).then_some(Framework::PyTorch)
+fn framework(diagnosis: &Diagnosis<'_>) -> Option<Framework> {
+    let said = diagnosis.software().and_then(Framework::of);
+    said.or_else(|| diagnosis.software_around().and_then(Framework::of)).or_else(|| {
+        let stack = diagnosis.incident?.stack;
+        diagnosis.has_pytorch(stack).then_some(Framework::PyTorch)
     })
 }
 
 /// Takes off what is for another framework, and the code from what is for one that is not known to be at hand;
 /// puts first what is known to help this very program.
-pub(crate) fn keep_fitting(scene: &Scene<'_>, finding: &mut Finding) {
-    if !scene.is_message() {
+pub(crate) fn keep_fitting(diagnosis: &Diagnosis<'_>, finding: &mut Finding) {
+    if !diagnosis.is_message() {
         return;
     }
     if !BY_SETTING.contains(&finding.cause) {
-        keep_of(framework(scene), &mut finding.remedies);
+        keep_of(framework(diagnosis), &mut finding.remedies);
     }
-    let own = fixes::of(finding.cause, scene.software());
+    let own = fixes::of(finding.cause, diagnosis.software());
     finding.remedies.splice(0..0, own);
     if finding.remedies.is_empty() {
-        finding.remedies.push(Remedy::line("whyoom who", "shows who holds the GPU's memory now"));
+        finding
+            .remedies
+            .push(Remedy::line("whyoom who", "shows which processes hold GPU memory now"));
     }
 }
 
@@ -123,6 +125,7 @@ fn without_code(remedy: &mut Remedy) -> bool {
         return true;
     }
     remedy.paste = None;
+    remedy.example = None;
     remedy.setting = None;
     Framework::of_remedy(remedy).is_none()
 }

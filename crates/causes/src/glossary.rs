@@ -15,7 +15,7 @@ pub const GLOSSARY: &[Term] = &[
     Term {
         word: "requested",
         aliases: &["requested_bytes", "requested bytes"],
-        meaning: "what the program asked for, to the byte",
+        meaning: "the exact number of bytes the program requested",
     },
     Term {
         word: "allocated",
@@ -26,17 +26,18 @@ pub const GLOSSARY: &[Term] = &[
             "allocated by PyTorch",
             "already allocated",
         ],
-        meaning: "blocks given to tensors: requested, rounded up (memory_allocated, \"allocated by PyTorch\")",
+        meaning: "blocks in use by tensors: requested, rounded up (memory_allocated, \"allocated by \
+                  PyTorch\")",
     },
     Term {
         word: "active",
         aliases: &["active_bytes"],
-        meaning: "allocated, and blocks freed by the program that another stream may still use",
+        meaning: "allocated, plus blocks freed by the program that another stream may still use",
     },
     Term {
         word: "inactive",
         aliases: &["inactive_split", "inactive_split_bytes"],
-        meaning: "free blocks inside segments that hold something else",
+        meaning: "free blocks inside segments that also contain allocated blocks",
     },
     Term {
         word: "reserved",
@@ -48,57 +49,61 @@ pub const GLOSSARY: &[Term] = &[
             "cached",
             "reserved in total by PyTorch",
         ],
-        meaning: "all segments PyTorch holds: active, inactive and wholly free (memory_reserved; \"cached\" until 1.3)",
+        meaning: "all segments PyTorch holds: active, inactive and completely free \
+                  (memory_reserved; \"cached\" until 1.3)",
     },
     Term {
         word: "reserved but unallocated",
         aliases: &["reserved by PyTorch but unallocated", "unallocated"],
-        meaning: "reserved − allocated. After an out-of-memory it lies in segments that live blocks pin",
+        meaning: "reserved − allocated. After an out-of-memory error it is in segments that live \
+                  blocks pin",
     },
     Term {
         word: "allocated in private pools",
         aliases: &["private pools", "private pool"],
-        meaning: "in PyTorch's message: bytes that CUDA graphs' pools have *free*, in spite of the words",
+        meaning: "in PyTorch's message: despite the wording, the bytes that are *free* in the pools \
+                  of CUDA graphs",
     },
     Term {
         word: "allowed",
         aliases: &["per_process_memory_fraction", "set_per_process_memory_fraction"],
-        meaning: "a cap set by set_per_process_memory_fraction",
+        meaning: "a limit set by set_per_process_memory_fraction",
     },
     Term {
         word: "Tried to allocate",
         aliases: &["request"],
-        meaning: "the segment that was asked of the driver: up to 20 MiB for a tensor of 1 MiB, and so not the tensor's size",
+        meaning: "the segment requested from the driver: up to 20 MiB for a tensor of 1 MiB, so not \
+                  the tensor's size",
     },
     Term {
         word: "free (of the device)",
         aliases: &["free", "mem_get_info", "cudaMemGetInfo", "is free", "memory.free"],
-        meaning: "what the driver could still give to anybody: cudaMemGetInfo, nvidia-smi",
+        meaning: "what the driver can still allocate, to any process: cudaMemGetInfo, nvidia-smi",
     },
     Term {
         word: "this process … in use",
         aliases: &["memory in use", "process", "in use", "memory.used"],
-        meaning: "reserved, plus the context and what libraries took by themselves",
+        meaning: "reserved, plus the context and what libraries allocated directly",
     },
     Term {
         word: "context",
         aliases: &["cuda context"],
-        meaning: "what CUDA itself takes in each process on each GPU: some hundred MiB",
+        meaning: "what CUDA itself takes in each process on each GPU: a few hundred MiB",
     },
     Term {
         word: "segment",
         aliases: &["segments", "segment.all"],
-        meaning: "one piece taken from the driver; blocks are cut from it",
+        meaning: "a chunk of memory taken from the driver; blocks are split from it",
     },
     Term {
         word: "non-releasable",
         aliases: &["non_releasable", "non-releasable memory"],
-        meaning: "free blocks in segments that cannot be returned: inactive, split",
+        meaning: "free blocks in segments that cannot be released: inactive, split",
     },
     Term {
         word: "utilization",
         aliases: &["fragmentation"],
-        meaning: "peak allocated ÷ peak reserved; what is missing to 1 is fragmentation",
+        meaning: "peak allocated ÷ peak reserved; 1 − utilization is fragmentation",
     },
 ];
 

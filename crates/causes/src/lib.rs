@@ -2,44 +2,49 @@
 //! to do about it.
 //!
 //! [`judge`] looks at everything that a [`whyoom_memory::Model`] holds and names one primary cause.
-//! Each cause is a file in `catalogue/` that looks at one [`Scene`] and may yield a [`Finding`].
+//! Each cause is a file in `catalogue/` that looks at one [`Diagnosis`] and may yield a [`Finding`].
 
+mod already_applied;
 mod alternatives;
 mod breakdown;
 mod catalogue;
 mod cause;
 mod command;
+mod diagnose;
+mod diagnoses;
+mod diagnosis;
 mod driver_pools;
 mod finding;
 mod findings;
 mod fixes;
 mod framework;
 mod glossary;
-mod guard;
-mod habit;
-mod keepers;
+mod leak_site;
 mod library_knobs;
-mod neighbours;
+mod memory_fraction;
+mod observed;
+mod other_gpu_processes;
 mod outside;
 mod phases;
 mod proof;
 mod ranking;
+mod referrer;
+mod referrers;
 mod result_code;
 mod said;
-mod scene;
-mod scenes;
-mod server_share;
-mod situation;
 mod verdict;
 
 pub use breakdown::{Component, MemoryBreakdown, Part, Range, Suffices};
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;
-pub use finding::{Basis, Evidence, Figure, Finding, Level, Proof, Remedy, Strength};
+pub use command::for_shell;
+pub use diagnose::judge;
+pub use diagnoses::figures;
+pub use diagnosis::Diagnosis;
+pub use finding::{Basis, CallSite, Evidence, Figure, Finding, Level, Proof, Remedy, Strength};
 pub use glossary::{GLOSSARY, Term, find_terms};
-pub use keepers::{Keeper, name_keepers};
-pub use proof::{prove, was_applied};
-pub use scene::Scene;
-pub use scenes::figures;
-pub use situation::Situation;
-pub use verdict::{Verdict, judge};
+pub use observed::ObservedFigures;
+pub use proof::{has_provable_remedies, prove, was_applied};
+pub use referrer::Referrer;
+pub use referrers::name_referrers;
+pub use verdict::Verdict;

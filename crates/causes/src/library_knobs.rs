@@ -2,10 +2,15 @@
 
 use whyoom_trace::{Bytes, StackId};
 
-use crate::{finding::Remedy, scene::Scene};
+use crate::{diagnosis::Diagnosis, finding::Remedy};
 
-/// The settings of a library that took so many bytes, from such a place.
-pub(crate) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Bytes) -> Vec<Remedy> {
+/// The settings of a library that took so many bytes, from such a call site.
+pub(crate) fn knobs(
+    diagnosis: &Diagnosis<'_>,
+    library: &str,
+    stack: StackId,
+    bytes: Bytes,
+) -> Vec<Remedy> {
     let is = |prefix: &str| library.starts_with(prefix);
     if is("libnccl") {
         return nccl(bytes);
@@ -21,10 +26,10 @@ pub(crate) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Byt
         return cudnn();
     }
     if is("libcufft") {
-        return vec![cufft(scene, stack).freeing(bytes)];
+        return vec![cufft(diagnosis, stack).freeing(bytes)];
     }
     vec![Remedy::advice(format!(
-        "see how {library} can be told to take less, or to take it from PyTorch's allocator"
+        "check whether {library} can be configured to take less, or to use PyTorch's allocator"
     ))]
 }
 
@@ -32,15 +37,15 @@ pub(crate) fn knobs(scene: &Scene<'_>, library: &str, stack: StackId, bytes: Byt
 pub(crate) fn nccl(bytes: Bytes) -> Vec<Remedy> {
     let smaller = Remedy::line(
         "export NCCL_BUFFSIZE=1048576",
-        "1 MiB for each channel and peer, where the default is 4 MiB: about a quarter of its buffers is \
-         left; set it for every rank",
+        "1 MiB for each channel and peer instead of the default 4 MiB: its buffers shrink to about \
+         a quarter; set it for every rank",
     );
     let smaller =
         if bytes > Bytes::ZERO { smaller.freeing(Bytes(bytes.0 / 4 * 3)) } else { smaller };
     let fewer = Remedy::line(
         "export NCCL_MAX_CTAS=8",
-        "and at most 8 channels (before NCCL 2.17: NCCL_MAX_NCHANNELS); each communicator has its own, so \
-         that fewer process groups need less, too",
+        "and at most 8 channels (before NCCL 2.17: NCCL_MAX_NCHANNELS); each communicator has its \
+         own, so fewer process groups also need less",
     );
     vec![smaller, fewer]
 }
@@ -59,26 +64,25 @@ pub(crate) fn cudnn() -> Vec<Remedy> {
     vec![
         Remedy::line(
             "torch.backends.cudnn.deterministic = True",
-            "cuDNN then chooses among fewer algorithms, without those of the largest workspaces",
+            "cuDNN then chooses among fewer algorithms, without those with the largest workspaces",
         ),
         Remedy::line(
             "torch.backends.cudnn.benchmark = False",
-            "do not try out every algorithm: each is given its workspace (in TensorFlow, \
-             TF_CUDNN_WORKSPACE_LIMIT_IN_MB caps them)",
+            "do not benchmark every algorithm: each gets its own workspace (in TensorFlow, \
+             TF_CUDNN_WORKSPACE_LIMIT_IN_MB limits them)",
         ),
     ]
 }
 
 /// Each plan that is kept has a workspace.
-fn cufft(scene: &Scene<'_>, stack: StackId) -> Remedy {
-    let of_cupy = scene.tables.frames(stack).any(|frame| frame.file.contains("cupy"));
+fn cufft(diagnosis: &Diagnosis<'_>, stack: StackId) -> Remedy {
+    let of_cupy = diagnosis.tables.frames(stack).any(|frame| frame.file.contains("cupy"));
     if of_cupy {
-        let what = "give back the plans that CuPy keeps, each of which has a workspace; set_size(4) \
+        let what = "frees the plans that CuPy caches, each of which has a workspace; set_size(4) \
                     keeps fewer";
         return Remedy::line("cupy.fft.config.get_plan_cache().clear()", what);
     }
-    let what =
-        "keep at most 4 plans, each of which has a workspace; .clear() gives all of them back";
+    let what = "keeps at most 4 plans, each of which has a workspace; .clear() frees all of them";
     Remedy::line("torch.backends.cuda.cufft_plan_cache.max_size = 4", what)
 }
 
@@ -86,12 +90,12 @@ fn cufft(scene: &Scene<'_>, stack: StackId) -> Remedy {
 pub(crate) fn llama_cpp() -> Vec<Remedy> {
     vec![
         Remedy::advice(
-            "fewer layers on the GPU: a smaller -ngl (--n-gpu-layers; Ollama: num_gpu) leaves their weights and \
-             their part of the cache on the host",
+            "put fewer layers on the GPU: a smaller -ngl (--n-gpu-layers; Ollama: num_gpu) leaves \
+             their weights and their part of the cache on the host",
         ),
         Remedy::advice(
-            "a smaller cache and compute buffer: a shorter context (-c), -fa for flash attention, a smaller -ub \
-             (--ubatch-size), --cache-type-k q8_0 --cache-type-v q8_0",
+            "use a smaller cache and compute buffer: a shorter context (-c), -fa for flash \
+             attention, a smaller -ub (--ubatch-size), --cache-type-k q8_0 --cache-type-v q8_0",
         ),
     ]
 }

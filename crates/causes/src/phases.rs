@@ -3,7 +3,7 @@
 
 use whyoom_trace::StackId;
 
-use crate::{finding::Remedy, scene::Scene};
+use crate::{diagnosis::Diagnosis, finding::Remedy};
 
 /// A phase that needs other memory than a training step does.
 struct Phase {
@@ -25,25 +25,26 @@ const PHASES: &[Phase] = &[
         ],
         fixes: &[(
             "",
-            "save from the host: copy each tensor of the state to the CPU before the next is gathered; with FSDP \
-                 FullStateDictConfig(offload_to_cpu=True, rank0_only=True) does so, or save the state sharded",
+            "save from the host: copy each tensor of the state to the CPU before the next is \
+             gathered; with FSDP, FullStateDictConfig(offload_to_cpu=True, rank0_only=True) does \
+             this; or save a sharded state",
         )],
     },
 ];
 
 /// What helps where the failed request came from such a phase.
-pub(crate) fn fixes(scene: &Scene<'_>) -> Option<Vec<Remedy>> {
-    let stack = scene.incident.map_or(StackId(0), |incident| incident.stack);
+pub(crate) fn fixes(diagnosis: &Diagnosis<'_>) -> Option<Vec<Remedy>> {
+    let stack = diagnosis.incident.map_or(StackId(0), |incident| incident.stack);
     // Whole names: `load_state_dict` is no `state_dict`.
     let named = |function: &str, name: &str| function.rsplit('.').next() == Some(name);
     let is_in = |phase: &&Phase| {
-        let mut frames = scene.tables.frames(stack);
+        let mut frames = diagnosis.tables.frames(stack);
         frames.any(|frame| phase.functions.iter().any(|name| named(frame.function, name)))
     };
     let phase = PHASES.iter().find(is_in)?;
-    let remedy = |(paste, what): &(&str, &str)| match *paste {
+    let remedy = |(code, what): &(&str, &str)| match *code {
         "" => Remedy::advice(*what),
-        paste => Remedy::line(paste, *what),
+        code => Remedy::example(code, *what),
     };
     Some(phase.fixes.iter().map(remedy).collect())
 }

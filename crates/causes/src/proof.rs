@@ -4,14 +4,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use whyoom_allocators::{
-    Policy, SimulatedDevice, catalogue,
+    Policy, Run, SimulatedDevice, Workload, catalogue,
     policies::{
         pytorch::{PyTorch, PyTorchSettings, with_option},
         stitch::Stitch,
     },
-    replay::replay,
-    whole_iterations,
-    workload::{Run, Workload},
+    replay, whole_iterations,
 };
 use whyoom_trace::{Bytes, FrameText, StackId, Tables};
 
@@ -41,7 +39,7 @@ const WITH_LESS: f64 = 0.97;
 /// remedies stay as they are.
 pub fn prove(verdict: &mut Verdict, runs: &[Run], tables: &Tables) {
     let beyond = BEYOND_ALLOCATORS.contains(&verdict.primary.cause);
-    for finding in std::iter::once(&mut verdict.primary).chain(&mut verdict.contributing) {
+    for finding in verdict.findings_mut() {
         let own = |run: &&Run| (run.process, run.device) == (finding.process, finding.device);
         if is_provable(finding)
             && let Some(trial) =
@@ -52,8 +50,14 @@ pub fn prove(verdict: &mut Verdict, runs: &[Run], tables: &Tables) {
     }
 }
 
+/// Whether a verdict offers anything that a replay of the run could prove.
+#[must_use]
+pub fn has_provable_remedies(verdict: &Verdict) -> bool {
+    verdict.findings().any(is_provable)
+}
+
 /// Whether a replay could tell anything of it.
-pub(crate) fn is_provable(finding: &Finding) -> bool {
+fn is_provable(finding: &Finding) -> bool {
     let has_setting = finding.remedies.iter().any(|remedy| remedy.setting.is_some());
     has_setting || LEFT_TO_ALLOCATORS.contains(&finding.cause)
 }
@@ -83,7 +87,7 @@ fn iterations_of(workload: &Workload, tables: &Tables) -> u64 {
 /// that helped is proved by that; one that did not is taken off the list.
 pub fn was_applied(verdict: &mut Verdict, setting: Option<&str>, succeeded: bool) {
     let is_it = |remedy: &Remedy| remedy.proof.is_some() && remedy.setting == setting;
-    for finding in std::iter::once(&mut verdict.primary).chain(&mut verdict.contributing) {
+    for finding in verdict.findings_mut() {
         if !succeeded {
             finding.remedies.retain(|remedy| !is_it(remedy));
         }
@@ -93,10 +97,7 @@ pub fn was_applied(verdict: &mut Verdict, setting: Option<&str>, succeeded: bool
     }
     if !succeeded {
         let what = setting.unwrap_or("whyoom's own pool");
-        verdict
-            .primary
-            .because
-            .push_str(&format!(" It was run again with {what}, which did not help."));
+        verdict.primary.because.push_str(&format!(" A rerun with {what} did not help."));
     }
 }
 
@@ -178,7 +179,7 @@ impl<'a> Trial<'a> {
             return None;
         }
         let proof = self.fits_with(OFF)?;
-        let what = "without the expandable segments that are on, the default allocator finds room";
+        let what = "the default allocator fits, without the expandable segments that are on";
         let line = format!("export PYTORCH_CUDA_ALLOC_CONF={}", with_option(self.conf, OFF));
         Some(Remedy { proof: Some(proof), ..Remedy::line(line, what).by_setting(OFF) })
     }
@@ -187,7 +188,8 @@ impl<'a> Trial<'a> {
     fn by_pool(&self) -> Option<Remedy> {
         let proof = self.fits(|| Stitch::new(self.capacity))?;
         let entry = catalogue::find("stitch")?;
-        let what = "no setting of PyTorch's allocator that was tried fits this run; whyoom's own pool does";
+        let what =
+            "no PyTorch allocator setting that was tried fits this run; whyoom's own pool does";
         Some(Remedy { proof: Some(proof), ..Remedy::line(entry.switch, what) })
     }
 

@@ -71,7 +71,7 @@ const RANKING: &[Row] = &[
 /// in all, the catalogue's order decides.
 pub(crate) fn rank(finding: &Finding) -> Reverse<(Strength, Option<Bytes>, Option<Wanted>)> {
     let row = row_of(finding);
-    Reverse((finding.strength, finding.gives_back, row.map(|row| row.wanted)))
+    Reverse((finding.strength, finding.reclaimable, row.map(|row| row.wanted)))
 }
 
 fn row_of(finding: &Finding) -> Option<&'static Row> {

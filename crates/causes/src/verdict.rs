@@ -1,20 +1,12 @@
-//! From scenes to one verdict.
+//! The answer that people get.
 
-use std::collections::BTreeMap;
-
-use whyoom_memory::Model;
-use whyoom_trace::{DeviceId, ProcessId, Tables};
+use whyoom_trace::{DeviceId, ProcessId};
 
 use crate::{
-    alternatives::alternative,
-    breakdown::MemoryBreakdown,
+    breakdown::{MemoryBreakdown, Suffices},
     cause::Cause,
-    finding::{Finding, Strength},
-    findings::findings,
-    proof::is_provable,
-    ranking::rank,
-    scene::Scene,
-    scenes::scenes,
+    finding::Finding,
+    ranking::parts_of,
 };
 
 /// The answer: one primary cause, what contributed, and which processes it holds for.
@@ -33,177 +25,44 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it offers anything that a replay of the run could prove.
+    /// The primary finding and those that contribute.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        std::iter::once(&self.primary).chain(&self.contributing)
+    }
+
+    /// Whether removing what a contributing finding tells of would have helped as well: it gives back what was
+    /// missing, or is no matter of bytes at all.
     #[must_use]
-    pub fn has_provable_remedies(&self) -> bool {
-        std::iter::once(&self.primary).chain(&self.contributing).any(is_provable)
-    }
-}
-
-/// What holds in a scene.
-#[derive(Clone)]
-struct Found {
-    /// Which of the scenes.
-    scene: usize,
-    /// The primary cause first; never empty.
-    findings: Vec<Finding>,
-}
-
-impl Found {
-    fn first(&self) -> &Finding {
-        &self.findings[0]
-    }
-}
-
-/// Judges everything that a model holds.
-#[must_use]
-pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    let scenes = scenes(model, tables);
-    let judged = one_view(model, judge_processes(&scenes));
-    let place = |found: &Found| (found.first().process, found.first().device, found.first().cause);
-    let by_process = judged.iter().map(place).collect();
-    let Some(chosen) = choose(&judged, model.incidents().is_empty()) else {
-        let nothing = Scene::empty(model, tables, ProcessId(0), DeviceId::UNKNOWN);
-        let primary = crate::catalogue::nothing_found(&nothing);
-        return Verdict {
-            primary,
-            alternatives: Vec::new(),
-            contributing: Vec::new(),
-            breakdown: None,
-            by_process,
-        };
-    };
-    let Found { scene, mut findings } = judged[chosen].clone();
-    let primary = findings.remove(0);
-    let scene = &scenes[scene];
-    let alternatives: Vec<&'static Cause> = alternative(scene, &primary).into_iter().collect();
-    add_other_causes(&mut findings, &primary, &judged);
-    if primary.cause == "growth" {
-        findings.iter_mut().for_each(without_settings);
-    }
-    findings.sort_by_key(|finding| std::cmp::Reverse((finding.gives_back, finding.strength)));
-    let breakdown = scene.breakdown();
-    Verdict { primary, alternatives, contributing: findings, breakdown, by_process }
-}
-
-/// What holds for each process on each device, in order of first sight: of several failures the last,
-/// which ended the run, unless only an earlier one could be explained. Where the run went on after all of
-/// them, none did: then the first, before the program tried something else.
-fn judge_processes(scenes: &[Scene<'_>]) -> Vec<Found> {
-    let mut judged: Vec<Judged> = Vec::new();
-    for (index, scene) in scenes.iter().enumerate() {
-        let found = Found { scene: index, findings: findings(scene) };
-        let Some(first) = found.findings.first() else { continue };
-        let place = (first.process, first.device);
-        let went_on = scene.incident.is_some_and(|one| scene.model.went_on_after(one));
-        let of_text = scene.symptom().is_some();
-        match judged.iter_mut().find(|other| other.place == place) {
-            Some(earlier) => {
-                earlier.failures.push(found);
-                earlier.went_on = went_on;
-                earlier.of_text &= of_text;
+    pub fn matters(&self, finding: &Finding) -> bool {
+        let shortfall = self.breakdown.as_ref().and_then(|breakdown| breakdown.shortfall);
+        let parts = parts_of(finding);
+        let without = self.breakdown.as_ref().filter(|_| !parts.is_empty());
+        match (finding.cause, without.and_then(|all| all.without(parts)), finding.reclaimable) {
+            // A request that no empty device could serve fails whatever else is true; an indirect error is its symptom.
+            ("healthy" | "unknown" | "masked", ..) => false,
+            // What another process or device failed for is its own matter.
+            _ if self.is_elsewhere(finding) => true,
+            _ if self.primary.cause == "request-too-big" => false,
+            // What grows fills the cache as well: its pieces are no second fault.
+            ("fragmented-cache" | "cache-held" | "rounding", ..)
+                if self.primary.cause == "growth" =>
+            {
+                false
             }
-            None => judged.push(Judged { place, failures: vec![found], went_on, of_text }),
+            (_, Some(answer), _) => answer != Suffices::No,
+            (_, None, Some(bytes)) => shortfall.is_none_or(|shortfall| bytes >= shortfall.low),
+            (_, None, None) => true,
         }
     }
-    judged.into_iter().map(Judged::chosen).collect()
-}
 
-/// What PyTorch's own snapshot knows better than a recording: which pool and stream a segment belongs to, and
-/// what was asked for to the byte.
-const BY_LAYOUT: [&str; 6] =
-    ["fragmented-cache", "private-pool", "rounding", "late-setting", "working-set", "unknown"];
-
-/// A recording and the snapshot that was taken beside it are two views of one run: where the snapshot explains
-/// the failure by how its memory lies, that counts, and the recording tells the rest.
-fn one_view(model: &Model, mut judged: Vec<Found>) -> Vec<Found> {
-    let is_recorded = |found: &Found| model.process(found.first().process).is_some();
-    let of_layout = |found: &Found| {
-        let explains = found.first().strength >= Strength::Explains;
-        explains && found.first().cause != "working-set" && BY_LAYOUT.contains(&found.first().cause)
-    };
-    let on_device = |index: &usize| judged[*index].first().device != DeviceId::HOST;
-    let all = || (0..judged.len()).filter(on_device);
-    let recorded: Vec<usize> = all().filter(|&index| is_recorded(&judged[index])).collect();
-    let snapshots: Vec<usize> = all().filter(|&index| !is_recorded(&judged[index])).collect();
-    let (&[recorded], &[snapshot]) = (recorded.as_slice(), snapshots.as_slice()) else {
-        return judged;
-    };
-    if !of_layout(&judged[snapshot]) {
-        return judged;
+    /// Whether a finding is of another process or device than the primary one.
+    #[must_use]
+    pub fn is_elsewhere(&self, finding: &Finding) -> bool {
+        (finding.process, finding.device) != (self.primary.process, self.primary.device)
     }
-    let known: Vec<&str> = judged[snapshot].findings.iter().map(|finding| finding.cause).collect();
-    let is_new =
-        |finding: &&Finding| !known.contains(&finding.cause) && !BY_LAYOUT.contains(&finding.cause);
-    let rest: Vec<Finding> = judged[recorded].findings.iter().filter(is_new).cloned().collect();
-    judged[snapshot].findings.extend(rest);
-    judged[snapshot].findings.sort_by_key(rank);
-    if !known.contains(&judged[snapshot].first().cause) {
-        judged[snapshot].scene = judged[recorded].scene;
-    }
-    judged.remove(recorded);
-    judged
-}
 
-/// The failures of one process on one device.
-struct Judged {
-    place: (ProcessId, DeviceId),
-    /// What holds in each, in order; none is empty.
-    failures: Vec<Found>,
-    /// Whether the run went on after the last.
-    went_on: bool,
-    /// Whether all of them are messages.
-    of_text: bool,
-}
-
-impl Judged {
-    fn chosen(mut self) -> Found {
-        // Of what a text tells of one failure, a word that leaves no doubt counts, wherever it stands.
-        let certain = |found: &Found| found.first().strength == Strength::Decisive;
-        if self.of_text && self.failures.iter().any(certain) {
-            self.failures.retain(certain);
-        }
-        let explained = |found: &Found| found.first().strength > Strength::Fallback;
-        let index = match self.went_on {
-            true => self.failures.iter().position(explained),
-            false => self.failures.iter().rposition(explained),
-        };
-        self.failures.swap_remove(index.unwrap_or(0))
-    }
-}
-
-/// The scene that stands for all: of the strongest, the cause that most have, and its first scene.
-/// When one rank runs out the others die of it, so what came first weighs more than what came last. Where none
-/// did, whatever gives back most comes first.
-fn choose(judged: &[Found], uneventful: bool) -> Option<usize> {
-    let strongest = judged.iter().map(|found| found.first().strength).max()?;
-    let mut votes = BTreeMap::<&str, usize>::new();
-    let candidates: Vec<usize> =
-        (0..judged.len()).filter(|&index| judged[index].first().strength == strongest).collect();
-    for &index in &candidates {
-        *votes.entry(judged[index].first().cause).or_default() += 1;
-    }
-    let most = votes.values().copied().max()?;
-    let mut leading =
-        candidates.into_iter().filter(|&index| votes[judged[index].first().cause] == most);
-    match uneventful {
-        // Of equals the first comes back.
-        true => leading.rev().max_by_key(|&index| judged[index].first().gives_back),
-        false => leading.next(),
-    }
-}
-
-/// Beside growth a setting of the allocator only makes the end later.
-fn without_settings(finding: &mut Finding) {
-    finding.remedies.retain(|remedy| remedy.setting.is_none());
-}
-
-/// Causes that hold only in other scenes contribute too.
-fn add_other_causes(found: &mut Vec<Finding>, primary: &Finding, judged: &[Found]) {
-    for other in judged.iter().map(Found::first) {
-        let known = other.cause == primary.cause || found.iter().any(|f| f.cause == other.cause);
-        if !known && other.strength > Strength::Fallback && other.cause != "healthy" {
-            found.push(other.clone());
-        }
+    /// The same, to be completed by what a replay or the program told.
+    pub(crate) fn findings_mut(&mut self) -> impl Iterator<Item = &mut Finding> {
+        std::iter::once(&mut self.primary).chain(&mut self.contributing)
     }
 }

@@ -6,7 +6,7 @@ mod told;
 use proptest::prelude::*;
 use told::{MIB, Run};
 use whyoom_causes::{Suffices, Verdict};
-use whyoom_trace::{Action, Bytes, Counter, Software, StackId, Standing, StringId, Symptom};
+use whyoom_trace::{Action, Bytes, Counter, ProcessState, Software, StackId, StringId, Symptom};
 
 /// The figures of a message of PyTorch's.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,8 @@ impl Message {
             run.sample(counter, bytes);
         }
         let (pid, bytes) = (4711, Bytes(self.others));
-        let holder = Action::Holder { pid, bytes, command: StringId(0), standing: Standing::Runs };
+        let holder =
+            Action::Holder { pid, bytes, command: StringId(0), standing: ProcessState::Runs };
         if self.others > 0 {
             run.push(StackId(0), holder);
         }

@@ -1,6 +1,6 @@
 //! What Python told of who keeps tensors, matched with a run that grew.
 
-use whyoom_causes::{Figure, Keeper, Verdict, judge, name_keepers};
+use whyoom_causes::{Figure, Referrer, Verdict, judge, name_referrers};
 use whyoom_memory::Model;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, Origin, StackId, Tables, Time,
@@ -43,9 +43,9 @@ fn grown() -> (Model, Tables) {
     (model, tables)
 }
 
-fn keeper(kind: &str, name: &str, rounds: std::ops::Range<u64>) -> Keeper {
+fn referrer(kind: &str, name: &str, rounds: std::ops::Range<u64>) -> Referrer {
     let block = |round| (Address((round + 1) * 16 * MIB), Bytes(16 * MIB));
-    Keeper {
+    Referrer {
         pid: 41,
         kind: kind.to_owned(),
         name: name.to_owned(),
@@ -57,16 +57,16 @@ fn keeper(kind: &str, name: &str, rounds: std::ops::Range<u64>) -> Keeper {
     }
 }
 
-fn judged(keepers: &[Keeper]) -> Verdict {
+fn judged(referrers: &[Referrer]) -> Verdict {
     let (model, tables) = grown();
     let mut verdict = judge(&model, &tables);
     assert_eq!(verdict.primary.cause, "growth", "{verdict:#?}");
-    name_keepers(&mut verdict, &model, &tables, keepers);
+    name_referrers(&mut verdict, &model, &tables, referrers);
     verdict
 }
 
 fn pasted(verdict: &Verdict) -> Vec<&str> {
-    verdict.primary.remedies.iter().filter_map(|remedy| remedy.paste.as_deref()).collect()
+    verdict.primary.remedies.iter().filter_map(|remedy| remedy.code()).collect()
 }
 
 fn told(verdict: &Verdict) -> Vec<String> {
@@ -80,7 +80,7 @@ fn told(verdict: &Verdict) -> Vec<String> {
 
 #[test]
 fn a_list_is_named_with_what_it_keeps_and_its_remedy_comes_first() {
-    let verdict = judged(&[keeper("variable", "y", 39..40), keeper("list", "outputs", 0..39)]);
+    let verdict = judged(&[referrer("variable", "y", 39..40), referrer("list", "outputs", 0..39)]);
     let lines = told(&verdict);
     let expected = "kept by the list \"outputs\" of main (train.py:12): 39 tensors, 624.00 MiB";
     assert_eq!(lines[0], expected);
@@ -90,10 +90,10 @@ fn a_list_is_named_with_what_it_keeps_and_its_remedy_comes_first() {
 
 #[test]
 fn exceptions_and_sums_have_remedies_of_their_own() {
-    let verdict = judged(&[keeper("traceback", "failures", 0..40)]);
+    let verdict = judged(&[referrer("traceback", "failures", 0..40)]);
     assert!(told(&verdict)[0].starts_with("kept by exceptions in \"failures\""));
     assert_eq!(pasted(&verdict), ["errors.append(str(error))"]);
-    let graph = Keeper { graph: true, ..keeper("variable", "total", 0..40) };
+    let graph = Referrer { graph: true, ..referrer("variable", "total", 0..40) };
     let verdict = judged(&[graph]);
     assert!(told(&verdict)[0].starts_with("kept by the graph behind the variable \"total\""));
     assert_eq!(pasted(&verdict), ["total += loss.item()"]);
@@ -101,10 +101,10 @@ fn exceptions_and_sums_have_remedies_of_their_own() {
 
 #[test]
 fn what_lies_elsewhere_or_is_another_processs_is_not_claimed() {
-    let other = Keeper { pid: 42, ..keeper("list", "outputs", 0..40) };
-    let elsewhere = keeper("list", "outputs", 1000..1040);
-    for keepers in [vec![], vec![other], vec![elsewhere]] {
-        let verdict = judged(&keepers);
+    let other = Referrer { pid: 42, ..referrer("list", "outputs", 0..40) };
+    let elsewhere = referrer("list", "outputs", 1000..1040);
+    for referrers in [vec![], vec![other], vec![elsewhere]] {
+        let verdict = judged(&referrers);
         assert!(told(&verdict).is_empty());
         assert!(!pasted(&verdict).is_empty());
     }

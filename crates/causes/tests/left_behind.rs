@@ -55,8 +55,9 @@ impl Run {
 fn told(verdict: &Verdict) -> String {
     let primary = &verdict.primary;
     let mut told = vec![primary.headline.clone(), primary.because.clone()];
+    told.extend(primary.call_sites.iter().map(|site| site.call_site.clone()));
     for remedy in &primary.remedies {
-        told.extend(remedy.paste.clone());
+        told.extend(remedy.code().map(str::to_owned));
         told.push(remedy.what.clone());
     }
     told.join("\n")
@@ -91,7 +92,7 @@ fn a_place_of_the_program_that_leaves_something_each_time_leaks() {
     let verdict = run.judge();
     let words = ["3 allocations, 120.00 MiB", "main.c:12 open_session", "cudaFree(buffer);"];
     assert_cause(&verdict, "leak-at-exit", &words);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(120 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(120 * MIB)));
 }
 
 #[test]
@@ -261,11 +262,7 @@ fn why_a_command_failed_its_memory_does_not_tell() {
     run.command();
     assert_cause(&run.judge(), "healthy", &[]);
     run.fact(Fact::Status { status: 1 });
-    assert_cause(
-        &run.judge(),
-        "unknown",
-        &["status 1", "last lines that the program itself wrote"],
-    );
+    assert_cause(&run.judge(), "unknown", &["status 1", "last lines of the program's own output"]);
 }
 
 #[test]
@@ -312,7 +309,8 @@ fn a_copy_that_was_refused_and_not_looked_at_is_named() {
     run.on(run.origin(GPU), stack, 1, Action::LaunchFailed { kernel, shared_memory: Bytes(0) });
     run.work();
     run.exit();
-    let words = ["cuMemcpyHtoD at main.c:18 upload", "INVALID_VALUE", "cudaMemcpy(", "calls after"];
+    let words =
+        ["cuMemcpyHtoD failed", "main.c:18 upload", "INVALID_VALUE", "cudaMemcpy(", "calls after"];
     assert_cause(&run.judge(), "unchecked-error", &words);
 }
 
@@ -366,7 +364,7 @@ fn a_share_taken_in_advance_is_named_by_its_variable() {
     let library = run.stack(&[("connect", "nccl.cc", 9)]);
     run.take(MemoryKind::Device, arena, GIB, 7 * GIB);
     run.refused(library, GIB, 600 * MIB, 2);
-    let words = ["7.00 GiB was taken in advance", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.72"];
+    let words = ["7.00 GiB was preallocated", "export XLA_PYTHON_CLIENT_MEM_FRACTION=0.72"];
     assert_cause(&run.judge(), "preallocated", &words);
 }
 
@@ -395,7 +393,7 @@ fn a_run_that_may_go_on_is_not_said_to_be_killed() {
     let mut run = Run::new();
     let stack = run.stack(&[("main", "main.cu", 7)]);
     run.take(MemoryKind::Device, stack, GIB, MIB);
-    assert_cause(&run.judge(), "unknown", &["Cannot tell yet", "Does it still run?"]);
+    assert_cause(&run.judge(), "unknown", &["Cannot tell yet", "If it is still running"]);
     run.command();
-    assert_cause(&run.judge(), "unknown", &["stops before the program ended", "Was it killed?"]);
+    assert_cause(&run.judge(), "unknown", &["stops before the program exited", "If it was killed"]);
 }

@@ -75,7 +75,7 @@ fn words(verdict: &Verdict) -> String {
     let told = findings.map(|finding| {
         let remedies = finding.remedies.iter();
         let remedies: Vec<String> =
-            remedies.map(|r| format!("{} {}", r.paste.as_deref().unwrap_or(""), r.what)).collect();
+            remedies.map(|r| format!("{} {}", r.code().unwrap_or(""), r.what)).collect();
         let head = format!("{}: {}\n{}", finding.cause, finding.headline, finding.because);
         format!("{head}\n{}", remedies.join("\n"))
     });
@@ -102,7 +102,10 @@ fn only_what_idle_pages_do_not_cover_was_missing() {
     run.half_used(9, 8 * GIB, GIB, 512 * MIB);
     let verdict = run.refused(GIB, &full(256 * MIB), 0);
     let told = words(&verdict);
-    assert!(told.starts_with("working-set") && told.contains("256.00 MiB was missing"), "{told}");
+    assert!(
+        told.starts_with("working-set") && told.contains("The request fell 256.00 MiB short"),
+        "{told}"
+    );
     assert!(!told.contains("ALLOC_CONF"), "{told}");
 }
 
@@ -121,7 +124,7 @@ fn a_cap_is_raised_where_it_was_set() {
         let counters = [full(6 * GIB)[0], full(6 * GIB)[1], (Counter::Allowed, GIB)];
         let verdict = run.refused(GIB, &counters, 0);
         let told = words(&verdict);
-        assert!(told.starts_with("limit: A cap of 1.00 GiB"), "{told}");
+        assert!(told.starts_with("limit: A limit of 1.00 GiB"), "{told}");
         assert!(told.contains(switch) && !told.contains(other), "{told}");
     }
 }

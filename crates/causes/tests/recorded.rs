@@ -3,8 +3,8 @@ mod told;
 
 use whyoom_causes::Verdict;
 use whyoom_trace::{
-    Action, Address, Bytes, Counter, DeviceId, MemoryKind, Origin, PoolId, SegmentGrowth,
-    SizeClass, StackId, Standing, StreamId, StringId, SyncScope, facts::Fact,
+    Action, Address, Bytes, Counter, DeviceId, MemoryKind, Origin, PoolId, ProcessState,
+    SegmentGrowth, SizeClass, StackId, StreamId, StringId, SyncScope, facts::Fact,
 };
 
 use told::{GIB, GPU, MIB, Run};
@@ -30,7 +30,7 @@ impl Run {
         self.push(StackId(0), Action::BlockFree { address: Address(address) });
     }
 
-    fn holder(&mut self, pid: u32, bytes: u64, command: &str, standing: Standing) {
+    fn holder(&mut self, pid: u32, bytes: u64, command: &str, standing: ProcessState) {
         let command = self.tables.string(command);
         self.push(StackId(0), Action::Holder { pid, bytes: Bytes(bytes), command, standing });
     }
@@ -39,19 +39,21 @@ impl Run {
     fn worker(&mut self, pid: u32, bytes: u64) {
         let name = format!("python worker (PID {pid})");
         self.tables.process(&name);
-        self.holder(pid, bytes, &name, Standing::Recorded);
+        self.holder(pid, bytes, &name, ProcessState::Recorded);
     }
 }
 
 fn pasted(verdict: &Verdict) -> String {
-    let lines = verdict.primary.remedies.iter().filter_map(|remedy| remedy.paste.as_deref());
+    let lines = verdict.primary.remedies.iter().filter_map(|remedy| remedy.code());
     lines.collect::<Vec<_>>().join("\n")
 }
 
 #[track_caller]
 fn assert_cause(verdict: &Verdict, cause: &str, words: &[&str]) {
     let primary = &verdict.primary;
-    let told = format!("{}\n{}\n{}", primary.headline, primary.because, pasted(verdict));
+    let sites: Vec<&str> = primary.call_sites.iter().map(|site| site.call_site.as_str()).collect();
+    let (sites, pasted) = (sites.join("\n"), pasted(verdict));
+    let told = format!("{}\n{}\n{sites}\n{pasted}", primary.headline, primary.because);
     assert_eq!(primary.cause, cause, "{told}\n{:#?}", verdict.contributing);
     for word in words {
         assert!(told.contains(word), "lacks {word:?}:\n{told}");
@@ -102,24 +104,24 @@ fn of_orphans_and_living_holders_those_that_hold_more_are_named_first() {
         let mut run = Run::new();
         let stack = run.stack(&[TORCH, TRAIN]);
         run.sample(Counter::ProcessUsed, 400 * MIB);
-        run.holder(77, orphan, "python old.py", Standing::Orphan);
-        run.holder(78, living, "python serve.py", Standing::Runs);
+        run.holder(77, orphan, "python old.py", ProcessState::Orphan);
+        run.holder(78, living, "python serve.py", ProcessState::Runs);
         run.refused(stack, 2 * GIB, 300 * MIB, 2);
         let verdict = run.judge();
         assert_cause(&verdict, cause, &[]);
-        assert_eq!(verdict.primary.gives_back, Some(Bytes(named)));
+        assert_eq!(verdict.primary.reclaimable, Some(Bytes(named)));
         let also = verdict.contributing.iter().find(|finding| finding.cause == other);
-        assert_eq!(also.and_then(|finding| finding.gives_back), Some(Bytes(left)));
+        assert_eq!(also.and_then(|finding| finding.reclaimable), Some(Bytes(left)));
     }
 }
 
 #[test]
 fn an_orphan_is_named_with_what_ends_it() {
     let ended_by = [
-        (Standing::Orphan, "kill 77", "parent has ended"),
-        (Standing::ZombieLeader, "kill -9 77", "first thread has ended"),
-        (Standing::Hangs, "kill -9 77", "ordinary signals do not reach it"),
-        (Standing::Stuck, "whyoom who", "no signal reaches it"),
+        (ProcessState::Orphan, "kill 77", "parent has exited"),
+        (ProcessState::ZombieLeader, "kill -9 77", "main thread has exited"),
+        (ProcessState::Hangs, "kill -9 77", "uninterruptible wait in the kernel"),
+        (ProcessState::Stuck, "whyoom who", "reacts to no signal"),
     ];
     for (standing, line, words) in ended_by {
         let mut run = Run::new();
@@ -129,7 +131,7 @@ fn an_orphan_is_named_with_what_ends_it() {
         run.refused(stack, 2 * GIB, 300 * MIB, 2);
         let verdict = run.judge();
         assert_cause(&verdict, "orphan", &["python old.py (process 77)", words]);
-        assert_eq!(verdict.primary.remedies[0].paste.as_deref(), Some(line));
+        assert_eq!(verdict.primary.remedies[0].code(), Some(line));
     }
 }
 
@@ -138,7 +140,7 @@ fn a_living_holder_is_named_with_its_command() {
     let mut run = Run::new();
     let stack = run.stack(&[TORCH, TRAIN]);
     run.sample(Counter::ProcessUsed, 400 * MIB);
-    run.holder(78, 7 * GIB, "python serve.py", Standing::Runs);
+    run.holder(78, 7 * GIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     assert_cause(&run.judge(), "other-process", &["python serve.py (process 78)", "kill 78"]);
 }
@@ -149,7 +151,7 @@ fn a_crowd_of_contexts_is_no_single_holder() {
     let stack = run.stack(&[TORCH, TRAIN]);
     run.sample(Counter::ProcessUsed, 400 * MIB);
     for pid in 100..116 {
-        run.holder(pid, 450 * MIB, "python worker.py", Standing::Runs);
+        run.holder(pid, 450 * MIB, "python worker.py", ProcessState::Runs);
     }
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let words = ["16 other processes", "CUDA_VISIBLE_DEVICES="];
@@ -164,13 +166,13 @@ fn a_crowd_of_contexts_is_told_apart_from_who_works_beside_it() {
     for pid in 100..110 {
         run.worker(pid, 420 * MIB);
     }
-    run.holder(78, 3 * GIB, "python serve.py", Standing::Runs);
+    run.holder(78, 3 * GIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let verdict = run.judge();
     assert_cause(&verdict, "context-overhead", &["10 other processes", "CUDA_VISIBLE_DEVICES="]);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(4200 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(4200 * MIB)));
     let other = verdict.contributing.iter().find(|finding| finding.cause == "other-process");
-    assert_eq!(other.and_then(|finding| finding.gives_back), Some(Bytes(3 * GIB)));
+    assert_eq!(other.and_then(|finding| finding.reclaimable), Some(Bytes(3 * GIB)));
 }
 
 #[test]
@@ -180,7 +182,9 @@ fn a_process_of_the_run_that_holds_much_is_another_process() {
     run.sample(Counter::ProcessUsed, 400 * MIB);
     run.worker(100, 7 * GIB);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
-    assert_cause(&run.judge(), "other-process", &["worker (PID 100) holds 7.00 GiB", "kill 100"]);
+    let verdict = run.judge();
+    assert_cause(&verdict, "other-process", &["worker (PID 100) holds 7.00 GiB"]);
+    assert!(verdict.primary.remedies[0].what.contains("processes of this run"));
 }
 
 #[test]
@@ -190,8 +194,8 @@ fn memory_that_nobody_in_sight_holds_is_said_to_be_that() {
     run.sample(Counter::ProcessUsed, 400 * MIB);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let verdict = run.judge();
-    assert_cause(&verdict, "unseen-holder", &["cannot be seen", "sudo whyoom who"]);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - 700 * MIB)));
+    assert_cause(&verdict, "unseen-holder", &["not visible from here", "sudo whyoom who"]);
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(8 * GIB - 700 * MIB)));
 }
 
 #[test]
@@ -199,11 +203,11 @@ fn who_is_seen_beside_who_is_not_is_named_too() {
     let mut run = Run::new();
     let stack = run.stack(&[TORCH, TRAIN]);
     run.sample(Counter::ProcessUsed, 400 * MIB);
-    run.holder(78, 2 * GIB, "python serve.py", Standing::Runs);
+    run.holder(78, 2 * GIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, GIB, 300 * MIB, 2);
     let verdict = run.judge();
-    assert_cause(&verdict, "unseen-holder", &["one other process accounts for a part"]);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(6 * GIB - 700 * MIB)));
+    assert_cause(&verdict, "unseen-holder", &["one other process accounts for part of the rest"]);
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(6 * GIB - 700 * MIB)));
     assert!(verdict.contributing.iter().any(|finding| finding.cause == "other-process"));
 }
 
@@ -215,7 +219,7 @@ fn where_the_process_itself_was_not_listed_its_context_is_as_large_as_others() {
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let verdict = run.judge();
     assert_cause(&verdict, "unseen-holder", &[]);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - 300 * MIB - 2 * 418 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(8 * GIB - 300 * MIB - 2 * 418 * MIB)));
 }
 
 #[test]
@@ -237,16 +241,20 @@ fn contexts_where_nothing_is_done_are_named() {
     }
     run.process = first;
     for rank in 1..4 {
-        run.holder(100 + rank, 418 * MIB, &format!("rank {rank}"), Standing::Recorded);
+        run.holder(100 + rank, 418 * MIB, &format!("rank {rank}"), ProcessState::Recorded);
     }
     run.sample(Counter::ProcessUsed, 6 * GIB + 400 * MIB);
     run.refused(work, 700 * MIB, 300 * MIB, 2);
     let verdict = run.judge();
     assert_cause(&verdict, "stray-context", &["3 processes of this run", "set_device"]);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(3 * 418 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(3 * 418 * MIB)));
     assert!(pasted(&verdict).starts_with("torch.load("), "{}", pasted(&verdict));
-    let opened = verdict.primary.evidence.iter().any(|e| format!("{e:?}").contains("train.py:12"));
-    assert!(opened, "{:#?}", verdict.primary.evidence);
+    let opened = &verdict.primary.call_sites[0];
+    assert!(opened.call_site.contains("train.py:12"), "{opened:?}");
+    assert_eq!(
+        opened.what,
+        "creates contexts on GPU 0, in 3 processes; also the request that failed"
+    );
 }
 
 #[test]
@@ -259,13 +267,13 @@ fn a_context_on_a_gpu_that_is_not_used_is_said_where_nothing_failed() {
     let (kind, address, size) = (MemoryKind::Device, Address(1 << 40), Bytes(GIB));
     run.on(second, start, 0, Action::Alloc { kind, address, size });
     run.on(second, start, 0, Action::Free { kind, address });
-    let fact = Fact::LeastUsed { device: DeviceId(0), bytes: Bytes(438_304_768) };
+    let fact = Fact::MinUsage { device: DeviceId(0), bytes: Bytes(438_304_768) };
     run.push(StackId(0), Action::Fact { fact });
     run.exit();
     let words = ["holds a context on", "does not use it", "Nothing failed", "cudaSetDevice(1)"];
     let verdict = run.judge();
     assert_cause(&verdict, "stray-context", &words);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(418 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(418 * MIB)));
 }
 
 #[test]
@@ -280,7 +288,7 @@ fn frees_that_wait_for_their_stream_are_named() {
     run.sample(Counter::PoolReserved, 6 * GIB);
     run.sample(Counter::ProcessUsed, 6 * GIB + 400 * MIB);
     run.refused(stack, 3 * GIB, GIB, 2);
-    let words = ["6.00 GiB was freed already", "cudaStreamSynchronize"];
+    let words = ["6.00 GiB has been freed", "cudaStreamSynchronize"];
     assert_cause(&run.judge(), "pending-free", &words);
 }
 
@@ -292,7 +300,7 @@ fn pinned_memory_that_is_refused_is_no_want_of_device_memory() {
     let (kind, address) = (MemoryKind::Pinned, Address(1 << 40));
     run.on(origin, stack, 0, Action::Alloc { kind, address, size: Bytes(60 * GIB) });
     run.on(origin, stack, 2, Action::OutOfMemory { requested: Bytes(8 * GIB) });
-    let words = ["8.00 GiB of pinned host memory", "60.00 GiB pinned already", "cudaFreeHost"];
+    let words = ["8.00 GiB of pinned host memory", "already had 60.00 GiB pinned", "cudaFreeHost"];
     assert_cause(&run.judge(), "pinned-host", &words);
 }
 
@@ -304,7 +312,7 @@ fn a_program_that_never_frees_leaks_nothing_worth_naming() {
         run.alloc(stack, index * GIB, MIB);
     }
     run.exit();
-    assert_cause(&run.judge(), "healthy", &["driver took the remaining 20.00 MiB back"]);
+    assert_cause(&run.judge(), "healthy", &["driver freed the remaining 20.00 MiB"]);
 }
 
 /// A program that leaves a buffer at each of the lines `left`, and frees what it takes at the lines `freed`.
@@ -350,7 +358,7 @@ fn buffers_left_by_a_program_that_takes_little_care_are_mentioned_only() {
 fn a_program_without_gpu_memory_is_healthy() {
     let mut run = Run::new();
     run.exit();
-    assert_cause(&run.judge(), "healthy", &["took no GPU memory"]);
+    assert_cause(&run.judge(), "healthy", &["allocated no GPU memory"]);
 }
 
 /// A loop around a module that keeps 16 MiB of each round and drops the rest.
@@ -563,7 +571,7 @@ fn most_of_the_device_in_one_block_was_taken_in_advance() {
         let verdict = run.judge();
         assert_cause(&verdict, cause, &["frames.py:21"]);
         if cause == "preallocated" {
-            assert_eq!(verdict.primary.gives_back, Some(Bytes(524 * MIB)));
+            assert_eq!(verdict.primary.reclaimable, Some(Bytes(524 * MIB)));
             assert!(verdict.contributing.iter().all(|one| one.cause != "library-workspace"));
         }
     }
@@ -596,7 +604,8 @@ fn a_free_that_fails_is_said_beside_what_it_leaves() {
         let cause = if left { "pinned-host" } else { "healthy" };
         assert_eq!(verdict.primary.cause, cause);
         if let Some(said) = said {
-            assert!(said.headline.contains("cuMemFreeHost at me/detect.c:24"), "{}", said.headline);
+            assert!(said.headline.contains("cuMemFreeHost failed"), "{}", said.headline);
+            assert_eq!(said.call_sites[0].call_site, "me/detect.c:24 detect");
         }
     }
 }
@@ -620,8 +629,8 @@ fn in_a_container_the_process_is_not_its_own_orphan() {
     let mut run = Run::new();
     let stack = run.stack(&[("main", "main.cu", 7)]);
     run.alloc(stack, 1 << 40, 5 * GIB);
-    run.holder(4711, 5 * GIB + 400 * MIB, "", Standing::Ghost);
-    run.holder(4712, 2 * GIB, "", Standing::Ghost);
+    run.holder(4711, 5 * GIB + 400 * MIB, "", ProcessState::Ghost);
+    run.holder(4712, 2 * GIB, "", ProcessState::Ghost);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let words =
         ["Process 4712 holds 2.00 GiB", "this process has 5.39 GiB", "sudo whyoom who", "fuser"];
@@ -632,9 +641,9 @@ fn in_a_container_the_process_is_not_its_own_orphan() {
 fn a_process_that_cannot_open_a_context_is_told_who_holds_the_memory() {
     let mut run = Run::new();
     let stack = run.stack(&[("main", "main.cu", 7)]);
-    run.holder(78, 7 * GIB + 900 * MIB, "python serve.py", Standing::Runs);
+    run.holder(78, 7 * GIB + 900 * MIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 0, 100 * MIB, 2);
-    let words = ["python serve.py (process 78)", "whose size is not told", "kill 78"];
+    let words = ["python serve.py (process 78)", "(size unknown)", "kill 78"];
     assert_cause(&run.judge(), "other-process", &words);
 }
 
@@ -653,7 +662,7 @@ fn a_process_that_cannot_begin_is_told_what_others_of_the_run_took() {
 fn one_that_asks_for_code_where_much_is_free_lacks_no_memory_of_others() {
     let mut run = Run::new();
     let stack = run.stack(&[("main", "main.cu", 7)]);
-    run.holder(78, 2 * GIB, "python serve.py", Standing::Runs);
+    run.holder(78, 2 * GIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 0, 5 * GIB, 2);
     assert_cause(&run.judge(), "unknown", &[]);
 }
@@ -726,7 +735,7 @@ fn a_launch_that_found_no_memory_is_no_unchecked_error() {
     let mut run = Run::new();
     let stack = run.stack(&[("main", "main.cu", 7)]);
     run.sample(Counter::ProcessUsed, 400 * MIB);
-    run.holder(78, 7 * GIB, "python serve.py", Standing::Runs);
+    run.holder(78, 7 * GIB, "python serve.py", ProcessState::Runs);
     let (kernel, shared_memory) = (StringId(0), Bytes(0));
     run.on(run.origin(GPU), stack, 2, Action::LaunchFailed { kernel, shared_memory });
     run.refused(stack, 0, 100 * MIB, 2);
@@ -745,7 +754,7 @@ fn a_launch_that_fails_beside_a_request_says_so() {
     let verdict = run.judge();
     assert_cause(&verdict, "request-too-big", &[]);
     let launch = verdict.contributing.iter().find(|finding| finding.cause == "unchecked-error");
-    assert!(launch.unwrap().because.contains("failed too"), "{launch:#?}");
+    assert!(launch.unwrap().because.contains("failed as well"), "{launch:#?}");
 }
 
 #[test]

@@ -75,11 +75,11 @@ impl Run {
 }
 
 fn first_line(finding: &Finding) -> &str {
-    finding.remedies.iter().find_map(|remedy| remedy.paste.as_deref()).unwrap_or_default()
+    finding.remedies.iter().find_map(|remedy| remedy.code()).unwrap_or_default()
 }
 
 fn advice(finding: &Finding) -> String {
-    let words = finding.remedies.iter().flat_map(|one| [one.paste.as_deref(), Some(&one.what)]);
+    let words = finding.remedies.iter().flat_map(|one| [one.code(), Some(&one.what)]);
     words.flatten().collect::<Vec<_>>().join("\n")
 }
 
@@ -142,7 +142,7 @@ fn expandable_segments_grow_by_whole_pages() {
     // 12 MiB need a page of 20 MiB, and 18 are free.
     let verdict = run.refused(12 * MIB, 18 * MIB);
     assert_eq!(verdict.primary.cause, "working-set", "{:#?}", verdict.primary);
-    assert_eq!(verdict.primary.gives_back, Some(Bytes(2 * MIB)));
+    assert_eq!(verdict.primary.reclaimable, Some(Bytes(2 * MIB)));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_cap_of_pytorchs_own_is_known_by_its_refusal() {
         run.block(GIB, 3 * GIB / 2);
         let verdict = run.refused(GIB, 6 * GIB);
         assert_eq!(verdict.primary.cause, "limit", "{:#?}", verdict.primary);
-        assert_eq!(verdict.primary.gives_back, Some(Bytes(8 * GIB - cap)));
+        assert_eq!(verdict.primary.reclaimable, Some(Bytes(8 * GIB - cap)));
         let line = first_line(&verdict.primary);
         let expected = match conf {
             "" => "torch.cuda.set_per_process_memory_fraction(0.32)",

@@ -83,7 +83,12 @@ const RUNS: &[Run] = &[
         program: "program10",
         cause: "growth",
         stacks: &[&[DRIVER, RUNTIME, ("process_batch", "/src/program10.cu", 21, "program10")]],
-        must: &["64.00 MiB", "program10.cu:21 process_batch", "unique_ptr", "took everything back"],
+        must: &[
+            "64.00 MiB",
+            "program10.cu:21 process_batch",
+            "unique_ptr",
+            "the driver freed everything",
+        ],
     },
     Run {
         program: "program11",
@@ -147,8 +152,9 @@ fn words(verdict: &Verdict) -> String {
         };
         words.push(format!("{}: {figure}", evidence.label));
     }
+    words.extend(finding.call_sites.iter().map(|site| site.call_site.clone()));
     for remedy in &finding.remedies {
-        words.push(format!("{} {}", remedy.paste.as_deref().unwrap_or_default(), remedy.what));
+        words.push(format!("{} {}", remedy.code().unwrap_or_default(), remedy.what));
     }
     words.join("\n")
 }

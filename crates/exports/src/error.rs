@@ -16,15 +16,15 @@ pub enum ExportError {
     Parquet(ParquetError),
     /// There is nothing in the input that the format could tell.
     #[error(
-        "it holds no allocations, and {format} tells of nothing else; a recording of whyoom run or a \
-         snapshot of torch.cuda.memory._dump_snapshot has them"
+        "it contains no allocations, and {format} exports nothing else; a recording of whyoom run \
+         or a snapshot of torch.cuda.memory._dump_snapshot contains them"
     )]
     Nothing {
         /// The format.
         format: &'static str,
     },
     /// The process that was asked for is not in the input.
-    #[error("no process is called '{asked}'; there are: {known}")]
+    #[error("unknown process '{asked}'; use one of: {known}")]
     NoSuchProcess {
         /// What was asked for.
         asked: String,

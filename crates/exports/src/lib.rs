@@ -6,7 +6,6 @@
 
 mod error;
 mod format;
-mod ledger;
 mod parquet;
 mod perfetto;
 mod pprof;
@@ -14,7 +13,7 @@ mod pytorch_snapshot;
 mod run;
 mod stacks;
 #[cfg(test)]
-mod told;
+mod test_trace;
 
 pub use error::ExportError;
 pub use format::{Export, Exported, Format, Target};

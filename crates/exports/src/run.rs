@@ -1,16 +1,20 @@
 //! A run as it passes: the model's figures, and what each event changes.
 
-use whyoom_memory::{Model, Space, Totals};
-use whyoom_trace::{Bytes, Event, EventSink, Tables};
+use whyoom_memory::{Change, Layer, LayerKind, Model, Space, Totals};
+use whyoom_trace::{Bytes, DeviceId, Event, EventSink, ProcessId, Tables};
 
-use crate::ledger::{Change, Layer, Ledger, SpaceKey};
+/// One process's memory on one device.
+pub(crate) type SpaceKey = (ProcessId, DeviceId);
 
 /// A run as it passes.
-#[derive(Default)]
 pub(crate) struct Run {
     pub(crate) model: Model,
-    ledger: Ledger,
-    changes: Vec<Change>,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self { model: Model::followed() }
+    }
 }
 
 /// The figures of one process on one device.
@@ -27,14 +31,12 @@ pub(crate) struct Figures {
 impl Run {
     /// Takes an event.
     pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
-        self.changes.clear();
-        self.ledger.event(event, &mut self.changes);
         self.model.event(event, tables);
     }
 
     /// What the last event changed.
     pub(crate) fn changes(&self) -> &[Change] {
-        &self.changes
+        self.model.changes()
     }
 
     /// The number of the last event: the first is 1.
@@ -43,11 +45,11 @@ impl Run {
     }
 
     /// The sums of a space's layer now; nothing where nothing is known of it.
-    pub(crate) fn totals(&self, (process, device): SpaceKey, layer: Layer) -> Option<Totals> {
+    pub(crate) fn totals(&self, (process, device): SpaceKey, layer: LayerKind) -> Option<Totals> {
         let space = self.model.space(process, device)?;
         match layer {
-            Layer::Blocks => space.has_allocator().then(|| space.layer().totals()),
-            Layer::Driver => driver_layer(space).map(whyoom_memory::Layer::totals),
+            LayerKind::Blocks => space.has_allocator().then(|| space.layer().totals()),
+            LayerKind::Driver => driver_layer(space).map(Layer::totals),
         }
     }
 
@@ -61,9 +63,9 @@ impl Run {
 }
 
 /// What was taken from the driver, where anything ever was: an event that only waits makes a space too.
-fn driver_layer(space: &Space) -> Option<&whyoom_memory::Layer> {
+fn driver_layer(space: &Space) -> Option<&Layer> {
     let layer = space.driver()?.layer();
-    (layer.history() != (0, 0) || layer.peak_reserved() > Bytes::ZERO).then_some(layer)
+    (layer.block_counts() != (0, 0) || layer.peak_reserved() > Bytes::ZERO).then_some(layer)
 }
 
 #[cfg(test)]
@@ -71,9 +73,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use whyoom_trace::{
-        Action, Address, ContextId, DeviceId, HandleId, MemoryKind, Origin, ProcessId, ResultCode,
-    };
+    use whyoom_trace::{Action, Address, ContextId, HandleId, MemoryKind, Origin, ResultCode};
 
     use super::*;
 
@@ -106,7 +106,7 @@ mod tests {
         ) {
             let tables = Tables::default();
             let mut run = Run::default();
-            let mut sums = BTreeMap::<(SpaceKey, Layer), i64>::new();
+            let mut sums = BTreeMap::<(SpaceKey, LayerKind), i64>::new();
             for (step, process, device, context, result) in steps {
                 let event = Event {
                     origin: Origin {
@@ -126,11 +126,11 @@ mod tests {
                 for (process, device, space) in run.model.spaces() {
                     let sum = |layer| sums.get(&((process, device), layer)).copied().unwrap_or(0);
                     if space.has_allocator() {
-                        prop_assert_eq!(sum(Layer::Blocks), space.totals().allocated.0 as i64);
+                        prop_assert_eq!(sum(LayerKind::Blocks), space.totals().allocated.0 as i64);
                     }
                     if let Some(driver) = space.driver() {
                         let allocated = driver.layer().totals().allocated.0 as i64;
-                        prop_assert_eq!(sum(Layer::Driver), allocated, "{:?}", event);
+                        prop_assert_eq!(sum(LayerKind::Driver), allocated, "{:?}", event);
                     }
                 }
             }

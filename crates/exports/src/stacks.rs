@@ -1,6 +1,6 @@
 //! Stacks as text, made once each.
 
-use whyoom_memory::place;
+use whyoom_memory::call_site;
 use whyoom_trace::{StackId, Tables};
 
 /// Something made of each stack, once.
@@ -39,5 +39,5 @@ pub(crate) fn stack_text(tables: &Tables, stack: StackId) -> String {
 
 /// The place in the program that a stack leads to; nothing for the empty stack.
 pub(crate) fn place_text(tables: &Tables, stack: StackId) -> Option<String> {
-    tables.frames(stack).next().map(|_| place(tables, stack))
+    tables.frames(stack).next().map(|_| call_site(tables, stack))
 }

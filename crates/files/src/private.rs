@@ -71,7 +71,7 @@ pub fn adopt_folder(path: &Path) -> io::Result<()> {
     let found = folder.metadata()?;
     if found.uid() != rustix::process::geteuid().as_raw() {
         return Err(refused(format!(
-            "{} belongs to another user (number {}): name a folder of your own",
+            "{} belongs to another user (UID {}): name a folder of your own",
             path.display(),
             found.uid()
         )));

@@ -1,10 +1,9 @@
 //! What a run takes where nothing limits it.
 
 use whyoom_allocators::{
-    SimulatedDevice,
+    Run, SimulatedDevice,
     policies::pytorch::{PyTorch, PyTorchSettings},
-    replay::replay,
-    workload::Run,
+    replay,
 };
 
 /// More than any device has.

@@ -4,7 +4,7 @@
 //! nearly all of them are linear in it. So the run at another value is not estimated by its peak: it is
 //! written down, request by request, and replayed as if it had been recorded.
 
-use whyoom_allocators::workload::{Run, Step, Workload};
+use whyoom_allocators::{Run, Step, Workload};
 
 /// The run at `value`, from those at two other values; nothing where they did not do the same things in
 /// the same order.

@@ -1,11 +1,10 @@
 //! A run on a device of a given size.
 
 use whyoom_allocators::{
-    SimulatedDevice,
+    Run, SimulatedDevice,
     catalogue::SETTINGS,
     policies::pytorch::{PyTorch, PyTorchSettings},
-    replay::replay,
-    workload::Run,
+    replay,
 };
 
 use crate::demand::Demand;

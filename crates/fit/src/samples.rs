@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_allocators::workload::Run;
+use whyoom_allocators::Run;
 
 use crate::{
     demand::Demand,

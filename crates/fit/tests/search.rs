@@ -1,10 +1,7 @@
 //! The search finds what a sweep over all values finds, in few runs.
 
 use proptest::prelude::*;
-use whyoom_allocators::{
-    Request,
-    workload::{Item, Run, Step, Workload},
-};
+use whyoom_allocators::{Item, Request, Run, Step, Workload};
 use whyoom_fit::{Next, Range, Room, Sample, Samples, next_step};
 use whyoom_trace::{Address, Bytes, DeviceId, PoolId, ProcessId, StackId, StreamId};
 

@@ -10,7 +10,7 @@ use crate::{
     block::{LiveBlock, Usage, usage_by},
     instant::Instant,
     interface::Interface,
-    layer::Layer,
+    layer::{Keeps, Layer},
     pools::{PoolFigures, PoolState, Pools},
     profile::Profiles,
     segments::Segments,
@@ -42,12 +42,11 @@ impl DriverEvent<'_> {
 }
 
 impl DriverMemory {
-    /// One that keeps what a picture needs.
-    pub(crate) fn filmed() -> Self {
-        Self { layer: Layer::filmed(), ..Self::default() }
+    pub(crate) fn new(keeps: Keeps) -> Self {
+        Self { layer: Layer::new(keeps), ..Self::default() }
     }
 
-    /// Its live set, peak and course.
+    /// Its live set, peak and history.
     #[must_use]
     pub fn layer(&self) -> &Layer {
         &self.layer
@@ -72,7 +71,7 @@ impl DriverMemory {
 
     /// The stream-ordered pools, with what the driver told of them where it was asked.
     #[must_use]
-    pub fn pools(&self, told: &BTreeMap<PoolId, PoolFigures>) -> Vec<PoolState> {
+    pub(crate) fn pools(&self, told: &BTreeMap<PoolId, PoolFigures>) -> Vec<PoolState> {
         self.pools.states(told)
     }
 
@@ -225,7 +224,9 @@ impl DriverMemory {
                 && !matches!(block.interface, Interface::Virtual | Interface::StreamOrdered)
         };
         let blocks = self.layer.live().iter().filter(|(_, block)| ends(block));
-        let gone: Vec<Address> = blocks.map(|(&address, _)| address).collect();
+        let mut gone: Vec<Address> = blocks.map(|(&address, _)| address).collect();
+        // The map has no order of its own, and what is told of a run twice should be equal.
+        gone.sort_unstable();
         for address in gone {
             self.free(address, event.event);
         }

@@ -1,5 +1,7 @@
 //! Whether live bytes grow from iteration to iteration, and whose they are.
 
+use std::ops::Range;
+
 use whyoom_trace::{Address, Bytes, StackId};
 
 use crate::{
@@ -22,6 +24,9 @@ const MIN_COLLECTED: u64 = 32;
 const MOSTLY_ASKED_FOR: f64 = 0.5;
 /// Growth below this share of the peak is noise.
 const MIN_SHARE_OF_PEAK: f64 = 0.02;
+/// Of few calls, each must leave about as much as any other, and all together a good part of the peak.
+const EVEN: f64 = 1.5;
+const GOOD_PART_OF_PEAK: f64 = 0.25;
 /// Stacks that hold less of the growth than this say nothing of what keeps it.
 const WORTH_A_LOOK: f64 = 0.02;
 /// Blocks an iteration up to which it is a single one, and from which on it is several.
@@ -56,7 +61,9 @@ pub struct Growth {
     /// The blocks themselves, where it is known where they lie; of very many, the largest.
     pub blocks: Vec<(Address, Bytes)>,
     /// What keeps them, as far as where they were made tells.
-    pub hold: Hold,
+    pub hold: Retention,
+    /// Whether each block took the place of a smaller one: nothing is left behind, but the next is larger.
+    pub is_replaced: bool,
     /// Whether backward was ever seen to allocate.
     pub backward: bool,
 }
@@ -72,7 +79,7 @@ pub struct GrowingStack {
 
 /// What keeps blocks alive, as far as where they were made tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
+pub enum Retention {
     /// Several blocks an iteration, some from inside a module's layers and not its output: a program has no
     /// name for these, but autograd's graph saves them.
     Graph {
@@ -87,7 +94,7 @@ pub enum Hold {
 
 /// The stretch of the stream that something took, and what was made and ended in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Course {
+pub(crate) struct RunContext {
     /// The number of the event before the first.
     pub(crate) first: u64,
     /// The number of the last event.
@@ -104,7 +111,7 @@ pub(crate) struct Course {
     pub(crate) refused: Option<StackId>,
 }
 
-impl Course {
+impl RunContext {
     /// Both together.
     pub(crate) fn with(self, other: Self) -> Self {
         Self {
@@ -128,8 +135,11 @@ struct GrowingLine {
     /// How many times it added to that.
     times: u64,
     rise: Rise,
-    /// When it allocated last, as an event.
+    /// When it began to rise, and when it allocated last, as events.
+    begins: u64,
     latest: u64,
+    /// Whether each block took the place of a smaller one, so that few are there.
+    is_replaced: bool,
 }
 
 /// What growth is judged by.
@@ -137,7 +147,7 @@ pub(crate) struct Evidence<'a> {
     layer: &'a Layer,
     blocks: Vec<(Address, &'a LiveBlock)>,
     peak: Bytes,
-    course: Course,
+    run_context: RunContext,
     /// Whether the program then went on to its end, so that the last iteration was finished.
     ended: bool,
 }
@@ -146,11 +156,11 @@ impl<'a> Evidence<'a> {
     /// The evidence of a layer, of which `blocks` count. One that no allocator gave out lies at address 0.
     pub(crate) fn of(
         layer: &'a Layer,
-        course: Course,
+        run_context: RunContext,
         blocks: Vec<(Address, &'a LiveBlock)>,
     ) -> Self {
         let (peak, _) = layer.peak();
-        Self { layer, blocks, peak: peak.allocated, course, ended: false }
+        Self { layer, blocks, peak: peak.allocated, run_context, ended: false }
     }
 
     /// The same of a program that went on to its end.
@@ -170,8 +180,26 @@ impl<'a> Evidence<'a> {
         &self,
         phase_of: impl Fn(StackId) -> Phase,
     ) -> Option<Growth> {
-        let mut found = self.layer.iterations().by_trust(MIN_BOUNDARIES, self.course.whole);
-        found.find_map(|(source, boundaries)| self.trend(source, boundaries, &phase_of))
+        let mut found = self.layer.iterations().by_trust(MIN_BOUNDARIES, self.run_context.whole);
+        found
+            .find_map(|(source, boundaries)| self.trend(source, boundaries, &phase_of))
+            .or_else(|| self.growth_without_backward(&phase_of))
+    }
+
+    /// Growth of an evaluation after training: few calls of the model, and each leaves much.
+    fn growth_without_backward(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
+        let calls = self.layer.iterations().calls_without_backward()?;
+        let levels = calls.levels();
+        let trend = theil_sen(&levels).filter(|_| levels.is_sorted_by(|one, next| one < next))?;
+        let bytes = trend.slope * (levels.len() - 1) as f64;
+        let even = trend.high <= trend.low * EVEN;
+        if !even || Bytes(bytes as u64).share_of(self.peak) < GOOD_PART_OF_PEAK {
+            return None;
+        }
+        let rise = Rise { start: 0, trend, bytes };
+        let growth = self.growth_of_rise(IterationSource::ModuleCalls, calls, rise, phase_of)?;
+        // What came before was followed by backward; these calls are not.
+        Some(Growth { backward: false, ..growth })
     }
 
     fn trend(
@@ -181,9 +209,18 @@ impl<'a> Evidence<'a> {
         phase_of: impl Fn(StackId) -> Phase,
     ) -> Option<Growth> {
         let rise = rise(&boundaries.levels())?;
-        if !self.is_worth_naming(Bytes(rise.bytes as u64)) {
-            return None;
-        }
+        let worth = self.is_worth_naming(Bytes(rise.bytes as u64));
+        worth.then(|| self.growth_of_rise(source, boundaries, rise, phase_of)).flatten()
+    }
+
+    /// Growth whose bytes rise like this at the boundaries, if something stayed that explains it.
+    fn growth_of_rise(
+        &self,
+        source: IterationSource,
+        boundaries: &Boundaries,
+        rise: Rise,
+        phase_of: impl Fn(StackId) -> Phase,
+    ) -> Option<Growth> {
         let events: Vec<u64> = boundaries.kept().iter().map(|boundary| boundary.at.event).collect();
         let (stride, latest) = (boundaries.stride(), self.latest(boundaries));
         let steps = (events.len() - rise.start) as u64 - 1;
@@ -222,8 +259,8 @@ impl<'a> Evidence<'a> {
     fn latest(&self, boundaries: &Boundaries) -> u64 {
         let mut events = boundaries.kept().iter().rev().map(|boundary| boundary.at.event);
         match boundaries.latest() {
-            latest if latest <= self.course.last => latest,
-            latest => events.find(|event| *event <= self.course.last).unwrap_or(latest),
+            latest if latest <= self.run_context.last => latest,
+            latest => events.find(|event| *event <= self.run_context.last).unwrap_or(latest),
         }
     }
 
@@ -245,7 +282,7 @@ impl<'a> Evidence<'a> {
     /// Iterations that began after the end of what is looked at.
     fn begun_after(&self, boundaries: &Boundaries) -> u64 {
         let after =
-            boundaries.kept().iter().filter(|boundary| boundary.at.event > self.course.last);
+            boundaries.kept().iter().filter(|boundary| boundary.at.event > self.run_context.last);
         after.count() as u64 * boundaries.stride()
     }
 
@@ -268,6 +305,7 @@ impl<'a> Evidence<'a> {
             iterations: worst.times,
             per_iteration: Bytes(per_iteration),
             interval: interval(worst.rise.trend, per_iteration as f64 / worst.rise.trend.slope),
+            is_replaced: worst.is_replaced,
             ..growth
         };
         self.is_worth_naming(growth.total).then(|| self.with_hold(growth, worst.times, phase_of))
@@ -277,31 +315,37 @@ impl<'a> Evidence<'a> {
     fn growing_line(&self, stack: StackId, survivors: &Survivors) -> Option<GrowingLine> {
         let left = survivors.of_stack(stack);
         let levels = self.layer.lines().levels(stack)?;
-        let times = match left.blocks >= MIN_BLOCKS {
-            true => left.blocks,
-            false if self.is_replaced(levels, left) => levels.seen(),
-            false => return None,
-        };
+        let is_replaced = left.blocks < MIN_BLOCKS;
+        if is_replaced && !self.is_replaced(levels, left) {
+            return None;
+        }
+        let times = if is_replaced { levels.seen() } else { left.blocks };
         let rise = self.rise_of_line(levels, left)?;
-        Some(GrowingLine { stack, left, times, rise, latest: levels.latest() })
+        let (begins, latest) = (levels.kept()[rise.start].at.event, levels.latest());
+        Some(GrowingLine { stack, left, times, rise, begins, latest, is_replaced })
     }
 
     /// Whether a line made most of what is in use, and that a larger one replaced each time. Steps whose input
     /// grows look alike in a run that had memory enough, and are no leak.
     fn is_replaced(&self, levels: &Boundaries, left: Usage) -> bool {
         let in_use = || self.blocks.iter().map(|(_, block)| block.size).sum();
-        self.course.refused.is_some()
+        self.run_context.refused.is_some()
             && levels.seen() >= MIN_BLOCKS
             && left.bytes.share_of(in_use()) >= MOST
     }
 
     /// Whether a line is part of a loop that works. While a model is loaded everything stays, and nothing is
     /// wrong: a loop also ends most of what it makes, or, in a program that came to its end, at least something
-    /// each time. What was made since the line's last block is of an iteration that is under way.
+    /// each time. What was made before the line began to rise was set up; what was made since its last block is of
+    /// an iteration that is under way.
     fn works(&self, line: &GrowingLine) -> bool {
-        let Course { made, ended, exited, refused, .. } = self.course;
-        let under_way = self.blocks.iter().filter(|(_, block)| block.born >= line.latest).count();
-        let made = if refused.is_some() { made.saturating_sub(under_way as u64) } else { made };
+        let RunContext { made, ended, exited, refused, .. } = self.run_context;
+        let born_in = |events: Range<u64>| {
+            self.blocks.iter().filter(|(_, block)| events.contains(&block.born)).count() as u64
+        };
+        let set_up = born_in(0..line.begins);
+        let under_way = if refused.is_some() { born_in(line.latest..u64::MAX) } else { 0 };
+        let made = made.saturating_sub(set_up + under_way);
         ended * 2 >= made || exited && ended >= line.left.blocks
     }
 
@@ -314,7 +358,7 @@ impl<'a> Evidence<'a> {
             && !of_line.sets_up
             && line.times >= MIN_COLLECTED
             && self.is_asked_for(line)
-            && self.course.refused.is_some_and(same_line)
+            && self.run_context.refused.is_some_and(same_line)
     }
 
     /// Whether most of what a line left is what it asked for. Not every source tells that to the byte; then it
@@ -339,7 +383,7 @@ impl<'a> Evidence<'a> {
         let (start, end) = (kept[0].at.event, levels.latest());
         let (span, steps) = (end - start, kept.len());
         let near = (span as f64 * NEAR_THE_END).max(2.0 * span as f64 / steps as f64);
-        (self.course.last.saturating_sub(end) as f64 <= near).then_some(rise)
+        (self.run_context.last.saturating_sub(end) as f64 <= near).then_some(rise)
     }
 
     fn is_worth_naming(&self, bytes: Bytes) -> bool {
@@ -348,7 +392,7 @@ impl<'a> Evidence<'a> {
 
     /// What was made while history was recorded, is still there and counts.
     fn survivors(&self, counts: impl Fn(&LiveBlock) -> bool) -> Survivors {
-        let recorded = |block: &LiveBlock| block.born > self.course.first && counts(block);
+        let recorded = |block: &LiveBlock| block.born > self.run_context.first && counts(block);
         Survivors::of(self.blocks.iter().copied(), recorded)
     }
 
@@ -368,7 +412,8 @@ impl<'a> Evidence<'a> {
             total: stacks.iter().map(|stack| stack.usage.bytes).sum(),
             stacks,
             blocks,
-            hold: Hold::Unknown,
+            hold: Retention::Unknown,
+            is_replaced: false,
             backward: self.layer.iterations().has_backward(),
         }
     }
@@ -393,9 +438,9 @@ impl<'a> Evidence<'a> {
         };
         let inside: Bytes = worth.filter(is_inside).map(|growing| growing.usage.bytes).sum();
         let hold = match inside {
-            _ if blocks <= ONE_BLOCK => Hold::Value,
-            Bytes::ZERO => Hold::Unknown,
-            inside => Hold::Graph { inside },
+            _ if blocks <= ONE_BLOCK => Retention::Value,
+            Bytes::ZERO => Retention::Unknown,
+            inside => Retention::Graph { inside },
         };
         Growth { hold, ..growth }
     }

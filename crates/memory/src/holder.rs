@@ -1,6 +1,6 @@
 //! Processes that hold device memory.
 
-use whyoom_trace::{Bytes, Standing, StringId};
+use whyoom_trace::{Bytes, ProcessState, StringId};
 
 /// A process that was seen to hold device memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,5 +12,5 @@ pub struct Holder {
     /// What it is called; empty where nobody can tell.
     pub command: StringId,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ProcessState,
 }

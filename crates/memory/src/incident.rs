@@ -8,7 +8,7 @@ use whyoom_trace::{
 
 use crate::{
     block::Usage, category::Category, free_space::FreeSpace, growth::Growth, holder::Holder,
-    interface::Interface, layer::Totals, live::LiveSum, pools::PoolState,
+    interface::Interface, live::LiveSum, pools::PoolState, totals::Totals,
 };
 
 /// A moment at which memory ran out, and everything that was known then.
@@ -30,9 +30,9 @@ pub struct Incident {
     pub interface: Option<Interface>,
     /// What the message says, whose it is, and its text; nothing for an event of an allocator.
     pub symptom: Option<(Symptom, Software, StringId)>,
-    /// Counters read on the occasion.
+    /// Counters read at the failure.
     pub counters: BTreeMap<Counter, Bytes>,
-    /// Processes seen to hold memory on the occasion.
+    /// Processes seen to hold memory at the failure.
     pub holders: Vec<Holder>,
     /// The allocator's totals, where its blocks are known.
     pub totals: Option<Totals>,
@@ -97,7 +97,7 @@ impl Incident {
         self.counter(Counter::Requested).filter(|&requested| requested > Bytes::ZERO)
     }
 
-    /// A counter that was read on the occasion.
+    /// A counter that was read at the failure.
     #[must_use]
     pub fn counter(&self, counter: Counter) -> Option<Bytes> {
         self.counters.get(&counter).copied()

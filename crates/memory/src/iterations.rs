@@ -38,7 +38,7 @@ impl IterationSource {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Marks => "the program's own marks",
-            Self::OptimizerSteps => "the optimizer's steps",
+            Self::OptimizerSteps => "optimizer steps",
             Self::TrainingPhases => "forward after backward",
             Self::ModuleCalls => "calls of the outermost module",
             Self::RepeatedLine => "repetitions of one line",
@@ -140,6 +140,9 @@ pub(crate) struct Iterations {
     /// Stacks whose block was the last before a module was left: its output, for all that can be told.
     outputs: Vec<StackId>,
     backward: bool,
+    /// The same entries since backward last allocated, and the most that came before any backward.
+    unused_calls: Boundaries,
+    most_used_calls: u64,
 }
 
 impl Iterations {
@@ -170,6 +173,7 @@ impl Iterations {
             self.last_root = profile.root;
             if std::mem::take(&mut self.worked_outside) {
                 self.module_entries.note(boundary);
+                self.unused_calls.note(boundary);
             }
         } else if profile.category == Category::Inputs {
             self.worked_outside = true;
@@ -177,7 +181,11 @@ impl Iterations {
     }
 
     fn note_output(&mut self, phase: Phase, stack: StackId) {
-        self.backward |= phase == Phase::Backward;
+        if phase == Phase::Backward {
+            self.backward = true;
+            self.most_used_calls = self.most_used_calls.max(self.unused_calls.seen);
+            self.unused_calls = Boundaries::default();
+        }
         if phase == Phase::Forward {
             self.last_forward = Some(stack);
         } else if let Some(output) = self.last_forward.take()
@@ -191,6 +199,15 @@ impl Iterations {
     /// Whether a module's call ended with a block of this stack.
     pub(crate) fn is_output(&self, stack: StackId) -> bool {
         self.outputs.contains(&stack) || self.last_forward == Some(stack)
+    }
+
+    /// The module's calls since the last backward, where they are clearly more than backward ever followed:
+    /// an evaluation, for all that can be told. Nothing where there was no backward, or the calls are too many to
+    /// be kept one by one.
+    pub(crate) fn calls_without_backward(&self) -> Option<&Boundaries> {
+        let calls = &self.unused_calls;
+        let is_evaluation = self.backward && calls.seen > 2 * self.most_used_calls;
+        (is_evaluation && calls.stride == 1).then_some(calls)
     }
 
     /// Whether backward ever allocated anything.

@@ -6,7 +6,8 @@ use whyoom_trace::{Address, Bytes, MarkKind, StackId, Tables, Time};
 use crate::{
     block::{ByAddress, LiveBlock, Usage, usage_by},
     category::Category,
-    film::Film,
+    change::{LayerChange, Step},
+    history::History,
     instant::Instant,
     iterations::{Boundary, Iterations},
     lines::Lines,
@@ -14,23 +15,16 @@ use crate::{
     profile::{Phase, Profiles, StackProfile},
     sums::LiveSums,
     timeline::{Moment, Timeline},
+    totals::Totals,
 };
 
-/// Sums over one layer at one instant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// What is held: by the allocator or, of driver memory, by the process.
-    pub reserved: Bytes,
-    /// What of it was given to the program.
-    pub allocated: Bytes,
-    /// That, and what waits for a stream before it is free.
-    pub active: Bytes,
-    /// What the program asked for.
-    pub requested: Bytes,
-    /// Blocks that are active.
-    pub blocks: u64,
-    /// Segments.
-    pub segments: u64,
+/// What is kept beside what a verdict needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Keeps {
+    /// What a picture needs.
+    pub(crate) history: bool,
+    /// What each event changes.
+    pub(crate) changes: bool,
 }
 
 /// What lives, what lived at the peak, whose it is, and how it went.
@@ -49,17 +43,23 @@ pub struct Layer {
     /// How many of either there were at the peak.
     history_at_peak: (u64, u64),
     /// What a picture needs, where one was asked for.
-    film: Option<Box<Film>>,
+    history: Option<Box<History>>,
+    /// What the event under way changed, where that was asked for.
+    changes: Option<Vec<LayerChange>>,
 }
 
 impl Layer {
-    /// One that keeps what a picture needs.
-    pub(crate) fn filmed() -> Self {
-        Self { film: Some(Box::default()), ..Self::default() }
+    pub(crate) fn new(keeps: Keeps) -> Self {
+        let history = keeps.history.then(Box::default);
+        Self { history, changes: keeps.changes.then(Vec::new), ..Self::default() }
     }
 
-    pub(crate) fn film(&self) -> Option<&Film> {
-        self.film.as_deref()
+    pub(crate) fn keeps(&self) -> Keeps {
+        Keeps { history: self.history.is_some(), changes: self.changes.is_some() }
+    }
+
+    pub(crate) fn history(&self) -> Option<&History> {
+        self.history.as_deref()
     }
 
     /// The sums at the end of what was seen.
@@ -122,7 +122,7 @@ impl Layer {
 
     /// How many blocks history made, and how many it ended. None of either means: no history.
     #[must_use]
-    pub fn history(&self) -> (u64, u64) {
+    pub fn block_counts(&self) -> (u64, u64) {
         (self.made, self.ended)
     }
 
@@ -168,6 +168,7 @@ impl Layer {
         self.totals.allocated = self.totals.allocated.plus(block.size);
         self.totals.requested = self.totals.requested.plus(block.requested);
         self.sums.add(&block);
+        self.changed(address, block, Step::Taken);
         self.peak.note(address, Some(block));
         let rises = self.peak.rise(self.totals, block.time, &self.live);
         if rises {
@@ -180,8 +181,10 @@ impl Layer {
         let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
             return;
         };
+        let before = *block;
         block.pending = true;
         let block = *block;
+        self.changed(address, before, Step::GivenBack);
         self.peak.note(address, Some(block));
         self.unallocate(&block);
     }
@@ -195,11 +198,23 @@ impl Layer {
         if !block.pending {
             self.unallocate(&block);
         }
+        self.changed(address, block, Step::Freed);
         self.peak.note(address, None);
-        if let Some(film) = &mut self.film {
-            film.ended(address, block);
+        if let Some(history) = &mut self.history {
+            history.ended(address, block);
         }
         Some(block)
+    }
+
+    fn changed(&mut self, address: Address, block: LiveBlock, step: Step) {
+        if let Some(changes) = &mut self.changes {
+            changes.push((address, block, step));
+        }
+    }
+
+    /// What changed since this was asked for last, where that is kept.
+    pub(crate) fn take_changes(&mut self) -> Vec<LayerChange> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn unallocate(&mut self, block: &LiveBlock) {
@@ -235,7 +250,7 @@ impl Layer {
         self.iterations = Iterations::default();
         self.lines = Lines::default();
         self.timeline = Timeline::default();
-        self.film = self.film.is_some().then(Box::default);
+        self.history = self.history.is_some().then(Box::default);
         for block in self.live.values_mut() {
             block.born = 0;
         }
@@ -248,8 +263,8 @@ impl Layer {
     pub(crate) fn note(&mut self, now: Instant, profiles: &mut Profiles, tables: &Tables) {
         let (allocated, reserved) = (self.totals.allocated, self.totals.reserved);
         self.timeline.note(Moment { time: now.time, allocated, reserved }, &self.sums);
-        if let Some(film) = &mut self.film {
-            film.note(now, self.totals, &self.sums, (&mut profiles.places, tables));
+        if let Some(history) = &mut self.history {
+            history.note(now, self.totals, &self.sums, (&mut profiles.call_sites, tables));
         }
     }
 }

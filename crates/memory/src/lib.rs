@@ -6,11 +6,14 @@
 mod address_map;
 mod block;
 mod by_stack;
+mod call_site;
 mod category;
+mod change;
 mod driver;
-mod film;
+mod event_counts;
 mod free_space;
 mod growth;
+mod history;
 mod holder;
 mod incident;
 mod instant;
@@ -20,9 +23,8 @@ mod layer;
 mod lines;
 mod live;
 mod model;
-mod occasion;
 mod peak;
-mod place;
+mod pending_samples;
 mod pools;
 mod process;
 mod profile;
@@ -33,29 +35,31 @@ mod space;
 mod sums;
 mod survivors;
 mod timeline;
+mod totals;
 mod trend;
 mod virtual_memory;
-mod work;
 
 pub use address_map::MappedSegment;
 pub use block::{LiveBlock, Usage};
+pub use call_site::{UNKNOWN_CALL_SITE, call_site, library, sums_by_call_site};
 pub use category::Category;
+pub use change::{Change, LayerKind, Step};
 pub use driver::DriverMemory;
-pub use film::{
-    Band, Bands, BlockLife, BlockRun, CurvePoint, FilmedMap, Gallery, IterationStarts, MapMoment,
-    Picture, PictureLimits, SegmentRuns,
-};
+pub use event_counts::EventCounts;
 pub use free_space::{FreeSpace, Pin};
-pub use growth::{GrowingStack, Growth, Hold};
+pub use growth::{GrowingStack, Growth, Retention};
+pub use history::{
+    AddressMapAt, Band, Bands, BlockLife, BlockRun, CurvePoint, IterationStarts, MapMoment,
+    RetainedBlocks, SegmentRuns, TimelineData, TimelineLimits,
+};
 pub use holder::Holder;
 pub use incident::{DriverState, Incident};
 pub use instant::Instant;
 pub use interface::Interface;
 pub use iterations::IterationSource;
-pub use layer::{Layer, Totals};
-pub use live::{LivePlace, LiveSum, live_places};
+pub use layer::Layer;
+pub use live::{LiveCallSite, LiveSum, live_call_sites};
 pub use model::Model;
-pub use place::{library, place, sums_by_place};
 pub use pools::{PoolFigures, PoolState};
 pub use process::{Contexts, FailedCall, Failure, Process};
 pub use profile::Phase;
@@ -63,5 +67,4 @@ pub use segments::Segment;
 pub use sites::Site;
 pub use space::Space;
 pub use timeline::{Moment, Point, Timeline};
-pub use virtual_memory::{VirtualMemory, handle_key};
-pub use work::Work;
+pub use totals::Totals;

@@ -19,27 +19,27 @@ const LEVELS: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// Where each stack's levels are. Zero is nowhere.
-    places: ByStack<u32>,
+    positions: ByStack<u32>,
     levels: Vec<Boundaries>,
 }
 
 impl Lines {
     /// Takes an allocation of a stack that holds so much of what was in use at that boundary.
     pub(crate) fn allocation(&mut self, stack: StackId, boundary: Boundary, holds: Bytes) {
-        let place = self.places.get_mut(stack);
-        if *place == 0 {
+        let position = self.positions.get_mut(stack);
+        if *position == 0 {
             if self.levels.len() >= MANY_LINES {
                 return;
             }
             self.levels.push(Boundaries::of_at_most(LEVELS));
-            *place = self.levels.len() as u32;
+            *position = self.levels.len() as u32;
         }
-        self.levels[*place as usize - 1].note(Boundary { allocated: holds, ..boundary });
+        self.levels[*position as usize - 1].note(Boundary { allocated: holds, ..boundary });
     }
 
     /// The levels of a stack, if it was followed.
     pub(crate) fn levels(&self, stack: StackId) -> Option<&Boundaries> {
-        let place = self.places.get(stack);
-        self.levels.get((place as usize).checked_sub(1)?)
+        let position = self.positions.get(stack);
+        self.levels.get((position as usize).checked_sub(1)?)
     }
 }

@@ -6,9 +6,9 @@ use whyoom_trace::{StackId, Tables};
 
 use crate::{
     block::{LiveBlock, Usage},
+    call_site::call_site,
     category::Category,
     interface::Interface,
-    place::place,
 };
 
 /// Sums beyond these are too small to matter.
@@ -31,11 +31,11 @@ pub struct LiveSum {
     pub newest: u64,
 }
 
-/// What is live of one place in the program.
+/// What is live of one call site in the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LivePlace {
-    /// The place.
-    pub place: String,
+pub struct LiveCallSite {
+    /// The call site.
+    pub call_site: String,
     /// What it probably is.
     pub category: Category,
     /// Where it came from.
@@ -71,25 +71,20 @@ pub(crate) fn live_sums<'a>(blocks: impl Iterator<Item = &'a LiveBlock>) -> Vec<
     sums
 }
 
-/// The same by place, the most first: several stacks may lead to one line.
+/// The same by call site, the most first: several stacks may lead to one line.
 #[must_use]
-pub fn live_places(tables: &Tables, sums: &[LiveSum]) -> Vec<LivePlace> {
-    let mut places = BTreeMap::<(String, Category, Interface), LivePlace>::new();
+pub fn live_call_sites(tables: &Tables, sums: &[LiveSum]) -> Vec<LiveCallSite> {
+    let mut call_sites = BTreeMap::<(String, Category, Interface), LiveCallSite>::new();
     for &LiveSum { stack, category, interface, usage, oldest, newest } in sums {
-        let place = place(tables, stack);
+        let call_site = call_site(tables, stack);
         let none = Usage::default();
-        let sum = places.entry((place.clone(), category, interface)).or_insert_with(|| LivePlace {
-            place,
-            category,
-            interface,
-            usage: none,
-            oldest,
-            newest,
+        let sum = call_sites.entry((call_site.clone(), category, interface)).or_insert_with(|| {
+            LiveCallSite { call_site, category, interface, usage: none, oldest, newest }
         });
         sum.usage = sum.usage.plus(usage);
         (sum.oldest, sum.newest) = (sum.oldest.min(oldest), sum.newest.max(newest));
     }
-    let mut places: Vec<LivePlace> = places.into_values().collect();
-    places.sort_by_key(|place| std::cmp::Reverse(place.usage.bytes));
-    places
+    let mut call_sites: Vec<LiveCallSite> = call_sites.into_values().collect();
+    call_sites.sort_by_key(|call_site| std::cmp::Reverse(call_site.usage.bytes));
+    call_sites
 }

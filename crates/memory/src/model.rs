@@ -9,19 +9,21 @@ use whyoom_trace::{
 
 use crate::{
     category::Category,
+    change::Change,
     driver::DriverEvent,
-    film::{Picture, PictureLimits},
     free_space::Request,
-    growth::{Course, Growth},
+    growth::{Growth, RunContext},
+    history::{TimelineData, TimelineLimits},
     holder::Holder,
     incident::{DriverState, Incident},
     instant::Instant,
-    layer::Totals,
-    occasion::Occasion,
+    layer::Keeps,
+    pending_samples::PendingSamples,
     pools::PoolFigures,
     process::Process,
     profile::Profiles,
     space::Space,
+    totals::Totals,
 };
 
 /// Incidents beyond these are counted, not kept: a loop that retries can make millions.
@@ -35,7 +37,7 @@ const MOST_OTHERS: usize = 128;
 const LOOKS_AT_OTHERS: u64 = 256;
 /// The largest request that PyTorch serves from small segments.
 const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
-/// The driver's code for want of memory. Others say that a context is unusable, or that a call was wrong.
+/// The driver's code for out of memory. Others say that a context is unusable, or that a call was wrong.
 const OUT_OF_MEMORY: i32 = 2;
 
 /// Memory over time, rebuilt from events.
@@ -50,29 +52,47 @@ pub struct Model {
     incidents: Vec<Incident>,
     incidents_seen: u64,
     looks_at_others: u64,
-    occasions: BTreeMap<ProcessId, Occasion>,
+    pending_samples: BTreeMap<ProcessId, PendingSamples>,
     profiles: Profiles,
     events: u64,
-    filmed: bool,
+    with_history: bool,
+    /// What the last event changed, where that was asked for.
+    changes: Option<Vec<Change>>,
 }
 
 impl Model {
     /// A model that also keeps what a picture of each space needs, in bounded memory.
     #[must_use]
-    pub fn filmed() -> Self {
-        Self { filmed: true, ..Self::default() }
+    pub fn with_history() -> Self {
+        Self { with_history: true, ..Self::default() }
     }
 
-    /// What a picture of one process's memory on one device needs, of a model that was filmed.
+    /// A model that also tells what each event changes of what is in use.
     #[must_use]
-    pub fn picture(
+    pub fn followed() -> Self {
+        Self { changes: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// What the last event changed, of a model that is followed.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        self.changes.as_deref().unwrap_or_default()
+    }
+
+    fn keeps(&self) -> Keeps {
+        Keeps { history: self.with_history, changes: self.changes.is_some() }
+    }
+
+    /// What a picture of one process's memory on one device needs, of a model with history.
+    #[must_use]
+    pub fn timeline_data(
         &self,
         process: ProcessId,
         device: DeviceId,
-        limits: PictureLimits,
-    ) -> Option<Picture<'_>> {
+        limits: TimelineLimits,
+    ) -> Option<TimelineData<'_>> {
         let space = self.space(process, device)?;
-        space.picture(&self.profiles.places, self.course(process).whole, limits)
+        space.timeline_data(&self.profiles.call_sites, self.run_context(process).whole, limits)
     }
 
     /// Every process's memory on every device that it has any on.
@@ -108,10 +128,11 @@ impl Model {
     pub fn growth(&self, process: ProcessId, device: DeviceId) -> Option<Growth> {
         let space = self.space(process, device)?;
         let exited = self.process(process).is_some_and(|process| process.exited().is_some());
-        let course = Course { exited, ..self.course(process) };
-        let at_peak = exited.then(|| space.growth_up_to_peak(course, &self.profiles)).flatten();
+        let run_context = RunContext { exited, ..self.run_context(process) };
+        let at_peak =
+            exited.then(|| space.growth_up_to_peak(run_context, &self.profiles)).flatten();
         // A program that ends gives back some of it on its way.
-        let found = [space.growth(course, &self.profiles), at_peak].into_iter().flatten();
+        let found = [space.growth(run_context, &self.profiles), at_peak].into_iter().flatten();
         found.max_by_key(|growth| growth.total)
     }
 
@@ -232,14 +253,18 @@ impl Model {
         self.devices_of(process).map(|(_, space)| space)
     }
 
-    fn course(&self, process: ProcessId) -> Course {
-        let spaces = self.spaces_of(process).map(Space::course);
-        let course = spaces.reduce(Course::with).unwrap_or_default();
-        Course { whole: course.whole || self.processes.contains_key(&process), ..course }
+    fn run_context(&self, process: ProcessId) -> RunContext {
+        let spaces = self.spaces_of(process).map(Space::run_context);
+        let run_context = spaces.reduce(RunContext::with).unwrap_or_default();
+        RunContext {
+            whole: run_context.whole || self.processes.contains_key(&process),
+            ..run_context
+        }
     }
 
     fn incident(&mut self, event: &Event, tables: &Tables) {
-        let occasion = self.occasions.remove(&event.origin.process).unwrap_or_default();
+        let pending_samples =
+            self.pending_samples.remove(&event.origin.process).unwrap_or_default();
         self.incidents_seen += 1;
         if self.incidents.len() >= MAX_INCIDENTS {
             return;
@@ -257,8 +282,8 @@ impl Model {
             of_driver: event.result.0 != 0,
             interface: self.processes.get(&event.origin.process).and_then(Process::refused),
             symptom,
-            counters: occasion.counters,
-            holders: occasion.holders,
+            counters: pending_samples.counters,
+            holders: pending_samples.holders,
             totals: None,
             free_space: None,
             driver: None,
@@ -271,7 +296,7 @@ impl Model {
         };
         if let Action::OutOfMemory { requested } = event.action {
             incident.counters.insert(Counter::Requested, requested);
-            self.measure(event, requested, &mut incident, &occasion.pools);
+            self.measure(event, requested, &mut incident, &pending_samples.pools);
         }
         self.incidents.push(incident);
     }
@@ -291,7 +316,7 @@ impl Model {
         };
         let seen = space.count_refusal();
         if seen <= MEASURED_INCIDENTS {
-            space.film_failure(Instant { time: event.time, event: self.events });
+            space.keep_failure(Instant { time: event.time, event: self.events });
         }
         if space.has_allocator() {
             incident.totals = Some(space.totals()).filter(|totals| *totals != Totals::default());
@@ -315,8 +340,8 @@ impl Model {
             return;
         }
         incident.live = space.live_sums();
-        let course = Course { refused: Some(event.stack), ..self.course(process) };
-        incident.growth = space.growth(course, &self.profiles);
+        let run_context = RunContext { refused: Some(event.stack), ..self.run_context(process) };
+        incident.growth = space.growth(run_context, &self.profiles);
         self.look_at_others(incident);
     }
 
@@ -361,6 +386,7 @@ impl Model {
                     let driver_event = DriverEvent { event, number: self.events, tables };
                     if let Some(space) = self.spaces.get_mut(&(process, device)) {
                         space.end_context(&driver_event, &mut self.profiles);
+                        space.move_changes((process, device), event, &mut self.changes);
                     }
                 }
             }
@@ -375,8 +401,8 @@ impl Model {
         let devices = match device {
             DeviceId::HOST => DeviceId(0)..=DeviceId(u16::MAX),
             device => {
-                let filmed = self.filmed;
-                self.spaces.entry((process, device)).or_insert_with(|| Space::new(filmed));
+                let keeps = self.keeps();
+                self.spaces.entry((process, device)).or_insert_with(|| Space::new(keeps));
                 device..=device
             }
         };
@@ -391,16 +417,20 @@ impl Model {
 
     fn space_event(&mut self, event: &Event, tables: &Tables) {
         let (process, device) = (event.origin.process, event.origin.device);
-        let filmed = self.filmed;
-        let space = self.spaces.entry((process, device)).or_insert_with(|| Space::new(filmed));
-        if space.event(event, self.events, tables, &mut self.profiles) {
+        let keeps = self.keeps();
+        let space = self.spaces.entry((process, device)).or_insert_with(|| Space::new(keeps));
+        let known = space.event(event, self.events, tables, &mut self.profiles);
+        space.move_changes((process, device), event, &mut self.changes);
+        if known {
             return;
         }
         // What frees memory need not say where it lay.
         let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
         let others = self.spaces.range_mut(first..=last).filter(|((_, other), _)| *other != device);
-        for (_, space) in others.filter(|(_, space)| space.driver().is_some()) {
-            if space.event(event, self.events, tables, &mut self.profiles) {
+        for (&key, space) in others.filter(|(_, space)| space.driver().is_some()) {
+            let known = space.event(event, self.events, tables, &mut self.profiles);
+            space.move_changes(key, event, &mut self.changes);
+            if known {
                 return;
             }
         }
@@ -410,6 +440,9 @@ impl Model {
 impl EventSink for Model {
     fn event(&mut self, event: &Event, tables: &Tables) {
         self.events += 1;
+        if let Some(changes) = &mut self.changes {
+            changes.clear();
+        }
         let process = event.origin.process;
         match event.action {
             Action::BlockAlloc { .. }
@@ -420,9 +453,10 @@ impl EventSink for Model {
             | Action::SegmentMap { .. }
             | Action::SegmentUnmap { .. }
             | Action::HistoryStart => {
-                let (key, filmed) = ((process, event.origin.device), self.filmed);
-                let space = self.spaces.entry(key).or_insert_with(|| Space::new(filmed));
+                let (key, keeps) = ((process, event.origin.device), self.keeps());
+                let space = self.spaces.entry(key).or_insert_with(|| Space::new(keeps));
                 space.event(event, self.events, tables, &mut self.profiles);
+                space.move_changes(key, event, &mut self.changes);
                 // Without driver calls nothing is known of the process as such.
                 if let Some(process) = self.processes.get_mut(&process) {
                     process.event(event, tables);
@@ -437,15 +471,15 @@ impl EventSink for Model {
                 self.facts.entry(fact.kind()).or_default().insert(process, fact);
             }
             Action::Sample { counter, bytes } => {
-                let occasion = self.occasions.entry(process).or_default();
-                occasion.counter(event.origin.pool, counter, bytes);
+                let pending_samples = self.pending_samples.entry(process).or_default();
+                pending_samples.counter(event.origin.pool, counter, bytes);
             }
             Action::Holder { pid, bytes, command, standing } => {
                 let holder = Holder { pid, bytes, command, standing };
-                self.occasions.entry(process).or_default().holder(holder);
+                self.pending_samples.entry(process).or_default().holder(holder);
             }
             Action::OutOfMemory { .. } if ![0, OUT_OF_MEMORY].contains(&event.result.0) => {
-                self.occasions.remove(&process);
+                self.pending_samples.remove(&process);
             }
             Action::OutOfMemory { .. } | Action::Symptom { .. } => self.incident(event, tables),
             _ => self.driver_event(event, tables),

@@ -8,7 +8,7 @@ use whyoom_trace::{Address, Bytes, Time};
 
 use crate::{
     block::{ByAddress, LiveBlock},
-    layer::Totals,
+    totals::Totals,
 };
 
 /// Rises come after a few events or after many; a journal of this length is always kept.

@@ -8,8 +8,8 @@ use whyoom_trace::{
 };
 
 use crate::{
+    event_counts::{EventCounter, EventCounts},
     interface::Interface,
-    work::{Course, Work},
 };
 
 /// Failures beyond these are counted, not kept.
@@ -30,7 +30,7 @@ pub struct Process {
     successes: u64,
     code_loads: u64,
     refused: Option<Interface>,
-    course: Course,
+    event_counter: EventCounter,
     exited: Option<Time>,
 }
 
@@ -148,14 +148,14 @@ impl Process {
 
     /// How far it has come in its work.
     #[must_use]
-    pub fn work(&self) -> Work {
-        self.course.so_far()
+    pub fn event_counts(&self) -> EventCounts {
+        self.event_counter.so_far()
     }
 
     /// How far it was when it took from the driver what it still has there.
     #[must_use]
-    pub fn work_before(&self, key: Address) -> Option<Work> {
-        self.course.at_birth(key)
+    pub fn work_before(&self, key: Address) -> Option<EventCounts> {
+        self.event_counter.at_birth(key)
     }
 
     /// The interface whose request was refused last.
@@ -166,7 +166,7 @@ impl Process {
     /// Takes an event of this process.
     pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
         let (device, succeeded) = (event.origin.device, event.result == ResultCode(0));
-        self.course.event(event);
+        self.event_counter.event(event);
         match event.action {
             Action::ContextCreate if succeeded => {
                 let contexts = self.contexts.entry(device).or_default();

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use whyoom_trace::{FrameText, StackId, Tables};
 
-use crate::{category::Category, film::Places, place::autograd_node};
+use crate::{call_site::autograd_node, category::Category, history::CallSites};
 
 /// What the program was doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) struct StackProfile {
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
     stacks: Vec<StackProfile>,
-    pub(crate) places: Places,
+    pub(crate) call_sites: CallSites,
 }
 
 impl Profiles {

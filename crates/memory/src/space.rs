@@ -1,29 +1,29 @@
 //! One process's memory on one device.
 
-mod film;
-
-use std::collections::BTreeMap;
+mod history;
 
 use whyoom_trace::{
-    Action, Address, Bytes, Event, MarkKind, MemoryKind, PoolId, SegmentGrowth, SizeClass, StackId,
-    StreamId, Tables, Time,
+    Action, Address, Bytes, DeviceId, Event, MarkKind, PoolId, ProcessId, SegmentGrowth, SizeClass,
+    StackId, StreamId, Tables, Time,
 };
 
 use crate::{
     address_map::{MappedSegment, address_map},
     block::{LiveBlock, Usage, usage_by},
     category::Category,
+    change::{Change, LayerKind, Step, frees_unseen},
     driver::{DriverEvent, DriverMemory},
-    film::{Maps, SegmentChange},
     free_space::{FreeSpace, Request},
-    growth::{Course, Evidence, Growth},
+    growth::{Evidence, Growth, RunContext},
+    history::{Maps, SegmentChange},
     instant::Instant,
     interface::Interface,
-    layer::{Layer, Totals},
+    layer::{Keeps, Layer},
     live::{LiveSum, live_sums},
     profile::Profiles,
     segments::{Segment, Segments},
     timeline::Timeline,
+    totals::Totals,
 };
 
 /// What may be made after the peak of a run that grew to its end: one in so many.
@@ -47,12 +47,10 @@ pub struct Space {
 }
 
 impl Space {
-    /// A space without anything; where it is filmed, it keeps what a picture needs.
-    pub(crate) fn new(filmed: bool) -> Self {
-        if !filmed {
-            return Self::default();
-        }
-        Self { blocks: Layer::filmed(), maps: Some(Box::default()), ..Self::default() }
+    /// A space without anything, which keeps what it is told to.
+    pub(crate) fn new(keeps: Keeps) -> Self {
+        let maps = keeps.history.then(Box::default);
+        Self { blocks: Layer::new(keeps), maps, ..Self::default() }
     }
 
     /// The layer that tells most: the allocator's where it gave out blocks, else the driver's.
@@ -187,12 +185,6 @@ impl Space {
         pools
     }
 
-    /// What was taken from the driver and is still held, by the interface it came through.
-    #[must_use]
-    pub fn driver_memory(&self) -> BTreeMap<MemoryKind, Bytes> {
-        self.driver.as_ref().map(|driver| driver.by_kind().clone()).unwrap_or_default()
-    }
-
     /// Memory over time.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -201,8 +193,8 @@ impl Space {
 
     /// How many blocks history made, and how many it ended. None of either means: no history.
     #[must_use]
-    pub fn history(&self) -> (u64, u64) {
-        self.layer().history()
+    pub fn block_counts(&self) -> (u64, u64) {
+        self.layer().block_counts()
     }
 
     /// Whether expandable segments were seen.
@@ -249,10 +241,11 @@ impl Space {
     }
 
     /// The numbers of the first and the last event, and how many driver allocations there were and ended.
-    pub(crate) fn course(&self) -> Course {
-        let (made, ended) = self.driver.as_ref().map_or((0, 0), |driver| driver.layer().history());
+    pub(crate) fn run_context(&self) -> RunContext {
+        let (made, ended) =
+            self.driver.as_ref().map_or((0, 0), |driver| driver.layer().block_counts());
         let whole = self.driver.is_some();
-        Course {
+        RunContext {
             first: self.history_started_at,
             last: self.last_event,
             made,
@@ -265,15 +258,15 @@ impl Space {
 
     /// How many allocations were made, through an allocator or of the driver.
     pub(crate) fn made(&self) -> u64 {
-        self.blocks.history().0 + self.course().made
+        self.blocks.block_counts().0 + self.run_context().made
     }
 
     /// Growth from iteration to iteration, if there is any. Whether a driver allocation is part of a loop
     /// that works is told by all that the process did: `process`.
-    pub(crate) fn growth(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
-        let (made, ended) = self.blocks.history();
-        let Course { whole, exited, refused, .. } = process;
-        let own = Course { made, ended, whole, exited, refused, ..self.course() };
+    pub(crate) fn growth(&self, process: RunContext, profiles: &Profiles) -> Option<Growth> {
+        let (made, ended) = self.blocks.block_counts();
+        let RunContext { whole, exited, refused, .. } = process;
+        let own = RunContext { made, ended, whole, exited, refused, ..self.run_context() };
         let of_blocks = Evidence::of(&self.blocks, own, self.blocks.blocks().collect());
         let profile_of = |stack| profiles.known(stack);
         of_blocks.growth(profile_of).or_else(|| {
@@ -285,16 +278,21 @@ impl Space {
 
     /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it
     /// gives back what it had kept. Growth ends at the peak; where more was made later, it was none.
-    pub(crate) fn growth_up_to_peak(&self, process: Course, profiles: &Profiles) -> Option<Growth> {
+    pub(crate) fn growth_up_to_peak(
+        &self,
+        process: RunContext,
+        profiles: &Profiles,
+    ) -> Option<Growth> {
         let (blocks, (made, ended)) = self.blocks.at_peak();
-        let (made_in_all, _) = self.blocks.history();
+        let (made_in_all, _) = self.blocks.block_counts();
         if made_in_all.saturating_sub(made) * LATER > made_in_all {
             return None;
         }
         let last = self.blocks.peak_maker()?.born;
-        let course = Course { made, ended, last, whole: process.whole, ..self.course() };
+        let run_context =
+            RunContext { made, ended, last, whole: process.whole, ..self.run_context() };
         let blocks = blocks.iter().map(|(&address, block)| (address, block)).collect();
-        let evidence = Evidence::of(&self.blocks, course, blocks).of_ended();
+        let evidence = Evidence::of(&self.blocks, run_context, blocks).of_ended();
         evidence.growth_of_iterations(|stack| profiles.known(stack).phase)
     }
 
@@ -335,20 +333,40 @@ impl Space {
             _ if event.result.0 == 0 => {
                 let event = DriverEvent { event, number, tables };
                 let known = self.driver_event(&event, profiles);
-                self.film_map(at);
+                self.keep_map(at);
                 return known;
             }
             _ => return true,
         }
         self.blocks.note(at, profiles, tables);
-        self.film_map(at);
+        self.keep_map(at);
         true
     }
 
     fn driver_event(&mut self, event: &DriverEvent<'_>, profiles: &mut Profiles) -> bool {
-        let filmed = self.maps.is_some();
-        let new = || if filmed { DriverMemory::filmed() } else { DriverMemory::default() };
-        self.driver.get_or_insert_with(|| Box::new(new())).event(event, profiles)
+        let new = || Box::new(DriverMemory::new(self.blocks.keeps()));
+        self.driver.get_or_insert_with(new).event(event, profiles)
+    }
+
+    /// Moves what an event changed here to `changes`, where that is kept.
+    pub(crate) fn move_changes(
+        &mut self,
+        space: (ProcessId, DeviceId),
+        event: &Event,
+        changes: &mut Option<Vec<Change>>,
+    ) {
+        let Some(changes) = changes else { return };
+        let unseen = frees_unseen(&event.action);
+        let mut gather = |layer, of_layer: &mut Layer| {
+            changes.extend(of_layer.take_changes().into_iter().map(|(address, block, step)| {
+                let unseen = unseen && step == Step::Freed;
+                Change { space, layer, address, block, step, unseen }
+            }));
+        };
+        gather(LayerKind::Blocks, &mut self.blocks);
+        if let Some(driver) = &mut self.driver {
+            gather(LayerKind::Driver, driver.layer_mut());
+        }
     }
 
     /// Ends a context, if driver memory was made in it.

@@ -96,8 +96,8 @@ pub(crate) fn theil_sen(levels: &[u64]) -> Option<Trend> {
 fn thinned(levels: &[u64]) -> Vec<(f64, f64)> {
     let kept = levels.len().min(MANY_LEVELS);
     let last = levels.len() - 1;
-    let places = (0..kept).map(|index| index * last / (kept - 1).max(1));
-    places.map(|place| (place as f64, levels[place] as f64)).collect()
+    let positions = (0..kept).map(|index| index * last / (kept - 1).max(1));
+    positions.map(|position| (position as f64, levels[position] as f64)).collect()
 }
 
 /// The most that the levels ever rose and gave back again.

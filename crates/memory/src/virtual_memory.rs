@@ -12,14 +12,13 @@ use whyoom_trace::{Address, Bytes, HandleId};
 const HANDLE_BIT: u64 = 1 << 63;
 
 /// The key of a handle's memory among addresses.
-#[must_use]
-pub fn handle_key(handle: HandleId) -> Address {
+pub(crate) fn handle_key(handle: HandleId) -> Address {
     Address(handle.0 | HANDLE_BIT)
 }
 
 /// Physical memory behind handles, and where it is mapped.
 #[derive(Debug, Default)]
-pub struct VirtualMemory {
+pub(crate) struct VirtualMemory {
     handles: HashMap<HandleId, Handle, RandomState>,
     mapped: BTreeMap<Address, (Bytes, HandleId)>,
 }
@@ -33,19 +32,17 @@ struct Handle {
 
 impl VirtualMemory {
     /// Physical memory was made.
-    pub fn create(&mut self, handle: HandleId) {
+    pub(crate) fn create(&mut self, handle: HandleId) {
         self.handles.insert(handle, Handle::default());
     }
 
     /// Whether a handle's memory is still there.
-    #[must_use]
-    pub fn knows(&self, handle: HandleId) -> bool {
+    pub(crate) fn knows(&self, handle: HandleId) -> bool {
         self.handles.contains_key(&handle)
     }
 
     /// Whether anything is mapped from that address on.
-    #[must_use]
-    pub fn is_mapped(&self, address: Address) -> bool {
+    pub(crate) fn is_mapped(&self, address: Address) -> bool {
         self.mapped.contains_key(&address)
     }
 
@@ -55,7 +52,7 @@ impl VirtualMemory {
     }
 
     /// A handle's memory was mapped.
-    pub fn map(&mut self, address: Address, size: Bytes, handle: HandleId) {
+    pub(crate) fn map(&mut self, address: Address, size: Bytes, handle: HandleId) {
         if let Some(state) = self.handles.get_mut(&handle) {
             state.mappings += 1;
             state.first_mapped.get_or_insert(address);
@@ -64,13 +61,13 @@ impl VirtualMemory {
     }
 
     /// Releases a handle; it comes back if its memory is gone with it.
-    pub fn release(&mut self, handle: HandleId) -> Option<HandleId> {
+    pub(crate) fn release(&mut self, handle: HandleId) -> Option<HandleId> {
         self.handles.get_mut(&handle)?.released = true;
         self.gone(handle)
     }
 
     /// Unmaps a range; the handles whose memory is gone with it come back.
-    pub fn unmap(&mut self, address: Address, size: Bytes) -> Vec<HandleId> {
+    pub(crate) fn unmap(&mut self, address: Address, size: Bytes) -> Vec<HandleId> {
         let range = address..address.offset(size);
         let starts: Vec<Address> = match range.is_empty() {
             true => Vec::new(),

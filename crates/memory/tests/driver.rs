@@ -49,7 +49,7 @@ fn a_process_without_an_allocator_is_seen_by_its_driver_memory() {
     let space = run.model.space(PROCESS, GPU).expect("memory was taken there");
     assert_eq!(space.totals().active, Bytes(30), "another process's memory takes nothing here");
     assert_eq!(space.peak().0.allocated, Bytes(40));
-    assert_eq!(space.history(), (3, 1));
+    assert_eq!(space.block_counts(), (3, 1));
     let driver = space.driver().expect("its calls were recorded");
     assert_eq!(driver.by_interface()[0].0, Interface::Managed);
     assert_eq!(run.in_use(DeviceId::HOST), 70);

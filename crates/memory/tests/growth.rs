@@ -1,6 +1,6 @@
 //! Growth in runs that are built here: what is one, what only looks like it, and how much it left.
 
-use whyoom_memory::{Growth, Hold, IterationSource, Model};
+use whyoom_memory::{Growth, IterationSource, Model, Retention};
 use whyoom_trace::{
     Action, Address, Bytes, DeviceId, Event, EventSink, MarkKind, MemoryKind, Origin, ProcessId,
     StackId, Tables, Time,
@@ -159,7 +159,7 @@ fn what_the_warm_up_left_counts_and_the_optimizers_state_does_not() {
     assert_eq!(growth.source, IterationSource::TrainingPhases);
     assert!(growth.iterations.abs_diff(60) <= 1, "{growth:?}");
     assert_eq!(growth.per_iteration, Bytes(10 * MIB + 512));
-    assert!(matches!(growth.hold, Hold::Graph { inside } if inside >= Bytes(59 * 8 * MIB)));
+    assert!(matches!(growth.hold, Retention::Graph { inside } if inside >= Bytes(59 * 8 * MIB)));
     assert!(growth.backward);
 }
 
@@ -191,7 +191,7 @@ fn one_output_an_iteration_is_a_value_that_is_kept() {
         run.end(loss);
     }
     let growth = run.assert_grew(40 * 2 * MIB);
-    assert_eq!(growth.hold, Hold::Value);
+    assert_eq!(growth.hold, Retention::Value);
     assert_eq!(growth.stacks.len(), 1);
     assert_eq!(growth.blocks.len(), 40);
 }
@@ -211,7 +211,7 @@ fn several_blocks_now_and_then_are_no_single_value() {
         }
     }
     let growth = run.assert_grew(10 * 16 * MIB);
-    assert_eq!(growth.hold, Hold::Unknown);
+    assert_eq!(growth.hold, Retention::Unknown);
 }
 
 #[test]
@@ -353,15 +353,15 @@ fn what_was_taken_once_at_the_start_is_no_growth() {
 fn the_iteration_that_was_refused_counts_for_no_loading() {
     let mut run = Run::new();
     let packed = run.stack(&[("cudaMalloc", "libcudart.so.13", 0), ("decode", "/src/work.cu", 9)]);
-    let picture =
+    let timeline_data =
         run.stack(&[("cudaMalloc", "libcudart.so.13", 0), ("decode", "/src/work.cu", 10)]);
     for _ in 0..60 {
         run.take(packed, 12 * MIB);
-        let passing = run.take(picture, 24 * MIB);
+        let passing = run.take(timeline_data, 24 * MIB);
         run.give_back(passing);
     }
     run.take(packed, 12 * MIB);
-    let growth = run.refused(picture, 24 * MIB).expect("it grows");
+    let growth = run.refused(timeline_data, 24 * MIB).expect("it grows");
     assert_eq!((growth.total, growth.iterations), (Bytes(61 * 12 * MIB), 61));
 }
 
@@ -382,7 +382,7 @@ fn a_tensor_that_a_larger_one_replaces_each_time_grows() {
     // In a run that has memory enough it cannot be told from work whose size grows.
     assert_eq!(run.growth(), None);
     let growth = run.refused(joined, 41 * 16 * MIB).expect("it grows");
-    assert_eq!((growth.total, growth.hold), (Bytes(40 * 16 * MIB), Hold::Value));
+    assert_eq!((growth.total, growth.hold), (Bytes(40 * 16 * MIB), Retention::Value));
     assert_eq!(growth.per_iteration, Bytes(16 * MIB));
 }
 
@@ -413,7 +413,7 @@ fn collected(frames: &[Frame], count: u64) -> Option<Growth> {
 #[test]
 fn a_line_that_is_refused_more_of_what_it_keeps_collects() {
     let growth = collected(&[TORCH, LOOP], 40).expect("it grows");
-    assert_eq!((growth.total, growth.hold), (Bytes(40 * 24 * MIB), Hold::Value));
+    assert_eq!((growth.total, growth.hold), (Bytes(40 * 24 * MIB), Retention::Value));
     assert_eq!(collected(&[TORCH, LOOP], 24), None, "the layers of a model");
     for set_up in [
         "load_weights",
@@ -462,4 +462,59 @@ fn what_was_made_before_something_else_is_refused_is_no_growth() {
     (0..40).for_each(|_| _ = run.block(line, 24 * MIB));
     let other = run.stack(&[TORCH, ("work", "/home/me/train.py", 40), LOOP]);
     assert_eq!(run.refused(other, 24 * MIB), None);
+}
+
+#[test]
+fn an_evaluation_after_training_that_keeps_its_graphs_grows() {
+    let mut run = Run::new();
+    let training = Training::of(&mut run);
+    for step in 0..10 {
+        for address in training.step(&mut run, step == 0) {
+            run.end(address);
+        }
+    }
+    for _ in 0..6 {
+        let batch = run.block(training.batch, MIB);
+        run.block(training.inner, 400 * MIB);
+        run.block(training.output, 2 * MIB);
+        run.end(batch);
+    }
+    let growth = run.refused(training.inner, 400 * MIB).expect("it grows");
+    assert!(!growth.backward, "these calls are followed by none");
+    assert!(growth.total >= Bytes(5 * 402 * MIB), "{growth:#?}");
+}
+
+#[test]
+fn calls_that_one_backward_uses_together_do_not_grow() {
+    let mut run = Run::new();
+    let training = Training::of(&mut run);
+    for _ in 0..6 {
+        let mut kept = Vec::new();
+        for _ in 0..6 {
+            let batch = run.block(training.batch, MIB);
+            kept.push(run.block(training.inner, 400 * MIB));
+            run.end(batch);
+        }
+        run.passing(training.backward, 16 * MIB);
+        kept.into_iter().for_each(|address| run.end(address));
+    }
+    for _ in 0..6 {
+        run.block(training.batch, MIB);
+        run.block(training.inner, 400 * MIB);
+    }
+    assert_eq!(run.refused(training.inner, 400 * MIB), None);
+}
+
+#[test]
+fn a_buffer_that_a_larger_one_replaces_is_no_leak() {
+    let mut run = Run::new();
+    let grow = run.stack(&[("reserve", "/home/me/buffer.cpp", 5)]);
+    let mut buffer = run.take(grow, 32 * MIB);
+    for size in 2..14 {
+        let larger = run.take(grow, size * 32 * MIB);
+        run.give_back(buffer);
+        buffer = larger;
+    }
+    let growth = run.refused(grow, 14 * 32 * MIB).expect("it grows");
+    assert!(growth.is_replaced, "{growth:#?}");
 }

@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let opened = start.elapsed();
     let (devices, minors) = (gpus.read()?, gpus.minors());
     let asked = start.elapsed();
-    let capture = whyoom_node::Looker::new().look_with(devices, minors);
+    let capture = whyoom_node::NodeSampler::new().look_with(devices, minors);
     let looked = start.elapsed();
     let report = whyoom_node::judge(&capture);
     eprintln!(

@@ -4,6 +4,10 @@
 use serde::{Deserialize, Serialize};
 use whyoom_gpu::Device;
 
+/// The number that the kernel gives to its first namespace of process numbers (`PROC_PID_INIT_INO`).
+/// Comparing with process 1 would not do: in a container that is the container's own.
+const FIRST_NAMESPACE: u64 = 0xEFFF_FFFC;
+
 /// This machine at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -15,7 +19,7 @@ pub struct Capture {
     /// The number in each device's file name, in the same order.
     pub minors: Vec<Option<u32>>,
     /// Who looked.
-    pub observer: Observer,
+    pub viewer: Viewer,
     /// The processes that the driver lists or that have a device open, by number.
     pub processes: Vec<Process>,
     /// Processes that the driver lists and that have no entry in /proc.
@@ -41,7 +45,7 @@ impl Capture {
 /// Who looked: what can be seen depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Observer {
+pub struct Viewer {
     /// Its own number.
     pub pid: u32,
     /// Its user.
@@ -56,14 +60,11 @@ pub struct Observer {
     pub under_windows: bool,
 }
 
-impl Observer {
+impl Viewer {
     /// Whether this is the machine's own namespace of process numbers; `None` where it cannot be told.
     #[must_use]
     pub fn in_first_namespace(&self) -> Option<bool> {
-        /// The number that the kernel gives to its first namespace (`PROC_PID_INIT_INO`). Comparing
-        /// with process 1 would not do: in a container that is the container's own.
-        const FIRST: u64 = 0xEFFF_FFFC;
-        self.pid_namespace.map(|namespace| namespace == FIRST)
+        self.pid_namespace.map(|namespace| namespace == FIRST_NAMESPACE)
     }
 }
 
@@ -87,6 +88,8 @@ pub struct Process {
     pub command: Option<String>,
     /// Whether it ignores the end of its terminal, as what `nohup` starts does.
     pub ignores_hangup: bool,
+    /// What its environment tells of who started it.
+    pub environment: Environment,
     /// Its relatives.
     pub kin: Kin,
     /// Its threads, the first one first. Not all, where they are very many.
@@ -99,6 +102,37 @@ pub struct Process {
     pub open: Open,
     /// File systems that depend on something outside the kernel. Looked for only where it is stuck.
     pub mounts: Vec<Mount>,
+}
+
+impl Process {
+    /// Whether it runs in the machine's own namespace of process numbers, as far as that may be read.
+    #[must_use]
+    pub fn in_first_namespace(&self) -> bool {
+        self.pid_namespace == Some(FIRST_NAMESPACE)
+    }
+}
+
+/// What the environment of a process tells of who started it, where it may be read. No value is kept but
+/// a job's number.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// The launcher that made it a rank.
+    pub launcher: Option<RankLauncher>,
+    /// The job of Slurm that it was started in, by its number.
+    pub slurm_job: Option<String>,
+}
+
+/// A launcher of ranks, known by variables that only it sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RankLauncher {
+    /// torchrun, and whatever else starts ranks with an agent of torch.distributed.elastic.
+    Torchrun,
+    /// mpirun of Open MPI.
+    Mpirun,
+    /// Any that sets what PyTorch reads: LOCAL_RANK, RANK and WORLD_SIZE.
+    Other,
 }
 
 /// A process's relatives.

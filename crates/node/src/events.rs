@@ -1,14 +1,15 @@
 //! What was found, as events: the node's samples in a recording.
 
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Standing, Tables, Time,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ProcessState, Tables,
+    Time,
 };
 
 use crate::report::{self, DeviceReport, Holder, NodeReport, State};
 
 /// Emits what the report says of each device: capacity, what is free, and each holder's bytes.
 ///
-/// `process` is the observer's entry in the tables; holders are named by their number in the event.
+/// `process` is the viewer's entry in the tables; holders are named by their number in the event.
 pub fn emit(
     report: &NodeReport,
     process: ProcessId,
@@ -43,14 +44,14 @@ fn actions(device: &DeviceReport, tables: &mut Tables) -> Vec<Action> {
 
 /// How a holder stands, the worst first.
 #[must_use]
-pub fn standing(holder: &Holder) -> Standing {
+pub fn standing(holder: &Holder) -> ProcessState {
     match (holder.origin, holder.state) {
-        (report::Origin::Ghost, _) => Standing::Ghost,
-        (_, Some(State::Stuck)) => Standing::Stuck,
-        (_, Some(State::ZombieLeader)) => Standing::ZombieLeader,
-        _ if holder.orphan.is_some() => Standing::Orphan,
-        (_, Some(_)) => Standing::Runs,
-        (_, None) => Standing::Untold,
+        (report::Origin::Ghost, _) => ProcessState::Ghost,
+        (_, Some(State::Stuck)) => ProcessState::Stuck,
+        (_, Some(State::ZombieLeader)) => ProcessState::ZombieLeader,
+        _ if holder.orphan.is_some() => ProcessState::Orphan,
+        (_, Some(_)) => ProcessState::Runs,
+        (_, None) => ProcessState::Untold,
     }
 }
 
@@ -85,7 +86,7 @@ mod tests {
                 pid: 7,
                 bytes: Bytes(40),
                 command: StringId(0),
-                standing: Standing::Ghost,
+                standing: ProcessState::Ghost,
             },
         ];
         assert_eq!(actions, expected);

@@ -8,7 +8,7 @@ use crate::{
     capture::{Capture, Process, Thread},
     parentage,
     proc::cgroup,
-    report::{Holder, Origin, Orphan, State},
+    report::{Holder, Origin, Orphan, State, Workload},
     residual,
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn of(capture: &Capture, device: &Device, minor: Option<u32>) -> Vec<
             .processes
             .iter()
             .filter(|process| minor.is_some_and(|minor| process.open.devices.contains(&minor)))
-            .filter(|process| process.pid != capture.observer.pid && !is_listed(process.pid))
+            .filter(|process| process.pid != capture.viewer.pid && !is_listed(process.pid))
             .filter(|process| match process.open.unified_memory {
                 true => unexplained || !inherits(process, is_listed),
                 // Monitors have the device open and hold nothing; what computes has unified memory too.
@@ -73,7 +73,7 @@ fn ghost(pid: u32, bytes: Option<u64>) -> Holder {
 }
 
 fn holder(capture: &Capture, process: &Process, origin: Origin, bytes: Option<u64>) -> Holder {
-    let own = process.uid.is_some() && process.uid == capture.observer.uid;
+    let own = process.uid.is_some() && process.uid == capture.viewer.uid;
     let bracketed = || process.name.as_ref().map(|name| format!("[{name}]"));
     Holder {
         pid: process.pid,
@@ -85,11 +85,17 @@ fn holder(capture: &Capture, process: &Process, origin: Origin, bytes: Option<u6
         name: process.name.clone(),
         parent: process.kin.parent,
         state: state(process),
-        workload: process.cgroup.as_deref().and_then(cgroup::workload),
+        workload: workload(process),
         // What ignores the end of its terminal was left running on purpose: nobody ends it for others.
         orphan: parentage::proof(process).map(|_| Orphan { own: own && !process.ignores_hangup }),
         recorded: None,
     }
+}
+
+/// Where it runs. The kernel's word counts first; Slurm without control groups leaves only its variable.
+fn workload(process: &Process) -> Option<Workload> {
+    let job = || process.environment.slurm_job.clone().map(|job| Workload::Slurm { job });
+    process.cgroup.as_deref().and_then(cgroup::workload).or_else(job)
 }
 
 /// The state of a process by its threads; `None` where none could be read.

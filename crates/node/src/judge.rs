@@ -4,14 +4,14 @@ use crate::{
     capture::Capture,
     checks,
     report::{DeviceReport, NodeReport},
-    scene::Scene,
+    scene::{CheckContext, counted},
 };
 
 /// Judges what was seen.
 #[must_use]
 pub fn judge(capture: &Capture) -> NodeReport {
     let device = |(place, device)| {
-        let scene = Scene::new(capture, place, device);
+        let scene = CheckContext::new(capture, place, device);
         let suspicions = checks::run(&scene);
         DeviceReport {
             device: device.clone(),
@@ -29,31 +29,31 @@ pub fn judge(capture: &Capture) -> NodeReport {
 
 /// What concerns no single device.
 fn notes(capture: &Capture) -> Vec<String> {
-    let (observer, unread) = (&capture.observer, capture.unread);
+    let (viewer, unread) = (&capture.viewer, capture.unread);
     let mut notes = Vec::new();
-    if observer.in_first_namespace() == Some(false) {
+    if viewer.in_first_namespace() == Some(false) {
         notes.push(
-            "This is a container with process numbers of its own: processes outside it are not \
-             listed. docker run --pid=host shows all."
+            "This is a container with its own PID namespace: processes outside it are not listed. \
+             docker run --pid=host shows all."
                 .to_owned(),
         );
     }
     // Whoever looks finds itself, where there is anything to look at.
-    if observer.pid == 0 {
+    if viewer.pid == 0 {
         notes.push(
-            "There is no /proc here: no process can be looked at, and memory that none accounts for may \
-             be anybody's. mount -t proc proc /proc"
+            "There is no /proc here: processes cannot be inspected, and memory that none accounts \
+             for may belong to any process. mount -t proc proc /proc"
                 .to_owned(),
         );
     }
-    if observer.foreign_proc {
+    if viewer.foreign_proc {
         notes.push(
-            "/proc is that of another namespace of process numbers: names, users and states above may \
-             be those of others. In the container: mount -t proc proc /proc"
+            "/proc belongs to another PID namespace: names, users and states above may be those of \
+             other processes. In the container: mount -t proc proc /proc"
                 .to_owned(),
         );
     }
-    if observer.processes_hidden {
+    if viewer.processes_hidden {
         notes.push(
             "/proc is mounted with hidepid: other users' processes are invisible to this user. \
              sudo whyoom who sees them."
@@ -62,25 +62,28 @@ fn notes(capture: &Capture) -> Vec<String> {
     }
     if unread.files_denied > 0 {
         notes.push(format!(
-            "The open files of {} of {} processes may not be read by this user: a process that has a \
-             GPU open and is not listed would not be seen. {}",
+            "This user may not read the open files of {} of {} processes: a process that has a GPU \
+             open but is not listed would be missed. {}",
             unread.files_denied,
             unread.seen,
-            if observer.uid == Some(0) {
-                "Not even root may here: the capability SYS_PTRACE is missing."
+            if viewer.uid == Some(0) {
+                "Not even root may do this here: the capability SYS_PTRACE is missing."
             } else {
-                "sudo whyoom who looks at all."
+                "sudo whyoom who inspects all of them."
             }
         ));
     }
     if unread.threads_skipped > 0 {
         notes.push(format!(
-            "{} threads were not looked at, because there are very many.",
-            unread.threads_skipped
+            "{} not inspected, because there are very many.",
+            match unread.threads_skipped {
+                1 => "1 thread was".to_owned(),
+                several => format!("{several} threads were"),
+            }
         ));
     }
-    if observer.under_windows {
-        notes.push("Programs of Windows use the GPU too and cannot be seen from here.".to_owned());
+    if viewer.under_windows {
+        notes.push("Windows programs use the GPU too and are not visible from here.".to_owned());
     }
     notes.extend(unreadable_processes(capture));
     notes.extend(failures(capture));
@@ -106,8 +109,8 @@ fn failures(capture: &Capture) -> Option<String> {
     numbers.dedup();
     let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
     Some(format!(
-        "The kernel log has {} failures of the driver (Xid {}): sudo dmesg | grep Xid.",
-        xids.len(),
+        "The kernel log has {} of the driver (Xid {}): sudo dmesg | grep Xid.",
+        counted(xids.len(), "failure"),
         numbers.join(", ")
     ))
 }

@@ -1,7 +1,8 @@
 //! Who holds device memory on this machine, and why, as far as it can be told.
 //!
 //! [`Capture`] is everything that is looked at, read once and saved as plain data; the checks are pure
-//! functions over it; [`NodeReport`] is what they found.
+//! functions over it; [`NodeReport`] is what they found, [`write_who`] and
+//! [`write_who_json`] show it to people and programs.
 //!
 //! ```no_run
 //! let gpus = whyoom_gpu::Gpus::open()?;
@@ -22,6 +23,7 @@ mod parentage;
 mod private;
 pub mod proc;
 mod products;
+mod render;
 mod report;
 mod residual;
 mod scene;
@@ -29,10 +31,15 @@ mod uses;
 mod waits;
 
 pub use capture::{
-    Absent, Capture, Kin, Mount, Observer, Open, Process, Relative, Thread, Unread, Xid,
+    Absent, Capture, Environment, Kin, Mount, Open, Process, RankLauncher, Relative, Thread,
+    Unread, Viewer, Xid,
 };
 pub use judge::judge;
-pub use look::{Looker, look};
+pub use look::{NodeSampler, look};
+pub use render::{
+    WhoAlert, WhoWidth, holder_age, holder_command, who_changes, write_orphan_reasons, write_who,
+    write_who_json, write_who_json_line,
+};
 pub use report::{
     DeviceReport, Holder, NodeReport, Origin, Orphan, Recorded, RecordedPlace, State, Suspicion,
     SuspicionKind, Workload,

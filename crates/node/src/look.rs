@@ -10,7 +10,7 @@ use rustix::process::{Pid, test_kill_process};
 use whyoom_gpu::{Device, GpuError, Gpus};
 
 use crate::{
-    capture::{Absent, Capture, Observer, Process, Unread},
+    capture::{Absent, Capture, Process, Unread, Viewer},
     proc::{
         Existence, Reader, Root, Scan, kernel_log::KernelLog, library_users, look_again, mounts,
         status::Status,
@@ -23,13 +23,13 @@ const LOOKS_BETWEEN_SCANS: u32 = 5;
 
 /// Looks once.
 pub fn look(gpus: &Gpus) -> Result<Capture, GpuError> {
-    Looker::new().look(gpus)
+    NodeSampler::new().look(gpus)
 }
 
 /// Looks repeatedly, and keeps what need not be read again: names of users, the kernel's log, and
 /// which processes have nothing to do with the driver.
 #[derive(Debug)]
-pub struct Looker {
+pub struct NodeSampler {
     root: Root,
     existence: Existence,
     user_name: fn(u32) -> Option<String>,
@@ -41,13 +41,13 @@ pub struct Looker {
     denied: BTreeSet<u32>,
 }
 
-impl Default for Looker {
+impl Default for NodeSampler {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Looker {
+impl NodeSampler {
     /// Looks at this machine.
     #[must_use]
     pub fn new() -> Self {
@@ -93,7 +93,7 @@ impl Looker {
             time: now(),
             devices,
             minors,
-            observer: self.observer(),
+            viewer: self.viewer(),
             absent: self.absent(&listed, &processes),
             processes,
             library_users: Vec::new(),
@@ -108,7 +108,7 @@ impl Looker {
         if capture.devices.iter().any(residual::is_suspicious) {
             let others = pids
                 .into_iter()
-                .filter(|pid| capture.process(*pid).is_none() && *pid != capture.observer.pid);
+                .filter(|pid| capture.process(*pid).is_none() && *pid != capture.viewer.pid);
             capture.library_users = library_users(&self.root, others);
         }
         capture
@@ -163,11 +163,11 @@ impl Looker {
         absent.map(|&pid| Absent { pid, exists: (self.existence)(pid) }).collect()
     }
 
-    fn observer(&self) -> Observer {
+    fn viewer(&self) -> Viewer {
         let status = Status::parse(&self.root.text("self/status").unwrap_or_default());
         let hidden =
             self.root.text("self/mounts").is_some_and(|text| mounts::processes_hidden(&text));
-        Observer {
+        Viewer {
             pid: self.root.own_pid().unwrap_or_default(),
             uid: status.uid,
             pid_namespace: self.root.namespace("self/ns/pid"),

@@ -4,7 +4,7 @@
 //! its session and its group from whoever started it, so a parent of another session is not that one.
 
 use crate::{
-    capture::{Process, Relative},
+    capture::{Process, RankLauncher, Relative},
     proc::cgroup,
 };
 
@@ -29,6 +29,12 @@ const REAPERS: &[&str] = &[
 /// Programs that give each pipeline a group of its own: there a foreign group proves nothing.
 const SHELLS: &[&str] = &["bash", "sh", "zsh", "dash", "fish", "ksh", "ash", "busybox"];
 
+/// Collectors that give nothing they start a session of its own, unlike what starts containers or jobs.
+const PLAIN_REAPERS: &[&str] = &["systemd", "init", "tini", "tini-static", "docker-init"];
+
+/// Programs that keep a container alive as its process 1, and start no ranks.
+const IDLERS: &[&str] = &["sleep", "tail", "pause", "sshd"];
+
 /// Services that start programs for people and do not look after them.
 const STARTERS: &[&str] =
     &["cron.service", "crond.service", "atd.service", "ssh.service", "sshd.service"];
@@ -42,6 +48,8 @@ pub(crate) enum Proof {
     Group(u32),
     /// It is older than its parent.
     Older,
+    /// It is a rank in a session of its own, and its parent is no launcher.
+    Rank(RankLauncher),
     /// It made a session for itself, outside of any service that the service manager started.
     Detached,
 }
@@ -58,19 +66,35 @@ impl Proof {
         match self {
             Self::Session(session) => {
                 format!(
-                    "it belongs to session {session}{leader}; {parent}, which it was given to, does not"
+                    "it is in session {session}{leader}, and {parent}, to which it was reparented, is not"
                 )
             }
             Self::Group(group) => {
                 format!(
-                    "it belongs to process group {group}, whose leader is gone; {parent} does not"
+                    "the leader of its process group {group} is gone, and {parent} is not in that group"
                 )
             }
-            Self::Older => format!("it is older than {parent}, which it was given to"),
+            Self::Older => format!("it is older than {parent}, to which it was reparented"),
+            Self::Rank(launcher) => {
+                let (rank, variables) = rank_words(launcher);
+                format!(
+                    "it is a rank of {rank} has exited (it has {variables} in its environment and was \
+                     reparented to {parent})"
+                )
+            }
             Self::Detached => {
-                format!("it runs in a session of its own under {parent} and is no service of it")
+                format!("it runs in its own session under {parent} and is not a service of it")
             }
         }
+    }
+}
+
+/// Whose rank it is, before "has exited", and the variables that show it.
+fn rank_words(launcher: RankLauncher) -> (&'static str, &'static str) {
+    match launcher {
+        RankLauncher::Torchrun => ("a torchrun whose agent", "TORCHELASTIC_RUN_ID"),
+        RankLauncher::Mpirun => ("an mpirun that", "OMPI_COMM_WORLD_RANK"),
+        RankLauncher::Other => ("a launcher that", "LOCAL_RANK, RANK and WORLD_SIZE"),
     }
 }
 
@@ -93,7 +117,22 @@ pub(crate) fn proof(process: &Process) -> Option<Proof> {
     if foreign_group && kin.group_leader_lives == Some(false) && !is(parent, SHELLS) {
         return Some(Proof::Group(group));
     }
-    (session == process.pid && detached(process, parent)).then_some(Proof::Detached)
+    if session != process.pid {
+        return None;
+    }
+    let lost = process.environment.launcher.filter(|launcher| lost(process, parent, *launcher));
+    lost.map(Proof::Rank).or_else(|| detached(process, parent).then_some(Proof::Detached))
+}
+
+/// Whether the collector cannot be the launcher of a rank. Process 1 of a container may be it, that of a
+/// machine is not. A container or a job may be started with a launcher's variables, and in a session of
+/// its own; those of torchrun only torchrun sets.
+fn lost(process: &Process, parent: &Relative, launcher: RankLauncher) -> bool {
+    let starts_no_rank = is(parent, PLAIN_REAPERS) || is(parent, IDLERS);
+    let is_no_torchrun = is(parent, REAPERS)
+        || is(parent, SHELLS)
+        || (parent.pid == 1 && process.in_first_namespace());
+    starts_no_rank || (launcher == RankLauncher::Torchrun && is_no_torchrun)
 }
 
 /// What a service leaves behind is ended with it, and a daemon detaches itself on purpose.
@@ -161,6 +200,38 @@ mod tests {
         assert_eq!(proof(&service), None);
         service.cgroup = Some("0::/user.slice/user-1000.slice/session-3.scope".to_owned());
         assert_eq!(proof(&service), Some(Proof::Detached));
+    }
+
+    #[test]
+    fn a_rank_whose_launcher_has_exited() {
+        let rank = |launcher, parent| {
+            let mut rank = child(50, 50, parent);
+            rank.environment.launcher = Some(launcher);
+            rank
+        };
+        let lost = |launcher, one: Relative| proof(&rank(launcher, one)).is_some();
+        for launcher in [RankLauncher::Torchrun, RankLauncher::Mpirun, RankLauncher::Other] {
+            assert!(lost(launcher, parent(1, "systemd")));
+            assert!(lost(launcher, parent(1, "sleep")), "what keeps a container alive");
+            assert!(!lost(launcher, parent(1, "python")), "process 1 may be the launcher");
+            assert!(!lost(launcher, parent(7, "torchrun")));
+            assert!(!lost(launcher, parent(7, "bash")), "no collector");
+        }
+        for name in ["slurmstepd", "dumb-init", "containerd-shim"] {
+            assert!(lost(RankLauncher::Torchrun, parent(7, name)));
+            assert!(!lost(RankLauncher::Other, parent(7, name)), "it may have started it");
+        }
+        let mut on_machine = rank(RankLauncher::Torchrun, parent(1, "python"));
+        on_machine.pid_namespace = Some(0xEFFF_FFFC);
+        assert!(proof(&on_machine).is_some(), "the machine's own process 1 is no launcher");
+        let mut rank = rank(RankLauncher::Torchrun, parent(1, "systemd"));
+        let words = proof(&rank).expect("a proof").words(&rank);
+        let expected = "it is a rank of a torchrun whose agent has exited (it has \
+                        TORCHELASTIC_RUN_ID in its environment and was reparented to PID 1 \
+                        (systemd))";
+        assert_eq!(words, expected);
+        rank.cgroup = Some("0::/system.slice/train.service".to_owned());
+        assert_eq!(proof(&rank), None, "a service");
     }
 
     #[test]

@@ -10,7 +10,7 @@ impl Capture {
     /// those of this user.
     #[must_use]
     pub fn private(mut self) -> Self {
-        let own = self.observer.uid;
+        let own = self.viewer.uid;
         for process in &mut self.processes {
             let is_own = own.is_some() && process.uid == own;
             hide(process, is_own);
@@ -34,7 +34,7 @@ fn hide(process: &mut Process, is_own: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Observer;
+    use crate::capture::Viewer;
 
     #[test]
     fn others_keep_their_arguments_to_themselves() {
@@ -43,9 +43,9 @@ mod tests {
             command: Some("/bin/python train.py --lr 1 --token abc".to_owned()),
             ..Process::default()
         };
-        let observer = Observer { uid: Some(7), ..Observer::default() };
+        let viewer = Viewer { uid: Some(7), ..Viewer::default() };
         let processes = [Some(7), Some(8), None].map(process).to_vec();
-        let shown = Capture { observer, processes, ..Capture::default() }.private().processes;
+        let shown = Capture { viewer, processes, ..Capture::default() }.private().processes;
         let shown: Vec<_> = shown.iter().filter_map(|one| one.command.as_deref()).collect();
         let own = "/bin/python train.py --lr 1 --token ***";
         assert_eq!(shown, [own, "python train.py", "python train.py"]);

@@ -49,7 +49,7 @@ pub struct Holder {
     pub parent: Option<u32>,
     /// Its threads' states, the worst first.
     pub state: Option<State>,
-    /// Where it runs, where its control group tells.
+    /// Where it runs, where its control group or its environment tells.
     pub workload: Option<Workload>,
     /// Whether its parent has gone, and whose it is.
     pub orphan: Option<Orphan>,

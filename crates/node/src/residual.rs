@@ -4,7 +4,7 @@ use whyoom_gpu::Device;
 
 /// What is normal. The driver adds up a process's own allocations; page tables, channels and what it
 /// keeps for a client are in use too and in nobody's sum. On healthy machines that is tens of MiB, and
-/// some hundreds with many clients.
+/// a few hundreds with many clients.
 pub(crate) const NORMAL: u64 = 512 << 20;
 /// More for each process.
 const NORMAL_PER_PROCESS: u64 = 32 << 20;

@@ -12,14 +12,14 @@ use crate::{
 
 /// What a check sees.
 #[derive(Debug)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct CheckContext<'a> {
     pub(crate) capture: &'a Capture,
     pub(crate) device: &'a Device,
     pub(crate) holders: Vec<Holder>,
     pub(crate) residual: u64,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> CheckContext<'a> {
     pub(crate) fn new(capture: &'a Capture, place: usize, device: &'a Device) -> Self {
         let minor = capture.minors.get(place).copied().flatten();
         let holders = holders::of(capture, device, minor);
@@ -50,7 +50,7 @@ impl<'a> Scene<'a> {
 
     /// The command that ends these, with the right to do so.
     pub(crate) fn kill(&self, how: &str, holders: &[(&Holder, &Process)]) -> String {
-        let own = self.capture.observer.uid;
+        let own = self.capture.viewer.uid;
         let may = own == Some(0) || holders.iter().all(|(_, process)| process.uid == own);
         format!("{}{how} {}", if may { "" } else { "sudo " }, spaced(&pids(holders)))
     }
@@ -96,6 +96,16 @@ pub(crate) fn listed(pids: &[u32]) -> String {
         (0, None) => String::new(),
         (more, _) => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+/// `1 thread`, `3 threads`: the word for one, which takes an s for several.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `PID 12`, or `PIDs 12 and 15`.
+pub(crate) fn numbered(pids: &[u32]) -> String {
+    format!("PID{} {}", if pids.len() == 1 { "" } else { "s" }, listed(pids))
 }
 
 /// The name that people know a process by, shortened: `python train.py --epochs 3`.

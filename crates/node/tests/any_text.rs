@@ -1,7 +1,7 @@
 //! No text makes a reader panic, whatever a program or a kernel writes.
 
 use proptest::prelude::*;
-use whyoom_node::proc::{cgroup, kernel_log, mounts, signs, stat::Stat, status::Status};
+use whyoom_node::proc::{cgroup, environ, kernel_log, mounts, signs, stat::Stat, status::Status};
 
 /// Text that is nearly right more often than it is noise.
 fn text() -> impl Strategy<Value = String> {
@@ -18,6 +18,7 @@ fn text() -> impl Strategy<Value = String> {
         Just("0::/kubepods-pod".to_owned()),
         Just("/slurm/job_".to_owned()),
         Just("Uid:\t".to_owned()),
+        Just("\0TORCHELASTIC_RUN_ID=".to_owned()),
         Just("proc /proc proc hidepid=".to_owned()),
         any::<i64>().prop_map(|number| number.to_string()),
         any::<String>(),
@@ -33,6 +34,7 @@ proptest! {
         let _ = (cgroup::workload(&text), cgroup::unit(&text));
         let _ = (mounts::remote(&text), mounts::processes_hidden(&text));
         let _ = (signs::sign(&text), signs::in_maps(&text).count());
+        let _ = environ::parse(&text);
         let _ = kernel_log::xid(&text);
     }
 }

@@ -9,7 +9,9 @@ use std::{
 };
 
 use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse};
-use whyoom_node::{Capture, Looker, NodeReport, Origin, State, SuspicionKind, Workload, judge};
+use whyoom_node::{
+    Capture, NodeReport, NodeSampler, Origin, State, SuspicionKind, Workload, judge,
+};
 
 const GIB: u64 = 1 << 30;
 
@@ -71,8 +73,8 @@ fn device(listed: &[u32]) -> Device {
 }
 
 fn report(name: &str, listed: &[u32]) -> NodeReport {
-    let mut looker = Looker::at(&tree(name));
-    judge(&looker.look_with(vec![device(listed)], vec![Some(0)]))
+    let mut sampler = NodeSampler::at(&tree(name));
+    judge(&sampler.look_with(vec![device(listed)], vec![Some(0)]))
 }
 
 #[test]
@@ -116,9 +118,21 @@ fn a_thread_shows_what_its_dead_leader_does_not() {
 }
 
 #[test]
+fn a_rank_of_a_torchrun_that_was_killed_is_an_orphan() {
+    let mut sampler = NodeSampler::at(&tree("rank"));
+    let capture = sampler.look_with(vec![device(&[600])], vec![Some(0)]);
+    let report = judge(&capture);
+    let found = &report.devices[0].suspicions[0];
+    assert!(found.kind == SuspicionKind::Orphan && found.pids.contains(&600), "{found:?}");
+    assert!(found.because.contains("TORCHELASTIC_RUN_ID"), "{}", found.because);
+    let saved = serde_json::to_string(&capture).expect("plain data");
+    assert!(!saved.contains("verysecret"), "values of variables are not kept");
+}
+
+#[test]
 fn a_second_look_agrees_with_the_first() {
-    let mut looker = Looker::at(&tree("twice"));
-    let mut look = || looker.look_with(vec![device(&[100, 200])], vec![Some(0)]);
+    let mut sampler = NodeSampler::at(&tree("twice"));
+    let mut look = || sampler.look_with(vec![device(&[100, 200])], vec![Some(0)]);
     let (first, second) = (look(), look());
     assert_eq!(first.processes, second.processes);
     assert_eq!(first.absent, second.absent);
@@ -127,7 +141,7 @@ fn a_second_look_agrees_with_the_first() {
 #[test]
 fn an_empty_tree_is_no_failure() {
     let empty = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("no-such-folder");
-    let capture = Looker::at(&empty).look_with(vec![device(&[100])], vec![None]);
+    let capture = NodeSampler::at(&empty).look_with(vec![device(&[100])], vec![None]);
     assert_eq!(judge(&capture).devices[0].holders[0].origin, Origin::Ghost);
 }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use whyoom_gpu::driver::{self as gpu, Code, Context, PhysicalHandle};
 
-use crate::driver::{Answer, Driver, Event, Physical, Refusal, Stream};
+use crate::{
+    driver::{Answer, Driver, Event, Physical, Stream},
+    refusal::Refusal,
+};
 
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`.
 const RELAXED: u32 = 2;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed};
 use whyoom_allocators::Grant;
 
 use crate::{
-    device::DevicePool,
+    captures::Captures,
     driver::{Driver, Stream},
     lane::State,
     sync::{AtomicU64, Lock},
@@ -38,10 +38,17 @@ impl Debug {
     }
 
     /// Notes a block that was given, and puts a guard behind it.
-    pub(crate) fn given(&self, device: &DevicePool, state: &State, grant: &Grant, requested: u64) {
+    pub(crate) fn given(
+        &self,
+        driver: &impl Driver,
+        captures: &Captures,
+        state: &State,
+        grant: &Grant,
+        requested: u64,
+    ) {
         let (start, end) = (grant.address, grant.address + grant.size);
-        let fill = |stream| device.driver.fill(start + requested, GUARD_BYTE, GUARD, stream);
-        let has_guard = on_stream(device, state, fill).is_some_and(|filled| filled.is_ok());
+        let fill = |stream| driver.fill(start + requested, GUARD_BYTE, GUARD, stream);
+        let has_guard = on_stream(captures, state, fill).is_some_and(|filled| filled.is_ok());
         let mut live = self.live.lock();
         let before = live.range(..end).next_back().filter(|(_, other)| other.end > start);
         if let Some((other, Guarded { end: other_end, .. })) = before {
@@ -53,9 +60,15 @@ impl Debug {
     }
 
     /// Looks at a block that is about to be given back.
-    pub(crate) fn check(&self, device: &DevicePool, state: &State, address: u64) {
+    pub(crate) fn check(
+        &self,
+        driver: &impl Driver,
+        captures: &Captures,
+        state: &State,
+        address: u64,
+    ) {
         let Some(held) = state.block_at(address) else {
-            self.report(&format!("{address:#x} was freed twice, or lies inside a block"));
+            self.report(&format!("{address:#x} was freed twice, or is inside a block"));
             return;
         };
         let known = self.live.lock().remove(&address);
@@ -63,11 +76,11 @@ impl Debug {
             return;
         }
         let mut guard = [GUARD_BYTE; GUARD as usize];
-        let read = |stream| device.driver.read(address + held.requested, &mut guard, stream);
-        let read = on_stream(device, state, read).is_some_and(|read| read.is_ok());
+        let read = |stream| driver.read(address + held.requested, &mut guard, stream);
+        let read = on_stream(captures, state, read).is_some_and(|read| read.is_ok());
         if read && guard.iter().any(|byte| *byte != GUARD_BYTE) {
             self.report(&format!(
-                "something was written behind the {} bytes of the block at {address:#x}",
+                "something was written past the {} bytes of the block at {address:#x}",
                 held.requested
             ));
         }
@@ -75,7 +88,7 @@ impl Debug {
 
     /// An address that is not the pool's was given back to it.
     pub(crate) fn foreign(&self, address: u64) {
-        self.report(&format!("{address:#x} was freed, but is not the pool's"));
+        self.report(&format!("{address:#x} was freed, but does not belong to the pool"));
     }
 
     fn report(&self, what: &str) {
@@ -86,8 +99,8 @@ impl Debug {
 
 /// Writes or reads a guard in the order of a lane's stream; nothing where the stream has gone, or while a
 /// graph is captured, which it would become a part of.
-fn on_stream<T>(device: &DevicePool, state: &State, act: impl FnOnce(Stream) -> T) -> Option<T> {
+fn on_stream<T>(captures: &Captures, state: &State, act: impl FnOnce(Stream) -> T) -> Option<T> {
     let stream = if state.key.is_ordered() { state.key.stream } else { Stream::LEGACY };
     let is_common = state.key.pool == 0 && state.last.is_none();
-    if is_common { device.captures.if_none_open(|| act(stream)) } else { None }
+    if is_common { captures.if_none_open(|| act(stream)) } else { None }
 }

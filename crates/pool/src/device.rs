@@ -17,7 +17,8 @@ use crate::{
     driver::{Driver, Stream},
     error::PoolError,
     lane::{Lane, State, Waiting},
-    lanes::{Key, Lanes, UNORDERED},
+    lane_key::{Key, UNORDERED},
+    lanes::Lanes,
     moments::{Events, Moment},
     pages::Pages,
     record,
@@ -164,7 +165,7 @@ impl DevicePool {
             record::block_alloc(self.index, state.key, &grant, requested);
         }
         if let Some(debug) = &self.debug {
-            debug.given(self, state, &grant, requested);
+            debug.given(&self.driver, &self.captures, state, &grant, requested);
         }
         grant.address
     }
@@ -187,7 +188,7 @@ impl DevicePool {
         let lane = self.lanes.of_address(address).ok_or(PoolError::Foreign { address })?;
         let mut state = lane.state.lock();
         if let Some(debug) = &self.debug {
-            debug.check(self, &state, address);
+            debug.check(&self.driver, &self.captures, &state, address);
         }
         let held = state.let_go(address).ok_or(PoolError::NotLive { address })?;
         let users = state.take_users(address);

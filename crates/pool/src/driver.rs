@@ -1,8 +1,6 @@
 //! What the pool asks of one device.
 
-use std::fmt;
-
-use crate::error::PoolError;
+use crate::{error::PoolError, refusal::Refusal};
 
 /// A stream, by the driver's own handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,23 +28,6 @@ pub struct Physical(pub u64);
 /// A point in a stream, by the driver's own handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event(pub u64);
-
-/// What a driver answers where it refuses: its own code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal(pub u32);
-
-impl Refusal {
-    /// There is no memory left.
-    pub const OUT_OF_MEMORY: Self = Self(2);
-    /// Ours, no driver's: a lane was closed while a request was on its way to it.
-    pub(crate) const CLOSED: Self = Self(u32::MAX);
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        whyoom_gpu::driver::Code(self.0).fmt(f)
-    }
-}
 
 /// What a driver answers.
 pub type Answer<T> = Result<T, Refusal>;

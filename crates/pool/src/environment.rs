@@ -56,7 +56,7 @@ fn number(name: &str, value: Option<&OsStr>) -> Result<Option<u64>, String> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let number = value.to_str().and_then(|text| text.parse().ok());
     let meant = match name {
-        CAP_VARIABLE => "a number of bytes, as 8589934592 is: the pool has no cap",
+        CAP_VARIABLE => "a number of bytes such as 8589934592: the pool is not capped",
         _ => "0 or 1: the debug mode is off",
     };
     number.map(Some).ok_or_else(|| format!("{name} is {}, not {meant}", shown(value)))
@@ -87,7 +87,7 @@ mod tests {
         );
         for wrong in ["8GiB", "-1", "1e9", " 1", "99999999999999999999", "\u{1b}[2J"] {
             let said = cap(wrong).unwrap_err();
-            assert!(said.contains("the pool has no cap") && !said.contains('\u{1b}'), "{said}");
+            assert!(said.contains("the pool is not capped") && !said.contains('\u{1b}'), "{said}");
         }
     }
 

@@ -2,41 +2,43 @@
 
 use thiserror::Error;
 
-use crate::driver::Refusal;
+use crate::refusal::Refusal;
 
 /// Why the pool cannot do what it was asked.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError {
     /// There is no memory left.
-    #[error("out of memory: {requested} bytes were asked for")]
+    #[error("out of memory: {requested} bytes were requested")]
     OutOfMemory {
         /// What was asked for.
         requested: u64,
     },
     /// The address is in no memory of the pool's.
-    #[error("{address:#x} is not the pool's: give it back to whoever allocated it")]
+    #[error(
+        "{address:#x} does not belong to the pool: free it with the allocator that allocated it"
+    )]
     Foreign {
         /// The address.
         address: u64,
     },
     /// The address is in the pool's memory, but no live block starts there.
-    #[error("no live block starts at {address:#x}: it was freed before, or lies inside a block")]
+    #[error("no live block starts at {address:#x}: it was already freed, or is inside a block")]
     NotLive {
         /// The address.
         address: u64,
     },
     /// The driver refused something other than memory.
-    #[error("the driver refused: {refusal}")]
+    #[error("the driver returned an error: {refusal}")]
     Refused {
         /// Its code.
         refusal: Refusal,
     },
     /// There are more streams and private pools than the pool can tell apart.
-    #[error("too many streams: the pool tells 1,024 apart; use fewer, or use them again")]
+    #[error("too many streams: the pool supports 1,024; use fewer, or reuse them")]
     TooManyStreams,
     /// The default stream of the thread is another one in every thread.
-    #[error("the per-thread default stream (2) cannot be told apart; create a stream and use that")]
+    #[error("the per-thread default stream (2) is not supported; create a stream and use that")]
     PerThreadStream,
     /// This process was forked off one that uses the device: CUDA does not work here.
     #[error("this is a forked process: CUDA does not work in it; start workers with spawn")]

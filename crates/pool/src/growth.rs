@@ -6,13 +6,13 @@ use whyoom_allocators::{Handle, policies::stitch};
 
 use crate::{
     device::{DevicePool, Reserves},
-    driver::Refusal,
     error::PoolError,
     lane::Lane,
     lane_device::LaneDevice,
-    lanes::Key,
+    lane_key::Key,
     pages::Pages,
     record,
+    refusal::Refusal,
 };
 
 impl DevicePool {
@@ -42,7 +42,7 @@ impl DevicePool {
         record::totals(self.index, self.budget.live(), self.budget.reserved());
         if matches!(granted, Err(PoolError::OutOfMemory { .. })) {
             self.failures.fetch_add(1, Relaxed);
-            record::out_of_memory(self, key.stream, requested);
+            record::out_of_memory(self.index, key.stream, requested, &self.budget);
         }
         granted
     }

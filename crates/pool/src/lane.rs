@@ -11,12 +11,14 @@ use whyoom_allocators::{BlockId, Grant, PAGE, policies::stitch};
 
 use crate::{
     driver::{Driver, Stream},
-    lanes::{Key, MOST},
+    lane_key::Key,
     moments::Moment,
     sync::Lock,
     tally::Tally,
 };
 
+/// Lanes of one device at most: streams times private pools. A model checker makes thousands of tables.
+pub(crate) const MOST: usize = if cfg!(shuttle) { 16 } else { 1024 };
 /// Bytes that came back and of which the budget is told at once.
 const FREES_WORTH_TELLING: i64 = 1 << 20;
 

@@ -7,12 +7,13 @@ use whyoom_allocators::{Device, Handle, PAGE};
 
 use crate::{
     device::DevicePool,
-    driver::{Driver, Refusal},
+    driver::Driver,
     lane::{Lane, State},
-    lanes::Key,
+    lane_key::Key,
     moments::Moment,
     pages::Pages,
     record,
+    refusal::Refusal,
 };
 
 /// A request from which on a question to the driver costs little beside the pages.

@@ -9,35 +9,13 @@ use std::sync::{
 };
 
 use crate::{
-    driver::Stream,
-    lane::Lane,
+    lane::{Lane, MOST},
+    lane_key::Key,
     sync::{AtomicBool, AtomicU64, AtomicUsize, Lock},
 };
 
-/// Lanes of one device at most: streams times private pools. A model checker makes thousands of tables.
-pub(crate) const MOST: usize = if cfg!(shuttle) { 16 } else { 1024 };
 /// Ranges of addresses at most: one for small and one for large requests of each lane.
 const MOST_RANGES: usize = 2 * MOST;
-
-/// Whose requests a lane serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    /// The stream.
-    pub(crate) stream: Stream,
-    /// The private pool; 0 for the common one.
-    pub(crate) pool: u64,
-}
-
-impl Key {
-    /// Whether work may still run that uses what is free in the lane. Where frees wait for the device,
-    /// none does.
-    pub(crate) fn is_ordered(self) -> bool {
-        self.stream != UNORDERED
-    }
-}
-
-/// The stream of memory that is not bound to one: whoever frees it waits for the device.
-pub(crate) const UNORDERED: Stream = Stream(u64::MAX);
 
 #[derive(Default)]
 struct KeySlot {
@@ -185,6 +163,7 @@ mod tests {
     use whyoom_allocators::policies::stitch;
 
     use super::*;
+    use crate::driver::Stream;
 
     fn key(stream: u64) -> Key {
         Key { stream: Stream(stream), pool: 0 }

@@ -24,8 +24,8 @@ pub(crate) fn plain(pool: &DevicePool, requested: u64) -> String {
     let figures = Figures::of(pool);
     let Figures { total, free, allocated, idle, .. } = figures;
     format!(
-        "out of memory: {} was asked for. GPU {} has {total}, of which {free} is free; the pool has \
-         {allocated} in use and {idle} idle. {}",
+        "out of memory: {} was requested. GPU {} has {total}, of which {free} is free; the pool has \
+         {allocated} allocated and {idle} idle. {}",
         Bytes(requested),
         pool.index,
         judged(&figures, requested)
@@ -63,24 +63,24 @@ fn judged(figures: &Figures, requested: u64) -> String {
     // A cap above what the device can give is not what was met.
     let limit = limit.filter(|limit| limit.0 < allocated.0 + idle.0 + free.0);
     if requested > total.0 {
-        return format!(
-            "this one request is larger than the device, {total}: ask for it in parts."
-        );
+        return format!("this one request is larger than the device, {total}: split it.");
     }
     if let Some(limit) = limit {
         return format!(
-            "the process may have {limit}, of which {allocated} is in use: raise the cap, or use less."
+            "the process is limited to {limit}, of which {allocated} is allocated: raise the limit, \
+             or use less."
         );
     }
     if outside > allocated {
         return format!(
-            "{outside} of the device is outside the pool: other processes, contexts, libraries. whyoom \
-             who names who holds it; only {allocated} is in use here."
+            "{outside} of the device is outside the pool: other processes, contexts, libraries. \
+             whyoom who lists what holds it; only {allocated} is allocated here."
         );
     }
     format!(
-        "its idle pages serve any request, so no allocator setting will help. {allocated} is in use, \
-         and {outside} is outside the pool: contexts, libraries, other processes (whyoom who names \
-         them). What is in use must shrink: whyoom why on the recording says what it is."
+        "its idle pages serve any request, so no allocator setting will help. {allocated} is \
+         allocated, and {outside} is outside the pool: contexts, libraries, other processes \
+         (whyoom who lists them). Reduce what is allocated: whyoom why on the recording shows what \
+         it is."
     )
 }

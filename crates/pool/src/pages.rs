@@ -10,8 +10,9 @@ use foldhash::fast::FixedState;
 use whyoom_allocators::{Handle, PAGE};
 
 use crate::{
-    driver::{Answer, Driver, Physical, Refusal, Stream},
+    driver::{Answer, Driver, Physical, Stream},
     moments::Moment,
+    refusal::Refusal,
 };
 
 /// A physical page.

@@ -1,51 +1,39 @@
 //! A pool for tests: it serves driver allocations of at most 1 MiB, one behind the other from a range
-//! of its own, refuses those of exactly 1 MiB, and tells the recorder's port of all. It is loaded
+//! of its own, refuses those of exactly 1 MiB, and tells the recorder of all. It is loaded
 //! under the name of the real one.
 
 #![allow(missing_docs, clippy::undocumented_unsafe_blocks, reason = "a test's library")]
 
 use std::{
+    ffi::{c_int, c_void},
     mem::transmute,
+    ptr::null_mut,
     sync::{
         OnceLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
 };
 
-/// The recorder's port, as a pool knows it.
-#[repr(C)]
-struct Port {
-    version: u32,
-    size: u32,
-    block_alloc: extern "C" fn(i32, u64, u64, u64, u64, u64),
-    block_free_requested: extern "C" fn(i32, u64, u64, u64),
-    block_free: extern "C" fn(i32, u64, u64, u64),
-    segment_map: extern "C" fn(i32, u64, u64, u64, u64, u32),
-    segment_unmap: extern "C" fn(i32, u64, u64, u64, u64),
-    out_of_memory: extern "C" fn(i32, u64, u64, u64, u64),
-    totals: extern "C" fn(i32, u64, u64),
-    cap: extern "C" fn(i32, u64),
-}
+use whyoom_trace::pool_interface::{FIND_CALLBACKS, FindCallbacks, NOT_MINE, PoolCallbacks};
 
 const MIB: usize = 1 << 20;
 const START: u64 = 1 << 44;
-const NOT_MINE: u32 = u32::MAX;
-const OUT_OF_MEMORY: u32 = 2;
+const OUT_OF_MEMORY: c_int = 2;
 
 static NEXT: AtomicU64 = AtomicU64::new(START);
 static SERVING: AtomicBool = AtomicBool::new(true);
 static STREAMS_GONE: AtomicU32 = AtomicU32::new(0);
 
-fn port() -> Option<&'static Port> {
-    static FOUND: OnceLock<Option<&'static Port>> = OnceLock::new();
+fn callbacks() -> Option<&'static PoolCallbacks> {
+    static FOUND: OnceLock<Option<&'static PoolCallbacks>> = OnceLock::new();
     *FOUND.get_or_init(|| unsafe {
-        let get = libc::dlsym(libc::RTLD_DEFAULT, c"whyoom_recorder_port".as_ptr());
+        let get = libc::dlsym(libc::RTLD_DEFAULT, FIND_CALLBACKS.name.as_ptr());
         if get.is_null() {
             return None;
         }
-        let get: unsafe extern "C" fn() -> *const Port = transmute(get);
-        let port = get().as_ref()?;
-        (port.version == 1 && port.size as usize >= size_of::<Port>()).then_some(port)
+        let get: FindCallbacks = transmute(get);
+        let callbacks = get().as_ref()?;
+        PoolCallbacks::fits(callbacks.version, callbacks.size).then_some(callbacks)
     })
 }
 
@@ -60,62 +48,64 @@ extern "C" fn whyoom_pool_serve(on: i32) {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn whyoom_pool_mem_alloc(address: *mut u64, bytes: usize) -> u32 {
-    unsafe { whyoom_pool_mem_alloc_async(address, bytes, 0) }
+unsafe extern "C" fn whyoom_pool_mem_alloc(address: *mut u64, bytes: usize) -> c_int {
+    unsafe { whyoom_pool_mem_alloc_async(address, bytes, null_mut()) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn whyoom_pool_mem_alloc_async(
     address: *mut u64,
     bytes: usize,
-    stream: u64,
-) -> u32 {
+    stream: *mut c_void,
+) -> c_int {
+    let stream = stream as u64;
     if bytes > MIB {
         return NOT_MINE;
     }
     let at = NEXT.fetch_add(MIB as u64, Relaxed);
     if bytes == MIB {
-        if let Some(port) = port() {
-            (port.cap)(3, 7 << 20);
-            (port.out_of_memory)(3, stream, bytes as u64, 0, at - START);
+        if let Some(callbacks) = callbacks() {
+            (callbacks.cap)(3, 7 << 20);
+            (callbacks.out_of_memory)(3, stream, bytes as u64, 0, at - START);
         }
         return OUT_OF_MEMORY;
     }
-    if let Some(port) = port() {
-        (port.segment_map)(3, stream, 0, at, MIB as u64, 1);
-        (port.block_alloc)(3, stream, 9, at, bytes as u64, bytes.next_multiple_of(512) as u64);
-        (port.totals)(3, bytes as u64, at - START + MIB as u64);
+    if let Some(callbacks) = callbacks() {
+        (callbacks.segment_map)(3, stream, 0, at, MIB as u64, 1);
+        (callbacks.block_alloc)(3, stream, 9, at, bytes as u64, bytes.next_multiple_of(512) as u64);
+        (callbacks.totals)(3, bytes as u64, at - START + MIB as u64);
     }
     unsafe { *address = at };
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn whyoom_pool_mem_free(address: u64) -> u32 {
-    whyoom_pool_mem_free_async(address, 0)
+extern "C" fn whyoom_pool_mem_free(address: u64) -> c_int {
+    whyoom_pool_mem_free_async(address, null_mut())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn whyoom_pool_mem_free_async(address: u64, stream: u64) -> u32 {
+extern "C" fn whyoom_pool_mem_free_async(address: u64, stream: *mut c_void) -> c_int {
+    let stream = stream as u64;
     if !(START..NEXT.load(Relaxed)).contains(&address) {
         return NOT_MINE;
     }
-    if let Some(port) = port() {
-        (port.block_free_requested)(3, stream, 9, address);
-        (port.block_free)(3, stream, 9, address);
-        (port.segment_unmap)(3, stream, 0, address, MIB as u64);
+    if let Some(callbacks) = callbacks() {
+        (callbacks.block_free_requested)(3, stream, 9, address);
+        (callbacks.block_free)(3, stream, 9, address);
+        (callbacks.segment_unmap)(3, stream, 0, address, MIB as u64);
     }
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn whyoom_pool_stream_gone(stream: u64) -> u32 {
+extern "C" fn whyoom_pool_stream_gone(stream: *mut c_void) -> c_int {
     STREAMS_GONE.fetch_add(stream as u32, Relaxed);
     0
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn whyoom_pool_forget(device: i32) -> u32 {
+extern "C" fn whyoom_pool_forget(device: i32) -> c_int {
     STREAMS_GONE.fetch_add(1000 * device as u32, Relaxed);
     0
 }

@@ -10,7 +10,7 @@ use std::{
 
 use dlmalloc::GlobalDlmalloc;
 
-use crate::record::process;
+use crate::record;
 
 #[global_allocator]
 static OWN: Own = Own;
@@ -83,7 +83,7 @@ fn or_reserve(given: *mut u8, layout: Layout) -> *mut u8 {
 
 #[cold]
 fn from_reserve(layout: Layout) -> *mut u8 {
-    process::out_of_memory();
+    record::out_of_memory();
     let aligned = |used: usize| used.checked_next_multiple_of(layout.align());
     let end = |used| aligned(used)?.checked_add(layout.size()).filter(|end| *end <= RESERVE_BYTES);
     let Some(offset) = USED.fetch_update(Relaxed, Relaxed, end).ok().and_then(aligned) else {

@@ -1,13 +1,22 @@
 //! How hooks are declared: the macro that makes the exported function, the place of the real one and
 //! the line of the table out of one entry.
 
+use crate::result_code::Code;
+
+/// What is done with a driver's answer before it is handed on.
+#[inline]
+pub(crate) fn then(result: Code, act: impl FnOnce(Code)) {
+    act(result);
+}
+
 /// Declares hooks and `HOOKS`, the table of them.
 ///
 /// An entry gives what the function needs, its parameters, its names (the exported one, what
 /// `cuGetProcAddress` calls it, since which CUDA version that means it), and what is done before and
 /// after the real call, which gets the arguments untouched. `before` makes what `after` is handed;
 /// `failed` stands for what is done only where the call failed, `told` and `completed` for what is done
-/// before and after a call that is not recorded. `served` comes first where whyoom's pool may answer in
+/// before and after a call that is not recorded, `look_up` for what is done to the answer of a look-up.
+/// `served` comes first where whyoom's pool may answer in
 /// the driver's place.
 macro_rules! hooks {
     ($family:ident; $(
@@ -68,12 +77,12 @@ macro_rules! one_hook {
         /// That of the driver's function of this name.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, clippy::too_many_arguments)]
-        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::result_code::Code {
             // SAFETY: these are the documented parameters of this function.
             let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::result_code::Code>()
             };
-            let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            let Some(real) = real else { return $crate::result_code::NOT_FOUND };
             if let Some(answer) = $crate::serve::ask(&$symbol::HOOK, $served) {
                 return answer;
             }
@@ -104,11 +113,9 @@ macro_rules! one_hook {
     ($symbol:ident ($($argument:ident: $type:ty),*) completed { $completed:expr }) => {
         $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { (); $completed } }
     };
-    ($symbol:ident ($($argument:ident: $type:ty),*) look_up { $asked:expr }) => {
+    ($symbol:ident ($($argument:ident: $type:ty),*) look_up { $replace:expr }) => {
         $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { (); |result| {
-            $crate::record::look_up(&$symbol::HOOK, || {
-                $crate::road::proc_address::replace($asked, result);
-            });
+            $crate::record::look_up(&$symbol::HOOK, || $crate::declare::then(result, $replace));
         } } }
     };
     ($symbol:ident ($($argument:ident: $type:ty),*) beside { $before:expr; $after:expr }) => {
@@ -118,16 +125,16 @@ macro_rules! one_hook {
         /// That of the driver's function of this name.
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, clippy::too_many_arguments)]
-        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::hook::Code {
+        pub(crate) unsafe extern "C-unwind" fn $symbol($($argument: $type),*) -> $crate::result_code::Code {
             // SAFETY: these are the documented parameters of this function.
             let real = unsafe {
-                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::hook::Code>()
+                $symbol::HOOK.real::<unsafe extern "C-unwind" fn($($type),*) -> $crate::result_code::Code>()
             };
-            let Some(real) = real else { return $crate::hook::NOT_FOUND };
+            let Some(real) = real else { return $crate::result_code::NOT_FOUND };
             $before;
             // SAFETY: the program's own arguments, passed on as they came.
             let result = unsafe { real($($argument),*) };
-            $crate::hook::then(result, $after);
+            $crate::declare::then(result, $after);
             result
         }
     };

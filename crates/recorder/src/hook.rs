@@ -1,8 +1,5 @@
-//! A hook, and the one table of all of them.
-//!
-//! Each family of driver functions declares its hooks with `hooks!` in a file of its own; the table
-//! is the families one behind the other. A hook is the function under its own exported name, a place
-//! for the real one, and what `cuGetProcAddress` calls it.
+//! A hook: the function under its own exported name, a place for the real one, and what
+//! `cuGetProcAddress` calls it.
 
 use std::{
     ffi::{CStr, c_void},
@@ -10,26 +7,10 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering::Relaxed},
 };
 
-use crate::{family, mark, port, road::real, torch};
-
-/// What driver functions answer with; 0 is success.
-pub(crate) type Code = u32;
-
-/// The answer of a hook whose real function does not exist (`CUDA_ERROR_NOT_FOUND`). Only a program
-/// that is linked against a function which its driver lacks gets here; without us it had not started.
-pub(crate) const NOT_FOUND: Code = 500;
-
-/// Functions whose signatures are known here are those of the CUDA versions below this one.
-pub(crate) const FIRST_UNKNOWN_VERSION: i32 = 14000;
+use crate::resolution::real;
 
 /// `CU_STREAM_PER_THREAD`.
 const STREAM_PER_THREAD: u64 = 2;
-
-/// What is done with a driver's answer before it is handed on.
-#[inline]
-pub(crate) fn then(result: Code, act: impl FnOnce(Code)) {
-    act(result);
-}
 
 /// Whether every driver must have the function for the recording to be whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +26,7 @@ pub enum Need {
 #[non_exhaustive]
 pub enum Family {
     /// The way to the other functions.
-    Road,
+    Resolution,
     /// Plain, pitched and managed device memory.
     Device,
     /// Arrays.
@@ -75,7 +56,7 @@ pub enum Family {
     /// PyTorch's reports of its blocks.
     Torch,
     /// What whyoom's pool tells of itself.
-    Port,
+    PoolCallbacks,
     /// Where the program says that it is.
     Mark,
 }
@@ -154,22 +135,4 @@ impl Hook {
     pub(crate) fn exported(&self) -> *mut c_void {
         real::driver_symbol(self.symbol)
     }
-}
-
-/// The hooks, family by family.
-pub fn table() -> impl Iterator<Item = &'static Hook> {
-    family::TABLES.iter().flat_map(|table| table.iter().copied())
-}
-
-/// The hook of an exported name.
-pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
-    table().find(|hook| hook.symbol == name)
-}
-
-/// The hook of that name, PyTorch's, the pool's and that of marks included. What one exports may be what another is called.
-pub(crate) fn named(name: &str) -> Option<&'static Hook> {
-    let others = || torch::HOOKS.iter().chain(port::HOOKS).chain(mark::HOOKS).copied();
-    let all = || table().chain(others());
-    let exported = all().find(|hook| hook.symbol.to_str() == Ok(name));
-    exported.or_else(|| all().find(|hook| hook.base == name))
 }

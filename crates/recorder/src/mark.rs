@@ -16,7 +16,7 @@ use whyoom_trace::{Action, MarkKind, StringId};
 
 use crate::{
     hook::{Family, Hook, Need},
-    record::{self, Call, NO_STACK, Place, clock},
+    record::{self, Call, Location, NO_STACK, PerProcess, clock},
 };
 
 /// A longer name is cut off.
@@ -43,9 +43,11 @@ pub(crate) static HOOKS: &[&Hook] = &[&MARKED];
 
 /// The names that marks have had.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+struct MarkNames {
     names: Mutex<HashMap<Box<[u8]>, StringId, FixedState>>,
 }
+
+static NAMES: PerProcess<MarkNames> = PerProcess::new();
 
 /// Records a mark: an iteration (0) or a phase (1) of this name begins. 1 where it was recorded.
 ///
@@ -60,7 +62,7 @@ pub(crate) unsafe extern "C" fn whyoom_recorder_mark(kind: u32, name: *const c_c
         // SAFETY: the caller says so.
         let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
         let action = Action::Mark { kind, name: name_of(call, name.to_bytes()) };
-        call.write(clock::now(), Place::NOWHERE, NO_STACK, 0, action);
+        call.write(clock::now(), Location::NOWHERE, NO_STACK, 0, action);
         marked = 1;
     });
     marked
@@ -69,7 +71,7 @@ pub(crate) unsafe extern "C" fn whyoom_recorder_mark(kind: u32, name: *const c_c
 fn name_of(call: &Call, name: &[u8]) -> StringId {
     let name = &name[..name.len().min(LONGEST_NAME)];
     let process = call.process;
-    let mut names = process.state.marks.names.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES.of(process).names.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {
         return *known;
     }

@@ -1,12 +1,12 @@
 //! Driver allocations that whyoom's memory pool serves.
 //!
 //! Where `libwhyoom_pool.so` is loaded and serves, it is asked before the driver is. What it gives is
-//! told by its own port (`port`), and the driver calls that it makes for it are recorded as anybody's
+//! told by itself (`pool_callbacks`), and the driver calls that it makes for it are recorded as anybody's
 //! are. What it declines goes to the driver as if there were no pool.
 
 use std::{
     cell::Cell,
-    ffi::{CStr, c_int, c_void},
+    ffi::{c_int, c_void},
     mem,
     sync::{
         OnceLock,
@@ -14,37 +14,24 @@ use std::{
     },
 };
 
-use crate::{
-    hook::{Code, Hook},
-    record,
-    road::real,
+use whyoom_trace::pool_interface::{
+    FORGET, Forget, IDLE, Idle, MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MemAlloc,
+    MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, POOL_LIBRARY, SERVING, STREAM_GONE, Serving,
+    StreamGone, Symbol,
 };
 
-/// What the pool answers where a call is not its own: a pointer that it did not give, a stream that
-/// captures, a call of its own, or when it is off.
-const NOT_MINE: Code = u32::MAX;
+use crate::{hook::Hook, record, resolution::real, result_code::Code};
 
 /// What the driver gives out at least.
 const PAGE: usize = 2 << 20;
 
-const LIBRARY: &str = "libwhyoom_pool.so";
-
-type Serving = unsafe extern "C" fn() -> c_int;
-type Alloc = unsafe extern "C" fn(*mut u64, usize) -> Code;
-type Free = unsafe extern "C" fn(u64) -> Code;
-type AllocAsync = unsafe extern "C" fn(*mut u64, usize, u64) -> Code;
-type FreeAsync = unsafe extern "C" fn(u64, u64) -> Code;
-type StreamGone = unsafe extern "C" fn(u64) -> Code;
-type Forget = unsafe extern "C" fn(c_int) -> Code;
-type Idle = unsafe extern "C" fn() -> u64;
-
 /// The functions of the pool that is loaded.
 struct Pool {
     serving: Serving,
-    alloc: Alloc,
-    free: Free,
-    alloc_async: AllocAsync,
-    free_async: FreeAsync,
+    alloc: MemAlloc,
+    free: MemFree,
+    alloc_async: MemAllocAsync,
+    free_async: MemFreeAsync,
     stream_gone: StreamGone,
     forget: Forget,
     idle: Idle,
@@ -72,7 +59,7 @@ pub(crate) fn prepare() {
 }
 
 /// Looks for the pool among the libraries that are loaded. Done at the start, when a preloaded pool is
-/// there already, and when a pool says that it is there by asking for the port.
+/// there already, and when a pool says that it is there by asking for the callbacks.
 pub(crate) fn find() {
     if POOL.get().is_none()
         && let Some(pool) = Pool::loaded()
@@ -83,34 +70,35 @@ pub(crate) fn find() {
 
 impl Pool {
     fn loaded() -> Option<Self> {
-        // SAFETY: these are the signatures under which the pool exports them.
-        unsafe {
-            Some(Self {
-                serving: function(c"whyoom_pool_serving")?,
-                alloc: function(c"whyoom_pool_mem_alloc")?,
-                free: function(c"whyoom_pool_mem_free")?,
-                alloc_async: function(c"whyoom_pool_mem_alloc_async")?,
-                free_async: function(c"whyoom_pool_mem_free_async")?,
-                stream_gone: function(c"whyoom_pool_stream_gone")?,
-                forget: function(c"whyoom_pool_forget")?,
-                idle: function(c"whyoom_pool_idle")?,
-            })
-        }
+        Some(Self {
+            serving: function(SERVING)?,
+            alloc: function(MEM_ALLOC)?,
+            free: function(MEM_FREE)?,
+            alloc_async: function(MEM_ALLOC_ASYNC)?,
+            free_async: function(MEM_FREE_ASYNC)?,
+            stream_gone: function(STREAM_GONE)?,
+            forget: function(FORGET)?,
+            idle: function(IDLE)?,
+        })
     }
 
     fn is_serving(&self) -> bool {
-        // SAFETY: takes nothing, and reads a word of the pool's own.
-        unsafe { (self.serving)() != 0 }
+        (self.serving)() != 0
     }
 }
 
-/// # Safety
-/// `F` is the signature of the pool's function of that name.
-unsafe fn function<F: Copy>(name: &CStr) -> Option<F> {
+/// The function of the pool that is loaded.
+fn function<F: Copy>(symbol: Symbol<F>) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    let address = real::function_of(LIBRARY, name);
-    // SAFETY: the caller says what it is; a function pointer is a pointer.
+    let address = real::function_of(POOL_LIBRARY, symbol.name);
+    // SAFETY: the pool exports a function of that signature under that name; a function pointer is a pointer.
     (!address.is_null()).then(|| unsafe { mem::transmute_copy::<*mut c_void, F>(&address) })
+}
+
+/// A stream as the pool takes it.
+#[inline]
+fn handle(stream: u64) -> *mut c_void {
+    stream as *mut c_void
 }
 
 /// Whether driver allocations are served from the pool now.
@@ -128,11 +116,11 @@ fn pool() -> Option<&'static Pool> {
 
 /// What the pool answers; nothing where it declines.
 #[inline]
-fn answer(ask: impl FnOnce() -> Code) -> Option<Code> {
+fn answer(ask: impl FnOnce() -> c_int) -> Option<Code> {
     let before = IN_POOL.replace(true);
     let answer = ask();
     IN_POOL.set(before);
-    (answer != NOT_MINE).then_some(answer)
+    (answer != NOT_MINE).then_some(answer.cast_unsigned())
 }
 
 /// What the pool answers to a call of a hooked function; nothing where the driver is to answer.
@@ -162,8 +150,8 @@ pub(crate) fn alloc(address: *mut u64, bytes: usize) -> Option<Code> {
 #[inline]
 pub(crate) fn free(address: u64) -> Option<Code> {
     let pool = freeing()?;
-    // SAFETY: the program gives the memory up; the pool knows its own.
-    answer(|| unsafe { (pool.free)(address) })
+    // The program gives the memory up; the pool knows its own.
+    answer(|| (pool.free)(address))
 }
 
 /// Likewise to `cuMemAllocAsync`.
@@ -177,22 +165,22 @@ pub(crate) fn alloc_async(
     let pool = pool().filter(|_| !KEEPS_POOLS.load(Relaxed))?;
     let stream = hook.stream_meant(stream);
     // SAFETY: as for `alloc`; the stream is the program's own.
-    answer(|| unsafe { (pool.alloc_async)(address, bytes, stream) })
+    answer(|| unsafe { (pool.alloc_async)(address, bytes, handle(stream)) })
 }
 
 /// Likewise to `cuMemFreeAsync`.
 #[inline]
 pub(crate) fn free_async(address: u64, stream: u64, hook: &Hook) -> Option<Code> {
     let pool = freeing()?;
-    // SAFETY: as for `free`; the stream is the program's own.
-    answer(|| unsafe { (pool.free_async)(address, hook.stream_meant(stream)) })
+    // As for `free`; the stream is the program's own.
+    answer(|| (pool.free_async)(address, handle(hook.stream_meant(stream))))
 }
 
 /// Tells the pool that a stream is about to go.
 pub(crate) fn stream_gone(stream: u64) {
     if let Some(pool) = POOL.get() {
-        // SAFETY: the pool only forgets what it knows by that handle.
-        unsafe { (pool.stream_gone)(stream) };
+        // The pool only forgets what it knows by that handle.
+        (pool.stream_gone)(handle(stream));
     }
 }
 
@@ -209,8 +197,8 @@ pub(crate) fn keeps_pools() -> Option<Code> {
 /// in any case.
 pub(crate) fn resetting(device: c_int) -> Option<Code> {
     if let Some(pool) = freeing() {
-        // SAFETY: the program gives up everything on the device.
-        unsafe { (pool.forget)(device) };
+        // The program gives up everything on the device.
+        (pool.forget)(device);
     }
     None
 }
@@ -221,8 +209,7 @@ pub(crate) fn add_idle(free: *mut usize, total: *const usize, result: Code) {
         return;
     }
     let Some(pool) = pool() else { return };
-    // SAFETY: takes nothing, and reads what the pool counts.
-    let idle = unsafe { (pool.idle)() } as usize;
+    let idle = (pool.idle)() as usize;
     // The driver counts whole pages, too.
     let idle = idle / PAGE * PAGE;
     // SAFETY: the call succeeded: both were written, and are the program's to read.

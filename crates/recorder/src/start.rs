@@ -4,8 +4,10 @@ use std::ffi::c_int;
 
 use crate::{
     allocator,
-    record::process,
-    road::{real, witness},
+    family::{contexts, pools},
+    hook_table,
+    record::{self, Callbacks},
+    resolution::{lookup_log, real},
     serve,
 };
 
@@ -27,13 +29,17 @@ extern "C" fn begin() {
     unsafe {
         libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork));
     }
-    witness::prepare();
-    process::prepare();
+    lookup_log::prepare();
+    record::prepare(Callbacks {
+        hook_named: hook_table::named,
+        pool_facts: pools::facts,
+        are_on_several_devices: contexts::are_on_several_devices,
+    });
     serve::prepare();
 }
 
 extern "C" fn end() {
-    process::end();
+    record::end();
 }
 
 unsafe extern "C" fn before_fork() {
@@ -46,7 +52,7 @@ unsafe extern "C" fn after_fork_in_parent() {
 
 unsafe extern "C" fn after_fork() {
     whyoom_stacks::after_fork_in_child();
-    process::after_fork();
+    record::after_fork();
 }
 
 /// The hook of `_exit`: a process that ends at once has ended in order too. Python ends the children
@@ -57,7 +63,7 @@ unsafe extern "C" fn after_fork() {
 /// That of `_exit`.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn _exit(status: c_int) -> ! {
-    process::end();
+    record::end();
     // SAFETY: ends the process.
     unsafe { libc::syscall(libc::SYS_exit_group, status) };
     // SAFETY: should it not have, nothing may go on.

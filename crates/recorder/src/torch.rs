@@ -22,8 +22,8 @@ use whyoom_trace::{Action, Address, Bytes, Counter, DeviceId};
 use crate::{
     family::captures,
     hook::{Family, Hook, Need},
-    record::{self, Call, NO_STACK, Place, clock, moment, settings},
-    road::real,
+    record::{self, Call, Location, NO_STACK, clock},
+    resolution::real,
     serve,
 };
 
@@ -129,8 +129,8 @@ pub(crate) unsafe extern "C-unwind" fn report_out_of_memory(
     }
 }
 
-fn place_of(device: Device) -> Place {
-    Place::on(u16::try_from(device.index).map_or(DeviceId::UNKNOWN, DeviceId))
+fn location_of(device: Device) -> Location {
+    Location::on(u16::try_from(device.index).map_or(DeviceId::UNKNOWN, DeviceId))
 }
 
 fn block_changed(call: &Call, time: u64, block: u64, size: i64, device: Device) {
@@ -142,21 +142,21 @@ fn block_changed(call: &Call, time: u64, block: u64, size: i64, device: Device) 
     };
     // A block that goes is known by its address.
     let capture = if size.is_some() { captures::under_way() } else { 0 };
-    call.write(time, place_of(device).in_pool(capture), stack, 0, action);
+    call.write(time, location_of(device).in_pool(capture), stack, 0, action);
 }
 
 fn failed(call: &Call, size: i64, (allocated, reserved): (u64, u64), device: Device) {
-    let place = place_of(device);
+    let location = location_of(device);
     let stack = call.stack();
     // PyTorch may have refused without asking the driver: for a cap of its own.
-    moment::device_says(call, place);
-    settings::write_changed(call.process);
+    record::device_says(call, location);
+    call.process.write_changed_settings();
     for (counter, bytes) in [(Counter::Allocated, allocated), (Counter::Reserved, reserved)] {
         let action = Action::Sample { counter, bytes: Bytes(bytes) };
-        call.write(clock::now(), place, NO_STACK, 0, action);
+        call.write(clock::now(), location, NO_STACK, 0, action);
     }
     let action = Action::OutOfMemory { requested: Bytes(size.unsigned_abs()) };
-    call.write(clock::now(), place.in_pool(captures::under_way()), stack, 0, action);
+    call.write(clock::now(), location.in_pool(captures::under_way()), stack, 0, action);
     call.process.part.failed();
 }
 

@@ -130,7 +130,7 @@ fn the_pool_serves_and_tells_and_the_rest_is_the_drivers() {
 }
 
 #[test]
-fn a_port_that_fails_stops_recording_and_nothing_else() {
+fn callbacks_that_fail_stop_recording_and_nothing_else() {
     let whole = tempfile::tempdir().expect("a folder");
     let broken = tempfile::tempdir().expect("a folder");
     let fault = ("WHYOOM_RECORDER_FAULT", "whyoom_recorder_port");

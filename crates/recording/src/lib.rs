@@ -16,7 +16,6 @@
 #[cfg(target_endian = "big")]
 compile_error!("a recording is little endian, and so must be the machine that writes it");
 
-mod attention;
 mod clock;
 mod definition;
 mod format;
@@ -27,6 +26,7 @@ mod live;
 mod mapped;
 mod read;
 mod record;
+mod watcher_sync;
 mod write;
 
 pub use clock::now;

@@ -18,12 +18,12 @@ pub(crate) const LONGEST_REASON: usize = 256;
 #[repr(C)]
 #[derive(Debug)]
 pub struct LiveTotals {
-    /// Events recorded so far. Threads add theirs some hundred at a time.
+    /// Events recorded so far. Threads add theirs a few hundred at a time.
     pub events: AtomicU64,
     /// Allocations that failed: a futex word, see [`crate::Part::failed`].
     pub failures: AtomicU32,
-    /// Whether somebody looks at failures: see [`crate::attention`].
-    pub(crate) attention: AtomicU32,
+    /// Whether somebody looks at failures: see [`crate::watcher_sync`].
+    pub(crate) watcher_sync: AtomicU32,
     /// By the device's ordinal as the process sees it.
     pub devices: [LiveDevice; LIVE_DEVICES],
 }
@@ -76,7 +76,7 @@ pub(crate) struct State {
 const _: () = {
     assert!(size_of::<State>() <= PART_FILE - PART_IDENTITY);
     assert!(offset_of!(LiveTotals, failures) == 8 && offset_of!(LiveTotals, devices) == 16);
-    assert!(offset_of!(LiveTotals, attention) == 12);
+    assert!(offset_of!(LiveTotals, watcher_sync) == 12);
     assert!(PART_IDENTITY + offset_of!(State, ended) == 5136);
     assert!(PART_IDENTITY + offset_of!(State, reason_length) == 5148);
     assert!(PART_IDENTITY + offset_of!(State, dropped_segments) == 5152);

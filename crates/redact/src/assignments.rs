@@ -15,6 +15,8 @@ const TOKEN: usize = 8;
 /// By so many letters it is decided whether a word is a secret: a text of names that each could begin one is
 /// looked through once.
 const LOOKED_AT: usize = 256;
+/// So many digits may be the port of an address.
+const PORT: usize = 5;
 /// So many digits may be a number of tokens.
 const NUMBER: usize = 6;
 
@@ -128,8 +130,18 @@ fn is_secret(kind: Kind, joint: Joint, value: &str) -> bool {
         // A sentence about a token goes on in words.
         Kind::Token if joint == Joint::Colon => digits > 0 && value.len() >= TOKEN && !is_number,
         Kind::Token => !is_number,
+        Kind::Login => (joint != Joint::Colon && is_login(value)) || is_of_chance(value, digits),
         Kind::Perhaps => is_of_chance(value, digits),
     }
+}
+
+/// `user:password`, and neither an address nor a file: those have a port or a folder there.
+fn is_login(value: &str) -> bool {
+    let Some((user, password)) = value.split_once(':') else { return false };
+    let is_port = password.len() <= PORT && password.bytes().all(|one| one.is_ascii_digit());
+    let is_name = |one: char| one.is_alphanumeric() || "_-.@+\\".contains(one);
+    let is_path = password.starts_with(['/', '\\', ':']);
+    !user.is_empty() && user.chars().all(is_name) && !is_port && !is_path
 }
 
 fn is_of_chance(value: &str, digits: usize) -> bool {

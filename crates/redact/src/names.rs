@@ -7,6 +7,8 @@ pub(crate) enum Kind {
     Secret,
     /// It may be a number of tokens, too.
     Token,
+    /// A user and a password joined by a colon are one, and what looks like chance.
+    Login,
     /// Only what looks like chance is one.
     Perhaps,
 }
@@ -89,7 +91,12 @@ const NO_SECRET_TOKENS: &[&str] = &[
     "video",
 ];
 
-const PERHAPS: &[&str] = &["auth", "bearer", "key", "login", "pass", "pat", "sig", "signature"];
+const LOGINS: &[&str] = &["auth", "login"];
+
+const PERHAPS: &[&str] = &["bearer", "key", "pass", "pat", "sig", "signature"];
+
+/// What makes a secret of a signature: whoever has the address of a file so signed may read it.
+const SIGNERS: &[&str] = &["amz", "goog"];
 
 /// What a name says of what stands behind it: nothing for most.
 pub(crate) fn kind(name: &str) -> Option<Kind> {
@@ -107,6 +114,8 @@ pub(crate) fn kind(name: &str) -> Option<Kind> {
         "pwd" | "cookie" if before.is_some() => Some(Kind::Secret),
         _ if SECRET.iter().any(|ending| last.ends_with(ending)) => Some(Kind::Secret),
         _ if last.ends_with("token") && !follows(NO_SECRET_TOKENS) => Some(Kind::Token),
+        "signature" if follows(SIGNERS) => Some(Kind::Secret),
+        _ if LOGINS.contains(&last) => Some(Kind::Login),
         _ if PERHAPS.contains(&last) => Some(Kind::Perhaps),
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{addresses, assignments, shapes};
+use crate::{addresses, assignments, programs, shapes};
 
 /// What stands in place of a secret.
 pub const MASK: &str = "***";
@@ -33,10 +33,13 @@ pub fn mask(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn mask_words<W: AsRef<str>>(words: &[W]) -> Vec<String> {
     let mut masked = Vec::with_capacity(words.len());
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let mut before = "";
-    for word in words {
-        let word = word.as_ref();
-        masked.push(mask_word(word, before).into_owned());
+    for (place, word) in words.iter().enumerate() {
+        masked.push(match programs::password(&words, place) {
+            Some(start) => format!("{}{MASK}", &word[..start]),
+            None => mask_word(word, before).into_owned(),
+        });
         before = word;
     }
     masked
@@ -74,6 +77,10 @@ mod tests {
         let masked =
             ["python", "t.py", "--token", "***", "--api-key=***", "--lr", "1", "HF_TOKEN=***"];
         assert_eq!(mask_words(&words), masked);
+        assert_eq!(
+            mask_words(&["curl", "--auth=ann:pw", "--auth", "ann:p:w"])[1..],
+            ["--auth=***", "--auth", "***",]
+        );
         assert_eq!(mask_arguments(b"a\0--password\0hunter2\0"), b"a\0--password\0***\0");
         assert_eq!(mask_arguments(b"a\xff\0b\0"), b"a\xff\0b\0");
     }
@@ -91,6 +98,13 @@ mod tests {
             ("x=hf_AbCdEfGhIjKlMnOpQrStUvWxYz0123", "x=***"),
             ("sk-proj-abcdefghij0123456789", "***"),
             ("xoxb-1234567890-abcdefghij", "***"),
+            ("clone glpat-XXXXXXXXXXXXXXXXXXXX x", "clone *** x"),
+            ("glpat-aB3_dE6-gH9_jK2-mN5_", "***"),
+            (
+                "https://b/k?X-Amz-Date=1&X-Amz-Signature=ab12&v=2",
+                "https://b/k?X-Amz-Date=1&X-Amz-Signature=***&v=2",
+            ),
+            ("run --auth=ann:hunter2 --x", "run --auth=*** --x"),
             ("-----BEGIN RSA PRIVATE KEY-----\nab\n-----END RSA", "***-----END RSA"),
         ];
         for (text, masked) in pairs {
@@ -113,6 +127,8 @@ mod tests {
             "std::secret::Token::parse(key: u32)",
             "git+ssh://git@host/repo.git GPU-6c2f3f1e-0123-4567-89ab-0123456789ab",
             "sk-learn-like-model-name-of-some-length",
+            "serve --auth=localhost:8080 --auth basic --login=docker.io/me:latest --auth=http://h:1/x",
+            "the signature: def f(x) auth: user:read glpat-token-of-a-project",
         ] {
             assert_eq!(mask(text), text);
         }

@@ -9,10 +9,17 @@ struct Shape {
     others: &'static [u8],
     /// How much of it at least.
     least: usize,
+    /// Whether words joined by hyphens may stand there: then one part of it must be long.
+    joins_words: bool,
 }
 
 const fn shape(prefix: &'static str, others: &'static [u8], least: usize) -> Shape {
-    Shape { prefix, others, least }
+    Shape { prefix, others, least, joins_words: !others.is_empty() }
+}
+
+/// A prefix that no name begins with.
+const fn sure(prefix: &'static str, others: &'static [u8], least: usize) -> Shape {
+    Shape { prefix, others, least, joins_words: false }
 }
 
 const SHAPES: &[Shape] = &[
@@ -25,7 +32,9 @@ const SHAPES: &[Shape] = &[
     shape("ghs_", b"", 20),
     shape("ghr_", b"", 20),
     shape("github_pat_", b"_", 20),
-    shape("glpat-", b"_-", 16),
+    sure("glpat-", b"_-.", 16),
+    sure("gldt-", b"_-.", 16),
+    sure("glrt-", b"_-.", 16),
     shape("AKIA", b"", 16),
     shape("ASIA", b"", 16),
     shape("xoxa-", b"-", 10),
@@ -78,7 +87,7 @@ fn length(bytes: &[u8]) -> Option<usize> {
     let is_of_chance =
         body.iter().any(u8::is_ascii_digit) || body.iter().any(u8::is_ascii_uppercase);
     let longest = body.split(|one| !one.is_ascii_alphanumeric()).map(<[u8]>::len).max();
-    let has_run = shape.others.is_empty() || longest.is_some_and(|longest| longest >= 10);
+    let has_run = !shape.joins_words || longest.is_some_and(|longest| longest >= 10);
     (body.len() >= shape.least && is_of_chance && has_run).then(|| shape.prefix.len() + end(whole))
 }
 

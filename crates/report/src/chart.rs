@@ -38,6 +38,21 @@ pub(crate) fn memory_over_time(space: &Space, width: usize) -> Vec<String> {
     lines
 }
 
+/// The allocated bytes of a space over time in one line, with the peak, or none where there is too little to see.
+pub(crate) fn allocated_over_time(space: &Space, width: usize) -> Option<String> {
+    const BEFORE: &str = "allocated over time ";
+    let points: Vec<Moment> = space.timeline().points().iter().map(|point| point.highest).collect();
+    let top = points.iter().map(|point| point.allocated).max()?;
+    let behind = format!(" peak {top}");
+    let columns = width.saturating_sub(BEFORE.len() + behind.len()).min(40);
+    if points.len() < MIN_POINTS || top == Bytes::ZERO || columns < MIN_POINTS {
+        return None;
+    }
+    let share = |column| highest(&points, column, columns, top).0;
+    let line: String = (0..columns).map(|column| eighths(share(column)).unwrap_or(' ')).collect();
+    Some(format!("{BEFORE}{line}{behind}"))
+}
+
 /// The lines of a chart of the peak over the values of something, with the devices' room marked.
 pub(crate) fn peak_by_value(vary: &FitVary) -> Vec<String> {
     let (Some(first), Some(last)) = (vary.curve.first(), vary.curve.last()) else {

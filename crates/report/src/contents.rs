@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use whyoom_sources::InputKind;
 use whyoom_trace::{ProcessId, facts};
 
-use crate::{Answer, InputKind};
+use crate::Answer;
 
 /// What is never in one.
-pub(crate) const LEFT_OUT: &str = "No other variables of the environment, no arguments of other users' programs, nothing of what was in memory";
+pub(crate) const LEFT_OUT: &str =
+    "No other environment variables, no arguments of other users' programs, no memory contents";
 
 /// What the verdict and the memory behind it tell, each in a few words.
 pub(crate) fn contents(answer: &Answer<'_>) -> Vec<String> {
@@ -19,7 +21,7 @@ pub(crate) fn contents(answer: &Answer<'_>) -> Vec<String> {
     let settings = settings(answer);
     if settings > 0 {
         let many = if settings == 1 { "" } else { "s" };
-        found.push(format!("{settings} setting{many} that decide about memory"));
+        found.push(format!("{settings} memory-related setting{many}"));
     }
     // The empty one is always there.
     if answer.tables.stack_count() > 1 {
@@ -30,7 +32,7 @@ pub(crate) fn contents(answer: &Answer<'_>) -> Vec<String> {
         found.push("messages of the program, secrets masked".to_owned());
     }
     if incidents.iter().any(|incident| !incident.holders.is_empty()) {
-        found.push("numbers and program names of other processes that held memory".to_owned());
+        found.push("PIDs and program names of other processes that held memory".to_owned());
     }
     found
 }

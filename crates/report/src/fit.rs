@@ -1,184 +1,22 @@
 //! Whether a program fits, as a table and as JSON.
 
+mod answer;
+
 use std::io::{self, Write};
 
+pub use answer::{
+    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
+    FitPoint, FitProcess, FitSetting, FitVary,
+};
 use serde::Serialize;
+use whyoom_redact::terminal::{Column, Table, shortened, wrap};
 use whyoom_trace::Bytes;
 
 use crate::{
     style::{self, styled},
-    text::printable,
+    text::{grouped, printable},
     written::write_document,
 };
-
-/// What a run on a device without a limit showed.
-#[derive(Debug, Serialize)]
-pub struct FitAnswer {
-    /// What was run.
-    pub command: String,
-    /// The devices, in the order they were asked for.
-    pub gpus: Vec<FitGpu>,
-    /// What the peak of the largest process is made of, once for each run.
-    pub peaks: Vec<FitPeak>,
-    /// Where a value was varied: the largest one that fits.
-    pub vary: Option<FitVary>,
-    /// What was asserted.
-    pub assertions: Vec<FitAssertion>,
-    /// What people should know before they rely on the figures.
-    pub notes: Vec<FitNote>,
-}
-
-/// One device.
-#[derive(Debug, Serialize)]
-pub struct FitGpu {
-    /// Its name.
-    pub name: &'static str,
-    /// Its memory, as the driver counts it.
-    pub total_bytes: u64,
-    /// Whether every process fits.
-    pub fits: bool,
-    /// Where the program ran: on this model, or on one that computes alike.
-    pub ran_on: &'static str,
-    /// The processes, each on its device.
-    pub processes: Vec<FitProcess>,
-}
-
-/// One process on one device.
-#[derive(Debug, Serialize)]
-pub struct FitProcess {
-    /// Its rank, where a launcher gave it one; else its number.
-    pub rank: String,
-    /// Which of the devices.
-    pub device: u16,
-    /// The most that was in tensors, each rounded up to 512 bytes; nothing where PyTorch was not used.
-    pub peak_allocated_bytes: Option<u64>,
-    /// The most that PyTorch's allocator held.
-    pub peak_reserved_bytes: Option<u64>,
-    /// What was taken outside it: the context, libraries.
-    pub outside_bytes: u64,
-    /// All of it together.
-    pub peak_bytes: u64,
-    /// What is left; below zero, what is missing.
-    pub headroom_bytes: i64,
-    /// Whether it fits.
-    pub fits: bool,
-    /// Whether the allocator has to give cached memory back on the way.
-    pub releases_cache: bool,
-    /// The setting with which it fits, proved by replay.
-    pub fits_with: Option<FitSetting>,
-    /// Why it does not fit.
-    pub obstacle: Option<FitObstacle>,
-}
-
-/// Why a process does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FitObstacle {
-    /// What is live at the peak alone is too much: no allocator can help.
-    TooLarge,
-    /// What is live would fit, but neither as it is nor with a setting that was tried.
-    Fragmented,
-}
-
-/// A setting that makes a run fit.
-#[derive(Debug, Serialize)]
-pub struct FitSetting {
-    /// As in `PYTORCH_CUDA_ALLOC_CONF`.
-    pub setting: &'static str,
-    /// The line to paste: what is set already is kept.
-    pub paste: String,
-    /// What the allocator then holds at most.
-    pub peak_reserved_bytes: u64,
-}
-
-/// What a peak is made of.
-#[derive(Debug, Serialize)]
-pub struct FitPeak {
-    /// Where the program ran.
-    pub ran_on: &'static str,
-    /// Whose peak.
-    pub rank: String,
-    /// The line that made it.
-    pub place: String,
-    /// By kind, the most first.
-    pub kinds: Vec<FitAmount>,
-    /// By line, the most first.
-    pub places: Vec<FitAmount>,
-}
-
-/// A part of a peak.
-#[derive(Debug, Serialize)]
-pub struct FitAmount {
-    /// What it is, or where it was made.
-    pub name: String,
-    /// How much.
-    pub bytes: u64,
-}
-
-/// A varied value.
-#[derive(Debug, Serialize)]
-pub struct FitVary {
-    /// Its name.
-    pub name: String,
-    /// For each device the largest value.
-    pub largest: Vec<FitLargest>,
-    /// The peak over the values, for a chart.
-    pub curve: Vec<FitPoint>,
-    /// The values at which the program was run.
-    pub runs: Vec<u64>,
-    /// Whether whole runs were predicted between those, and not only their peaks.
-    pub predicts_runs: bool,
-}
-
-/// What is reserved at a value.
-#[derive(Debug, Serialize)]
-pub struct FitPoint {
-    /// The value.
-    pub value: u64,
-    /// The most that PyTorch's allocator holds where nothing limits it.
-    pub peak_reserved_bytes: u64,
-}
-
-/// The largest value that fits on a device.
-#[derive(Debug, Serialize)]
-pub struct FitLargest {
-    /// The device.
-    pub gpu: &'static str,
-    /// What PyTorch's allocator can have there.
-    pub room_bytes: u64,
-    /// The value; nothing where none fits.
-    pub value: Option<u64>,
-    /// What PyTorch's allocator holds there at most.
-    pub peak_reserved_bytes: Option<u64>,
-    /// Whether it has to give cached memory back on the way.
-    pub releases_cache: bool,
-    /// Whether the program was run there.
-    pub run: bool,
-    /// Whether it was also run at the next value, which did not fit.
-    pub confirmed: bool,
-    /// Whether it is the last value of the range: a larger one may fit too.
-    pub is_last: bool,
-}
-
-/// Something that must hold.
-#[derive(Debug, Serialize)]
-pub struct FitAssertion {
-    /// As it was written.
-    pub text: String,
-    /// Whether it holds on every device.
-    pub holds: bool,
-    /// The figures.
-    pub found: String,
-}
-
-/// How sure a figure is.
-#[derive(Debug, Serialize)]
-pub struct FitNote {
-    /// `measured`, `assumed` or `care`.
-    pub kind: &'static str,
-    /// What there is to know.
-    pub text: String,
-}
 
 /// Writes the answer as a JSON document.
 pub fn write_fit_json(answer: &FitAnswer, out: &mut dyn Write) -> io::Result<()> {
@@ -195,18 +33,18 @@ pub fn write_fit_json(answer: &FitAnswer, out: &mut dyn Write) -> io::Result<()>
 
 /// Writes the answer for people.
 pub fn write_fit(answer: &FitAnswer, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}\n", styled(style::HEADLINE, headline(answer)))?;
+    writeln!(out, "{}\n", styled(style::HEADLINE, wrap(&qualified(answer), width, "")))?;
     if let Some(vary) = &answer.vary {
-        write_vary(vary, out)?;
+        write_vary(vary, width, out)?;
     } else {
-        write_table(&answer.gpus, out)?;
-        write_settings(&answer.gpus, out)?;
+        write_lines(&table(&answer.gpus), width, out)?;
+        write_settings(&answer.gpus, width, out)?;
     }
-    answer.peaks.first().map_or(Ok(()), |peak| write_peak(peak, out))?;
+    answer.peaks.first().map_or(Ok(()), |peak| write_peak(peak, width, out))?;
     for assertion in &answer.assertions {
         let holds = if assertion.holds { "holds" } else { "DOES NOT HOLD" };
         let line = format!("assert {}: {holds} ({})", assertion.text, assertion.found);
-        writeln!(out, "{}", printable(&line))?;
+        writeln!(out, "{}", wrap(&line, width, ""))?;
     }
     if !answer.assertions.is_empty() {
         writeln!(out)?;
@@ -216,13 +54,37 @@ pub fn write_fit(answer: &FitAnswer, width: usize, out: &mut dyn Write) -> io::R
 
 /// Wrapped behind the word that says how sure each is.
 fn write_notes(notes: &[FitNote], width: usize, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", styled(style::HEADING, "How sure this is"))?;
+    writeln!(out, "{}", styled(style::HEADING, "Confidence"))?;
     let options = textwrap::Options::new(width).subsequent_indent("            ");
     for note in notes {
         let line = printable(&format!("  {:<9} {}", note.kind, note.text));
         writeln!(out, "{}", textwrap::fill(&line, &options))?;
     }
     Ok(())
+}
+
+/// The headline, and at once what makes it untrue for a longer run.
+fn qualified(answer: &FitAnswer) -> String {
+    let headline = headline(answer);
+    match (answer.growth_bytes_per_step, answer.stopped_after_steps) {
+        (0, None) => headline,
+        (0, Some(steps)) => {
+            format!("{headline} ({steps} steps were run; what follows them was not)")
+        }
+        (growth, _) => {
+            let end = steps_left(answer).map_or(String::new(), |steps| {
+                format!(", so it runs out after about {} steps", grouped(steps))
+            });
+            format!("{headline}, but each step leaves {} allocated{end}", Bytes(growth))
+        }
+    }
+}
+
+/// How many more steps fit where each leaves something, on a single GPU.
+fn steps_left(answer: &FitAnswer) -> Option<u64> {
+    let [only] = &answer.gpus[..] else { return None };
+    let left = u64::try_from(worst(only)?.headroom_bytes).ok()?;
+    left.checked_div(answer.growth_bytes_per_step)
 }
 
 fn headline(answer: &FitAnswer) -> String {
@@ -254,12 +116,36 @@ fn headline(answer: &FitAnswer) -> String {
 fn vary_headline(vary: &FitVary) -> String {
     match &vary.largest[..] {
         [only] => match only.value {
-            Some(value) => {
-                format!("The largest {} that fits on {} is {value}", vary.name, only.gpu)
-            }
+            Some(value) if only.confirmed => format!(
+                "The largest {} that fits on {} is {value}{}",
+                vary.name,
+                only.gpu,
+                to_spare(only)
+            ),
+            Some(value) if only.run => format!(
+                "{} {value} fits on {}{}; the next value was not run",
+                vary.name,
+                only.gpu,
+                to_spare(only)
+            ),
+            Some(value) => format!(
+                "The largest {} predicted to fit on {} is {value}; it was not run",
+                vary.name, only.gpu
+            ),
             None => format!("No {} fits on {}", vary.name, only.gpu),
         },
         all => format!("The largest {} that fits, on {} GPUs", vary.name, all.len()),
+    }
+}
+
+/// What is said of a value that fits with no room to spare.
+const BARELY: &str = "barely: cached memory is released during the run";
+
+fn to_spare(largest: &FitLargest) -> String {
+    match largest.peak_reserved_bytes {
+        _ if largest.releases_cache => format!(", {BARELY}"),
+        Some(peak) => format!(", with {} to spare", Bytes(largest.room_bytes.saturating_sub(peak))),
+        None => String::new(),
     }
 }
 
@@ -272,40 +158,51 @@ fn lack(gpu: &FitGpu, process: &FitProcess) -> String {
     let (need, have) = (Bytes(process.peak_bytes), Bytes(gpu.total_bytes));
     match process.obstacle {
         Some(FitObstacle::Fragmented) => format!(
-            "it takes {need} of {have}, though {} would do: no setting that was tried helps",
+            "it takes {need} of {have}, though {} would be enough: no setting that was tried helps",
             Bytes(process.peak_allocated_bytes.unwrap_or_default() + process.outside_bytes)
         ),
         _ => format!("it needs {need}, and the GPU has {have}"),
     }
 }
 
-fn write_table(gpus: &[FitGpu], out: &mut dyn Write) -> io::Result<()> {
+fn write_lines(table: &Table, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for line in table.lines(width) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)
+}
+
+/// Every process on every GPU. The columns have the names that `--assert` takes.
+fn table(gpus: &[FitGpu]) -> Table {
     let many = gpus.iter().any(|gpu| gpu.processes.len() > 1);
-    let rank = if many { "rank  " } else { "" };
-    writeln!(
-        out,
-        "{:<34} {:>10}  {rank}{:>10} {:>10} {:>10} {:>11}  fits",
-        "GPU", "memory", "tensors", "reserved", "elsewhere", "left"
-    )?;
+    let rank = many.then(|| Column::words("rank"));
+    let first = [Column::words("GPU"), Column::numbers("memory").expendable(1)];
+    let figures = [
+        Column::numbers("allocated").expendable(3),
+        Column::numbers("reserved").expendable(2),
+        Column::numbers("non-PyTorch").expendable(4),
+        Column::numbers("headroom"),
+        Column::words("fits"),
+    ];
+    let mut table = Table::new(first.into_iter().chain(rank).chain(figures));
     for gpu in gpus {
         for (index, process) in gpu.processes.iter().enumerate() {
             let (name, total) = match index {
-                0 => (short_name(gpu.name), Bytes(gpu.total_bytes).to_string()),
-                _ => ("", String::new()),
+                0 => (short_name(gpu.name).to_owned(), Bytes(gpu.total_bytes).to_string()),
+                _ => (String::new(), String::new()),
             };
-            let rank = if many { format!("{:<6}", process.rank) } else { String::new() };
-            writeln!(
-                out,
-                "{name:<34} {total:>10}  {rank}{:>10} {:>10} {:>10} {:>11}  {}",
+            let rank = many.then(|| printable(&process.rank));
+            let figures = [
                 amount(process.peak_allocated_bytes),
                 amount(process.peak_reserved_bytes),
-                Bytes(process.outside_bytes),
+                Bytes(process.outside_bytes).to_string(),
                 signed(process.headroom_bytes),
-                verdict(process),
-            )?;
+                verdict(process).to_owned(),
+            ];
+            table.row([name, total].into_iter().chain(rank).chain(figures));
         }
     }
-    writeln!(out)
+    table
 }
 
 fn verdict(process: &FitProcess) -> &'static str {
@@ -332,71 +229,124 @@ fn signed(bytes: i64) -> String {
     format!("{sign}{}", Bytes(bytes.unsigned_abs()))
 }
 
-fn write_settings(gpus: &[FitGpu], out: &mut dyn Write) -> io::Result<()> {
+fn write_settings(gpus: &[FitGpu], width: usize, out: &mut dyn Write) -> io::Result<()> {
     for gpu in gpus {
         let Some(with) = setting_for_all(gpu) else { continue };
+        let (name, reserved) = (short_name(gpu.name), Bytes(with.peak_reserved_bytes));
+        let effect =
+            format!("makes it fit on {name}: replayed with it, PyTorch reserves {reserved}");
         writeln!(out, "  {}", styled(style::PASTE, &with.paste))?;
-        writeln!(
-            out,
-            "      makes it fit on {}: replayed with it, PyTorch reserves {}\n",
-            short_name(gpu.name),
-            Bytes(with.peak_reserved_bytes)
-        )?;
+        writeln!(out, "{}\n", wrap(&effect, width, "      "))?;
     }
     Ok(())
 }
 
 /// The one setting that makes every process fit that does not.
 fn setting_for_all(gpu: &FitGpu) -> Option<&FitSetting> {
-    let lacking = || gpu.processes.iter().filter(|process| !process.fits);
+    let shortfall = || gpu.processes.iter().filter(|process| !process.fits);
     let settings: Vec<&FitSetting> =
-        lacking().map(|process| process.fits_with.as_ref()).collect::<Option<_>>()?;
+        shortfall().map(|process| process.fits_with.as_ref()).collect::<Option<_>>()?;
     let same = settings.windows(2).all(|pair| pair[0].setting == pair[1].setting);
     settings.into_iter().max_by_key(|with| with.peak_reserved_bytes).filter(|_| same)
 }
 
-fn write_peak(peak: &FitPeak, out: &mut dyn Write) -> io::Result<()> {
+fn write_peak(peak: &FitPeak, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", styled(style::HEADING, "At the peak"))?;
-    writeln!(out, "  reached by {}", printable(&peak.place))?;
+    writeln!(out, "{}", wrap(&format!("reached by {}", peak.place), width, "  "))?;
+    let line = |bytes: u64, text: &str| wrap(text, width, &format!("  {:>10}  ", Bytes(bytes)));
     for kind in &peak.kinds {
-        writeln!(out, "  {:>10}  {}", Bytes(kind.bytes), kind.name)?;
+        writeln!(out, "{}", line(kind.bytes, &kind.name))?;
     }
     for place in &peak.places {
-        let line = format!("  {:>10}  of {}", Bytes(place.bytes), place.name);
+        let line = line(place.bytes, &format!("of {}", place.name));
         writeln!(out, "{}", styled(style::FAINT, line))?;
     }
     writeln!(out)
 }
 
-fn write_vary(vary: &FitVary, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{:<34} {:>10} {:>11} {:>11}  how it was found",
-        "GPU", vary.name, "reserved", "room"
-    )?;
-    for largest in &vary.largest {
-        let value = largest.value.map_or("none".to_owned(), |value| value.to_string());
-        let sure = match largest {
-            FitLargest { confirmed: false, run: true, .. } => "run; the next one was not",
-            FitLargest { confirmed: false, .. } => "predicted, not run",
-            FitLargest { is_last: true, .. } => "run; the last one of the range",
-            FitLargest { value: None, .. } => "run; not even the first one fits",
-            FitLargest { releases_cache: true, .. } => {
-                "run; barely: cached memory is given back on the way"
-            }
-            _ => "run; the next one does not fit",
-        };
-        writeln!(
-            out,
-            "{:<34} {value:>10} {:>11} {:>11}  {sure}",
-            short_name(largest.gpu),
-            amount(largest.peak_reserved_bytes),
-            Bytes(largest.room_bytes),
-        )?;
-    }
-    writeln!(out)?;
+fn write_vary(vary: &FitVary, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    write_lines(&largest_table(vary), width, out)?;
     for line in crate::chart::peak_by_value(vary) {
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", shortened(&line, width))?;
     }
     writeln!(out)
+}
+
+fn largest_table(vary: &FitVary) -> Table {
+    let mut table = Table::new([
+        Column::words("GPU"),
+        Column::numbers(printable(&vary.name)),
+        Column::numbers("reserved").expendable(1),
+        Column::numbers("room").expendable(2),
+        Column::words("determined by").expendable(3),
+    ]);
+    for largest in &vary.largest {
+        table.row([
+            short_name(largest.gpu).to_owned(),
+            largest.value.map_or("none".to_owned(), |value| value.to_string()),
+            amount(largest.peak_reserved_bytes),
+            Bytes(largest.room_bytes).to_string(),
+            sureness(largest),
+        ]);
+    }
+    table
+}
+
+fn sureness(largest: &FitLargest) -> String {
+    let word = match largest {
+        FitLargest { confirmed: false, run: true, .. } => "run; the next value was not run",
+        FitLargest { confirmed: false, .. } => "predicted, not run",
+        FitLargest { is_last: true, .. } => "run; the last value of the range",
+        FitLargest { value: None, .. } => "run; not even the first value fits",
+        FitLargest { releases_cache: true, .. } => return format!("run; {BARELY}"),
+        _ => "run; the next value does not fit",
+    };
+    word.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(rank: &str, fits: bool) -> FitProcess {
+        FitProcess {
+            rank: rank.to_owned(),
+            device: 0,
+            peak_allocated_bytes: Some(8_429_000_000),
+            peak_reserved_bytes: Some(8_690_000_000),
+            outside_bytes: 143_130_000,
+            peak_bytes: 8_833_130_000,
+            headroom_bytes: 3_660_000_000,
+            fits,
+            releases_cache: false,
+            fits_with: None,
+            obstacle: None,
+        }
+    }
+
+    fn gpu(name: &'static str, processes: Vec<FitProcess>) -> FitGpu {
+        FitGpu { name, total_bytes: 12 << 30, fits: true, ran_on: name, processes }
+    }
+
+    #[test]
+    fn a_narrow_table_keeps_what_decides() {
+        let gpus = [
+            gpu("NVIDIA GeForce RTX 3060", vec![process("0", true)]),
+            gpu("Tesla T4", vec![process("0", false)]),
+        ];
+        let first = |width: usize| table(&gpus).lines(width)[..2].join("\n");
+        assert_eq!(
+            first(usize::MAX),
+            "GPU                  memory  allocated  reserved  non-PyTorch  headroom  fits\n\
+             GeForce RTX 3060  12.00 GiB   7.85 GiB  8.09 GiB   136.50 MiB  3.41 GiB  yes"
+        );
+        assert_eq!(
+            first(60),
+            "GPU                  memory  reserved  headroom  fits\n\
+             GeForce RTX 3060  12.00 GiB  8.09 GiB  3.41 GiB  yes"
+        );
+        assert_eq!(first(40), "GPU               headroom  fits\nGeForce RTX 3060  3.41 GiB  yes");
+        let ranks = [gpu("Tesla T4", vec![process("0", true), process("1", true)])];
+        assert!(table(&ranks).lines(40)[0].contains("rank"));
+    }
 }

@@ -5,15 +5,17 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use whyoom_causes::{
-    CATALOGUE, Cause, Component, Evidence, Figure, Finding, GLOSSARY, Level, MemoryBreakdown, Part,
-    Range, Remedy, Term, figures,
+    CATALOGUE, CallSite, Cause, Component, Evidence, Figure, Finding, GLOSSARY, Level,
+    MemoryBreakdown, Part, Range, Remedy, Term, figures,
 };
 use whyoom_memory::{Holder, Incident, Model, Space};
-use whyoom_trace::{Bytes, DeviceId, ProcessId, Standing, Tables};
+use whyoom_trace::{Bytes, DeviceId, ProcessId, ProcessState, Tables};
 
 use crate::{
     Answer,
     contents::contents,
+    device_json::DeviceJson,
+    documentation::documentation,
     live::{LiveJson, live_json},
     timeline::{TimelineJson, timelines},
     written::write_document,
@@ -52,10 +54,19 @@ struct FindingJson<'a> {
     headline: &'a str,
     because: &'a str,
     gives_back_bytes: Option<u64>,
+    call_sites: Vec<CallSiteJson<'a>>,
+    documentation: String,
     process: &'a str,
     device: DeviceJson,
     evidence: Vec<EvidenceJson<'a>>,
     remedies: Vec<RemedyJson<'a>>,
+}
+
+/// A line of the program.
+#[derive(Serialize)]
+struct CallSiteJson<'a> {
+    call_site: &'a str,
+    what: &'a str,
 }
 
 /// The other cause that the figures leave open.
@@ -110,6 +121,8 @@ enum FigureJson<'a> {
 struct RemedyJson<'a> {
     what: &'a str,
     paste: Option<&'a str>,
+    /// Code to adapt: never with a line to paste.
+    example: Option<&'a str>,
     frees_bytes: Option<u64>,
     /// Whether it ran, or a replay of whole iterations of this very run has shown that it helps.
     proved: bool,
@@ -193,7 +206,7 @@ struct HolderJson<'a> {
     pid: u32,
     bytes: u64,
     command: Option<&'a str>,
-    standing: Option<Standing>,
+    standing: Option<ProcessState>,
 }
 
 #[derive(Serialize)]
@@ -201,25 +214,6 @@ struct InputJson<'a> {
     name: &'a str,
     kind: &'static str,
     notes: &'a [String],
-}
-
-/// A device's ordinal, the word `host`, or null where it is not known.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum DeviceJson {
-    Ordinal(u16),
-    Host(&'static str),
-    Unknown(()),
-}
-
-impl From<DeviceId> for DeviceJson {
-    fn from(device: DeviceId) -> Self {
-        match device {
-            DeviceId::HOST => Self::Host("host"),
-            DeviceId::UNKNOWN => Self::Unknown(()),
-            DeviceId(ordinal) => Self::Ordinal(ordinal),
-        }
-    }
 }
 
 /// What a verdict's document holds only where it is asked for.
@@ -293,12 +287,18 @@ fn finding<'a>(finding: &'a Finding, tables: &'a Tables) -> FindingJson<'a> {
         strength: finding.strength.name(),
         headline: &finding.headline,
         because: &finding.because,
-        gives_back_bytes: raw(finding.gives_back),
+        gives_back_bytes: raw(finding.reclaimable),
+        call_sites: finding.call_sites.iter().map(call_site).collect(),
+        documentation: documentation(finding.cause),
         process: tables.process_name(finding.process),
         device: finding.device.into(),
         evidence: finding.evidence.iter().map(evidence).collect(),
         remedies: finding.remedies.iter().map(remedy).collect(),
     }
+}
+
+fn call_site(site: &CallSite) -> CallSiteJson<'_> {
+    CallSiteJson { call_site: &site.call_site, what: &site.what }
 }
 
 fn alternative(cause: &Cause) -> AlternativeJson {
@@ -344,7 +344,14 @@ fn remedy(remedy: &Remedy) -> RemedyJson<'_> {
             Level::ThisRequest | Level::Ran => None,
         },
     });
-    RemedyJson { what, paste, frees_bytes: raw(remedy.frees), proved: remedy.is_proved(), proof }
+    RemedyJson {
+        what,
+        paste,
+        example: remedy.example.as_deref(),
+        frees_bytes: raw(remedy.frees),
+        proved: remedy.is_proved(),
+        proof,
+    }
 }
 
 fn totals<'a>(
@@ -353,7 +360,7 @@ fn totals<'a>(
     space: &Space,
     tables: &'a Tables,
 ) -> TotalsJson<'a> {
-    let (end, (peak, _), (made, freed)) = (space.totals(), space.peak(), space.history());
+    let (end, (peak, _), (made, freed)) = (space.totals(), space.peak(), space.block_counts());
     TotalsJson {
         process: tables.process_name(process),
         device: device.into(),
@@ -374,7 +381,7 @@ fn totals<'a>(
 fn driver(space: &Space) -> Option<DriverJson> {
     let memory = space.driver()?;
     let (end, (peak, _), (made, freed)) =
-        (memory.layer().totals(), memory.layer().peak(), memory.layer().history());
+        (memory.layer().totals(), memory.layer().peak(), memory.layer().block_counts());
     let interfaces = memory.by_interface().into_iter().map(|(interface, usage)| InterfaceJson {
         name: interface.name(),
         bytes: usage.bytes.0,
@@ -419,7 +426,7 @@ fn holder<'a>(holder: &Holder, tables: &'a Tables) -> HolderJson<'a> {
         pid: holder.pid,
         bytes: holder.bytes.0,
         command: Some(tables.text(holder.command)).filter(|command| !command.is_empty()),
-        standing: Some(holder.standing).filter(|standing| *standing != Standing::Untold),
+        standing: Some(holder.standing).filter(|standing| *standing != ProcessState::Untold),
     }
 }
 

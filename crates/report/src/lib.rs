@@ -2,16 +2,18 @@
 
 mod chart;
 mod contents;
+mod device_json;
+mod documentation;
 mod explain;
 mod fit;
 mod html;
 mod json;
 mod live;
 mod replay;
+mod schemas;
 mod style;
 mod text;
 mod timeline;
-mod who;
 mod written;
 
 pub use explain::{write_catalogue, write_cause, write_terms};
@@ -23,14 +25,12 @@ pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
-pub use text::write_verdict;
-pub use who::{
-    WhoAlert, WhoWidth, holder_age, holder_command, who_changes, write_orphan_reasons, write_who,
-    write_who_json, write_who_json_line,
-};
+pub use schemas::{SCHEMAS, Schema};
+pub use text::{Detail, write_verbose_hint, write_verdict};
 
 use whyoom_causes::Verdict;
 use whyoom_memory::Model;
+use whyoom_sources::InputKind;
 use whyoom_trace::Tables;
 
 /// Everything that a rendering may show.
@@ -54,33 +54,4 @@ pub struct Input {
     pub kind: InputKind,
     /// What is worth saying of it.
     pub notes: Vec<String>,
-}
-
-/// What an input was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InputKind {
-    /// A PyTorch memory snapshot.
-    TorchSnapshot,
-    /// A log or a message.
-    Text,
-    /// A recording of `whyoom run`.
-    Recording,
-    /// A log of RAPIDS Memory Manager.
-    RmmLog,
-    /// An SQLite export of Nsight Systems.
-    NsightSystems,
-}
-
-impl InputKind {
-    /// The word for it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TorchSnapshot => "pytorch-snapshot",
-            Self::Text => "text",
-            Self::Recording => "recording",
-            Self::RmmLog => "rmm-log",
-            Self::NsightSystems => "nsight-systems",
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_memory::{Category, Incident, Interface, LivePlace, LiveSum, Model, live_places};
+use whyoom_memory::{Category, Incident, Interface, LiveCallSite, LiveSum, Model, live_call_sites};
 use whyoom_trace::{Bytes, DeviceId, ProcessId};
 
 use crate::{
@@ -20,7 +20,7 @@ pub(crate) struct Live {
     moment: String,
     /// The moment's number among the events, and what was live then.
     at: u64,
-    places: Vec<LivePlace>,
+    places: Vec<LiveCallSite>,
 }
 
 impl Live {
@@ -36,7 +36,7 @@ impl Live {
             Some(incident) => {
                 let asked = incident.requested();
                 let asked = asked.map_or("a request".to_owned(), |bytes| bytes.to_string());
-                let moment = format!("when {asked} was refused");
+                let moment = format!("when {asked} failed");
                 (incident.process, incident.device, moment, incident.number, incident.live.clone())
             }
             None => {
@@ -44,7 +44,7 @@ impl Live {
                 (process, device, moment.to_owned(), answer.model.events(), sums)
             }
         };
-        let places = live_places(answer.tables, &sums);
+        let places = live_call_sites(answer.tables, &sums);
         Some(Self { process, device, moment, at, places })
     }
 
@@ -67,13 +67,13 @@ fn without_failure(
     let ended = model.process(process).is_some_and(|process| process.exited().is_some());
     let (moment, sums) = match ended {
         true => ("at the peak", space.live_sums_at_peak()),
-        false => ("at the end of what was recorded", space.live_sums()),
+        false => ("at the end of the recording", space.live_sums()),
     };
     (!sums.is_empty()).then_some((moment, sums))
 }
 
 /// What a place's memory is: what it is for, or by which call it was taken.
-fn kind(place: &LivePlace) -> &'static str {
+fn kind(place: &LiveCallSite) -> &'static str {
     match (place.interface, place.category) {
         (Interface::Allocator, category) => category.name(),
         (interface, Category::Unattributed) => interface.name(),
@@ -92,17 +92,21 @@ fn percent(event: u64, at: u64) -> u64 {
 /// When `out` cannot be written to.
 pub fn write_live(answer: &Answer<'_>, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let Some(live) = Live::of(answer) else {
-        return writeln!(out, "\nNothing is known to have been live.");
+        return writeln!(out, "\nNo live allocations recorded.");
     };
     let heading = format!(
         "Live {}: {} in {}, from {}",
         live.moment,
         live.bytes(),
         counted(live.blocks(), "block"),
-        counted(live.places.len() as u64, "place")
+        counted(live.places.len() as u64, "call site")
     );
     writeln!(out, "\n{}", styled(style::HEADING, heading))?;
-    writeln!(out, "  {:>11} {:>8}  {:<16} {:<13}  place", "bytes", "blocks", "what", "made")?;
+    writeln!(
+        out,
+        "  {:>11} {:>8}  {:<16} {:<13}  call site",
+        "bytes", "blocks", "what", "allocated"
+    )?;
     for place in live.places.iter().take(most) {
         writeln!(
             out,
@@ -111,15 +115,20 @@ pub fn write_live(answer: &Answer<'_>, most: usize, out: &mut dyn Write) -> io::
             place.usage.blocks,
             kind(place),
             made(place, live.at),
-            printable(&place.place)
+            printable(&place.call_site)
         )?;
     }
     if live.places.len() > most {
         let rest = live.places[most..].iter().map(|place| place.usage.bytes).sum::<Bytes>();
-        writeln!(out, "  {:>11}  in {} more places", rest.to_string(), live.places.len() - most)?;
+        writeln!(
+            out,
+            "  {:>11}  at {} more call sites",
+            rest.to_string(),
+            live.places.len() - most
+        )?;
     }
     let note =
-        "  made: how far into the run, counted in events, the oldest and the newest of it came";
+        "  allocated: how far into the run, in events, the oldest and the newest were allocated";
     writeln!(out, "{}", styled(style::FAINT, note))
 }
 
@@ -127,7 +136,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-fn made(place: &LivePlace, at: u64) -> String {
+fn made(place: &LiveCallSite, at: u64) -> String {
     let (oldest, newest) = (percent(place.oldest, at), percent(place.newest, at));
     match oldest == newest {
         true => format!("at {oldest} %"),
@@ -138,7 +147,7 @@ fn made(place: &LivePlace, at: u64) -> String {
 #[derive(Serialize)]
 pub(crate) struct LiveJson<'a> {
     process: &'a str,
-    device: crate::json::DeviceJson,
+    device: crate::device_json::DeviceJson,
     moment: String,
     bytes: u64,
     blocks: u64,
@@ -160,14 +169,14 @@ struct LivePlaceJson {
 pub(crate) fn live_json<'a>(answer: &Answer<'a>) -> Option<LiveJson<'a>> {
     let live = Live::of(answer)?;
     let (bytes, blocks) = (live.bytes().0, live.blocks());
-    let place = |place: LivePlace| LivePlaceJson {
+    let place = |place: LiveCallSite| LivePlaceJson {
         what: place.category.name(),
         interface: place.interface.name(),
         bytes: place.usage.bytes.0,
         blocks: place.usage.blocks,
         oldest_percent: percent(place.oldest, live.at),
         newest_percent: percent(place.newest, live.at),
-        place: place.place,
+        place: place.call_site,
     };
     Some(LiveJson {
         process: answer.tables.process_name(live.process),

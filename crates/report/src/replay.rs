@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use whyoom_redact::terminal::{Column, Table, wrap};
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -87,36 +88,20 @@ pub fn write_replay_json(answers: &[ReplayAnswer<'_>], out: &mut dyn Write) -> i
     write_document(&document, out)
 }
 
-/// Writes one answer for people.
-pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", styled(style::HEADLINE, headline(answer)))?;
-    writeln!(out, "{}", printable(&circumstances(answer)))?;
-    writeln!(out, "{}\n", faithfulness(&answer.model))?;
-    writeln!(
-        out,
-        "{:<34} {:>13} {:>7} {:>13} {:>10}  fits",
-        "allocator", "peak reserved", "in use", "driver calls", "taking"
-    )?;
-    for row in &answer.rows {
-        let fits = match row.fits {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "-",
-        };
-        // A run that failed has not shown its peak.
-        let peak = Bytes(row.peak_reserved_bytes).to_string();
-        let peak = if row.fits == Some(false) { format!("over {peak}") } else { peak };
-        writeln!(
-            out,
-            "{:<34} {peak:>13} {:>5.1} % {:>13} {:>10}  {fits}",
-            printable(&shown(row)),
-            row.utilization * 100.0,
-            grouped(row.driver_calls),
-            seconds(row.driver_nanoseconds),
-        )?;
+/// Writes one answer for people, in lines of at most `width` where words allow it.
+pub fn write_replay(
+    answer: &ReplayAnswer<'_>,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{}", styled(style::HEADLINE, wrap(&headline(answer), width, "")))?;
+    writeln!(out, "{}", wrap(&circumstances(answer), width, ""))?;
+    writeln!(out, "{}\n", wrap(&faithfulness(&answer.model), width, ""))?;
+    for line in table(&answer.rows).lines(width) {
+        writeln!(out, "{line}")?;
     }
     for note in &answer.notes {
-        writeln!(out, "{} {note}", styled(style::FAINT, "note:"))?;
+        writeln!(out, "{}", styled(style::FAINT, wrap(&format!("note: {note}"), width, "")))?;
     }
     // What ran in the pool is in the pool already: only something better is worth a line.
     let worthwhile = |row: &&ReplayRow<'_>| {
@@ -127,6 +112,36 @@ pub fn write_replay(answer: &ReplayAnswer<'_>, out: &mut dyn Write) -> io::Resul
         writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), printable(row.about))?;
     }
     Ok(())
+}
+
+/// The allocators in PyTorch's words: what is reserved, how much of that is allocated, and what the driver is asked.
+fn table(rows: &[ReplayRow<'_>]) -> Table {
+    let mut table = Table::new([
+        Column::words("allocator").wraps(),
+        Column::numbers("peak reserved"),
+        Column::numbers("allocated").expendable(1),
+        Column::numbers("driver calls").expendable(3),
+        Column::numbers("driver time").expendable(2),
+        Column::words("fits"),
+    ]);
+    for row in rows {
+        let fits = match row.fits {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        };
+        // A run that failed has not shown its peak.
+        let peak = Bytes(row.peak_reserved_bytes).to_string();
+        table.row([
+            printable(&shown(row)),
+            if row.fits == Some(false) { format!("over {peak}") } else { peak },
+            format!("{:.1} %", row.utilization * 100.0),
+            grouped(row.driver_calls),
+            seconds(row.driver_nanoseconds),
+            fits.to_owned(),
+        ]);
+    }
+    table
 }
 
 /// The best that a program can switch on. A setting comes before whyoom's own pool, which changes more,
@@ -160,10 +175,10 @@ fn headline(answer: &ReplayAnswer<'_>) -> String {
             shown(row),
             Bytes(row.peak_reserved_bytes)
         ),
-        Some(_) => format!(
-            "No allocator that can be switched on does better than the {recorded} of the run"
-        ),
-        None => "No allocator that can be switched on fits".to_owned(),
+        Some(_) => {
+            format!("No allocator that can be enabled does better than the {recorded} of the run")
+        }
+        None => "No allocator that can be enabled fits".to_owned(),
     }
 }
 
@@ -171,7 +186,7 @@ fn circumstances(answer: &ReplayAnswer<'_>) -> String {
     let live = Bytes(answer.peak_live_bytes);
     let capacity = match answer.capacity_bytes {
         Some(bytes) => format!("capacity {} ({})", Bytes(bytes), answer.capacity_from),
-        None => "capacity unknown: --capacity says whether it fits".to_owned(),
+        None => "capacity unknown: use --capacity to see whether it fits".to_owned(),
     };
     format!(
         "{}, {}: {} allocations, {live} live at the peak; {capacity}",
@@ -185,12 +200,15 @@ fn faithfulness(model: &ModelCheck) -> String {
     let ModelCheck { model, whole, steps, equal, .. } = *model;
     if steps == 0 {
         return format!(
-            "The log tells what {model} gave to the program, not what it held: nothing shows how near these \
-             figures come."
+            "The log shows what {model} returned to the program, not what it reserved: the accuracy \
+             of these values is unknown."
         );
     }
-    let what =
-        if whole { "reserves what the recorded one did after" } else { "places as recorded" };
+    let what = if whole {
+        "reserves what the recorded one did after"
+    } else {
+        "places blocks as recorded"
+    };
     let unit = if whole { "steps" } else { "allocations" };
     let of = grouped(steps as u64);
     let many = if equal == steps {
@@ -201,11 +219,11 @@ fn faithfulness(model: &ModelCheck) -> String {
     let care = match (whole, equal == steps) {
         (true, true) => "",
         (false, true) => {
-            " The recording begins in mid-run: what existed then is placed afresh, so take the \
-             figures as near."
+            " The recording starts mid-run: what existed then is placed anew, so the values are \
+             approximate."
         }
         (_, false) => {
-            " A setting or a part of the run is not in the recording: take the figures as estimates."
+            " A setting or a part of the run is not in the recording: the values are estimates."
         }
     };
     format!("The model of {model} {what} {many} {unit}.{care}")

@@ -1,19 +1,15 @@
 //! Colours. They are always written; whoever owns the terminal strips them where they do not belong.
 
-use std::fmt::Display;
-
 use anstyle::{AnsiColor, Style};
 use whyoom_causes::{Finding, Strength};
-use whyoom_redact::visible_lines;
+pub(crate) use whyoom_redact::terminal::{FAINT, HEADING, HEADLINE, PASTE, styled};
 
-/// The answer.
-pub(crate) const HEADLINE: Style = Style::new().bold();
-/// A line to paste.
-pub(crate) const PASTE: Style = AnsiColor::Cyan.on_default();
-/// A heading.
-pub(crate) const HEADING: Style = Style::new().bold().underline();
-/// What matters less.
-pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What stands before a call site, as rustc has it.
+pub(crate) const ARROW: Style = AnsiColor::Blue.on_default().bold();
+/// What stands before a fix.
+pub(crate) const FIX: Style = AnsiColor::Green.on_default().bold();
+/// What stands before a note.
+pub(crate) const NOTE: Style = Style::new().bold();
 
 /// How a cause's id is shown: red for what went wrong, green for health, yellow for doubt.
 pub(crate) fn cause(finding: &Finding) -> Style {
@@ -23,9 +19,4 @@ pub(crate) fn cause(finding: &Finding) -> Style {
         _ => AnsiColor::Red,
     };
     color.on_default().bold()
-}
-
-/// Something in a style: the only sequences that reach a terminal are these.
-pub(crate) fn styled(style: Style, what: impl Display) -> String {
-    format!("{style}{}{style:#}", visible_lines(&what.to_string()))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use whyoom_memory::{Moment, Space};
 use whyoom_trace::{DeviceId, ProcessId};
 
-use crate::{Answer, json::DeviceJson};
+use crate::{Answer, device_json::DeviceJson};
 
 /// As many as a chart in a page is wide, in pairs of pixels.
 const MOST_POINTS: usize = 320;

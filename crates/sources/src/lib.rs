@@ -6,11 +6,16 @@
 //! the input.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod importer;
+mod input_kind;
 pub mod nsys;
 pub mod oom_text;
 mod pickle;
 pub mod recording;
 pub mod rmm_log;
 pub mod torch_snapshot;
+mod unreadable;
 
+pub use importer::{FIRST_BYTES, ImportError, Importer, NamedInput, Reader, importer_of};
+pub use input_kind::InputKind;
 pub use pickle::PickleError;

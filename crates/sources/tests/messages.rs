@@ -353,7 +353,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "B",
         text: "E tensorflow/stream_executor/cuda/cuda_blas.cc:238] failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED",
-        read: &["a GPU: CuBlas Disguised"],
+        read: &["a GPU: CuBlas IndirectOom"],
     },
     Sample {
         id: "B",
@@ -363,17 +363,17 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "D",
         text: "!!! Exception during processing !!! GET was unable to find an engine to execute this computation",
-        read: &["a GPU: CuDnn Disguised"],
+        read: &["a GPU: CuDnn IndirectOom"],
     },
     Sample {
         id: "D",
         text: "memory.used [MiB], memory.total [MiB]\n18 MiB, 24564 MiB\n$ python demo.py\nRuntimeError: GET was unable to find an engine to execute this computation",
-        read: &["a GPU: CuDnn Disguised DeviceTotal=23.99 GiB DeviceFree=23.97 GiB"],
+        read: &["a GPU: CuDnn IndirectOom DeviceTotal=23.99 GiB DeviceFree=23.97 GiB"],
     },
     Sample {
         id: "D",
         text: "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution (try_all at Conv.cpp:693)",
-        read: &["a GPU: CuDnn Disguised"],
+        read: &["a GPU: CuDnn IndirectOom"],
     },
     Sample {
         id: "D",
@@ -604,7 +604,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "V",
         text: "AssertionError: Error in memory profiling. Initial free memory 30.3 GiB, current free memory 30.3 GiB.",
-        read: &["a GPU: Vllm Disturbed"],
+        read: &["a GPU: Vllm FreeMemoryChanged"],
     },
     Sample {
         id: "L",
@@ -641,7 +641,7 @@ const SAMPLES: &[Sample] = &[
     Sample {
         id: "D",
         text: "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
-        read: &["a GPU: CuDnn Disguised"],
+        read: &["a GPU: CuDnn IndirectOom"],
     },
     Sample {
         id: "R",

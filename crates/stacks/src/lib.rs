@@ -8,6 +8,8 @@
 
 mod elf;
 mod fork;
+mod frames;
+mod loaded;
 mod memory;
 mod modules;
 mod native;
@@ -16,56 +18,25 @@ mod registers;
 mod snapshot;
 mod symbol;
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
 
 pub use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
+pub use frames::{MAX_FRAMES, Raw};
 pub use modules::Module;
 pub use native::end_of_thread;
 pub use python::PythonFrame;
 pub use symbol::loaded_symbol;
 
-use modules::{FoundPython, ModuleSet, Renewal};
+use frames::Frames;
+use loaded::LoadedModules;
 use native::End;
-use python::{Python, Symbols};
-
-/// The most frames of a stack.
-pub const MAX_FRAMES: usize = 128;
-
-/// A frame as it is captured: a number or two, to be named later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Raw {
-    /// An address inside the call instruction, as symbolizers want it.
-    Native(u64),
-    /// A Python code object and the byte offset of the instruction in it. Its name must be asked
-    /// with [`Capturer::python_frame`] before the frame is left.
-    Python {
-        /// The code object's address.
-        code: usize,
-        /// Bytes from the start of its instructions, or −1 before the first.
-        position: i32,
-    },
-}
-
-/// How often a lock is tried before it is given up.
-const LOCK_TRIES: u32 = 64;
-/// How often that is done, with a rest after each, where a stack depends on it: another thread is
-/// finding out what is loaded, and the machine may let it wait.
-const RENEWAL_ROUNDS: u32 = 1000;
-const REST: Duration = Duration::from_micros(100);
+use python::Python;
 
 /// Captures stacks. One per process, shared by its threads.
 pub struct Capturer {
-    shared: Mutex<Arc<ModuleSet>>,
-    generation: AtomicU64,
-    own: Range<u64>,
-    /// The interpreter's module, once it is loaded.
-    found: OnceLock<(Range<u64>, Symbols)>,
+    loaded: LoadedModules,
     /// The interpreter, once its code was met on a stack.
     python: OnceLock<Python>,
-    with_python: bool,
 }
 
 impl Capturer {
@@ -82,17 +53,7 @@ impl Capturer {
     }
 
     fn with(with_python: bool) -> Self {
-        let (set, python) = ModuleSet::default().renewed();
-        let capturer = Self {
-            own: own_library(&set),
-            shared: Mutex::new(Arc::new(set)),
-            generation: AtomicU64::new(1),
-            found: OnceLock::new(),
-            python: OnceLock::new(),
-            with_python,
-        };
-        capturer.meet_python(python);
-        capturer
+        Self { loaded: LoadedModules::find(with_python), python: OnceLock::new() }
     }
 
     /// Writes the stack of the calling thread, innermost frame first, and returns how many frames
@@ -104,14 +65,14 @@ impl Capturer {
     pub fn capture(&self, out: &mut [Raw; MAX_FRAMES]) -> usize {
         let (ip, regs) = registers::here();
         let mut frames = Frames { room: out, count: 0 };
-        native::with_state(self, regs.sp(), |state| {
-            let end = native::walk(self, state, ip, regs, &mut frames, true);
+        native::with_state(&self.loaded, regs.sp(), |state| {
+            let end = native::walk(&self.loaded, state, ip, regs, &mut frames, true);
             if end == End::Outermost || self.push_python(&mut frames, end) {
                 return;
             }
             if end == End::Python {
                 frames.count = 0;
-                native::walk(self, state, ip, regs, &mut frames, false);
+                native::walk(&self.loaded, state, ip, regs, &mut frames, false);
             }
         });
         frames.count
@@ -129,80 +90,27 @@ impl Capturer {
     /// so far that lie in any. None while another thread is looking.
     #[must_use]
     pub fn modules(&self) -> Option<Vec<Arc<Module>>> {
-        self.lock().map(|set| set.modules.clone())
+        self.loaded.modules()
     }
 
     /// Grows whenever [`Capturer::modules`] may have changed.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Acquire)
+        self.loaded.generation()
     }
 
     /// Looks at the loader's list again if it has changed, as each capture does by itself.
     pub fn refresh(&self) {
-        if let Some(set) = self.lock().map(|set| set.clone()) {
-            self.newer_than(&set);
-        }
-    }
-
-    /// The set that all threads share. Waited for a little, since it is held for microseconds; not
-    /// for longer, since a signal may have come upon its holder, and a fork may have left it behind.
-    fn lock(&self) -> Option<MutexGuard<'_, Arc<ModuleSet>>> {
-        (0..LOCK_TRIES).find_map(|round| {
-            if round % 16 == 15 {
-                std::thread::yield_now();
-            }
-            self.shared.try_lock().ok()
-        })
-    }
-
-    fn lock_patiently(&self) -> Option<MutexGuard<'_, Arc<ModuleSet>>> {
-        (0..RENEWAL_ROUNDS).find_map(|round| {
-            if round > 0 {
-                std::thread::sleep(REST);
-            }
-            self.lock()
-        })
-    }
-
-    /// The modules as of now, if they are not those of `seen`. Asking the loader's counters takes
-    /// some 30 ns. A thread makes no set for itself alone: nobody could say what its frames mean.
-    fn newer_than(&self, seen: &ModuleSet) -> Renewal {
-        let now = snapshot::changes();
-        if now == seen.changes {
-            return Renewal::Same;
-        }
-        let Some(mut set) = self.lock_patiently() else { return Renewal::Busy };
-        if set.changes != now {
-            let (renewed, python) = set.renewed();
-            *set = Arc::new(renewed);
-            self.generation.fetch_add(1, Ordering::Release);
-            self.meet_python(python);
-        }
-        Renewal::New(set.clone())
-    }
-
-    fn meet_python(&self, found: FoundPython) {
-        if let Some(found) = found.filter(|_| self.with_python) {
-            let _ = self.found.set(found);
-        }
-    }
-
-    fn python_range(&self) -> Range<u64> {
-        self.found.get().map_or(0..0, |(range, _)| range.clone())
+        self.loaded.refresh();
     }
 
     /// The interpreter. Nothing of it may be called or read before its code is on a stack: the
     /// loader lists a library before it has relocated it.
     fn python_on_stack(&self, end: End) -> Option<&Python> {
         if end == End::Python && self.python.get().is_none() {
-            let _ = self.python.set(Python::new(self.found.get()?.1));
+            let _ = self.python.set(Python::new(self.loaded.python_symbols()?));
         }
         self.python.get()
-    }
-
-    fn is_own(&self, address: u64) -> bool {
-        self.own.contains(&address)
     }
 
     /// Appends the thread's Python frames. Where the native walk did not get to the interpreter,
@@ -226,34 +134,5 @@ impl Capturer {
 impl Default for Capturer {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// The range of the library that this code is part of; empty where it is part of the executable.
-fn own_library(set: &ModuleSet) -> Range<u64> {
-    let here = own_library as fn(&ModuleSet) -> Range<u64> as usize as u64;
-    let executable = std::fs::read_link("/proc/self/exe").ok();
-    let own = set.find(here).filter(|module| Some(&module.path) != executable.as_ref());
-    own.map_or(0..0, |module| module.start..module.end)
-}
-
-/// The frames written so far.
-struct Frames<'a> {
-    room: &'a mut [Raw; MAX_FRAMES],
-    count: usize,
-}
-
-impl Frames<'_> {
-    /// Whether there was room.
-    #[inline]
-    fn push(&mut self, frame: Raw) -> bool {
-        let Some(slot) = self.room.get_mut(self.count) else { return false };
-        *slot = frame;
-        self.count += 1;
-        true
-    }
-
-    fn pop(&mut self) {
-        self.count = self.count.saturating_sub(1);
     }
 }

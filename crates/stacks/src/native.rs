@@ -8,9 +8,10 @@ use framehop::{
     CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder,
 };
 
+use crate::frames::{Frames, Raw};
+use crate::loaded::LoadedModules;
 use crate::memory::{StackBounds, guarded_read};
 use crate::modules::{ModuleSet, Renewal};
-use crate::{Capturer, Frames, Raw};
 
 /// framehop's rule cache has 509 slots and one entry in each, so that two frames of one stack can
 /// push each other out every time. Several caches side by side make a cache of so many entries a
@@ -73,8 +74,8 @@ impl ThreadState {
 
     /// Makes sure that the modules are those that are loaded now, so that no table of one that went
     /// is read; whether they are.
-    fn keep_up(&mut self, capturer: &Capturer) -> bool {
-        match capturer.newer_than(&self.set) {
+    fn keep_up(&mut self, loaded: &LoadedModules) -> bool {
+        match loaded.newer_than(&self.set) {
             Renewal::Same => true,
             Renewal::New(set) => {
                 self.set = set;
@@ -127,7 +128,7 @@ impl ThreadState {
 /// Runs `body` with the calling thread's state; not inside another capture, not when the thread is
 /// ending, and not when the modules cannot be had.
 pub(crate) fn with_state(
-    capturer: &Capturer,
+    loaded: &LoadedModules,
     sp: u64,
     body: impl FnOnce(&mut ThreadState),
 ) -> Option<()> {
@@ -140,7 +141,7 @@ pub(crate) fn with_state(
     } else {
         ThreadState::new(sp)
     };
-    if state.keep_up(capturer) {
+    if state.keep_up(loaded) {
         body(&mut state);
     }
     STATE.set(Box::into_raw(state));
@@ -149,14 +150,14 @@ pub(crate) fn with_state(
 
 /// Pushes the native frames, innermost first, up to the Python interpreter if so wished.
 pub(crate) fn walk(
-    capturer: &Capturer,
+    loaded: &LoadedModules,
     state: &mut ThreadState,
     ip: u64,
     mut regs: UnwindRegsNative,
     out: &mut Frames<'_>,
     stop_at_python: bool,
 ) -> End {
-    let python = if stop_at_python { capturer.python_range() } else { 0..0 };
+    let python = if stop_at_python { loaded.python_range() } else { 0..0 };
     let mut address = FrameAddress::from_instruction_pointer(ip);
     let (mut own, mut strangers) = (true, 0);
     for _ in 0..STEPS {
@@ -172,7 +173,7 @@ pub(crate) fn walk(
             out.pop();
             return End::Lost;
         }
-        own = own && capturer.is_own(lookup);
+        own = own && loaded.is_own(lookup);
         if !own && !out.push(Raw::Native(lookup)) {
             return End::Lost;
         }

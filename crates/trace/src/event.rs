@@ -204,7 +204,7 @@ pub enum Action {
         address: Address,
     },
 
-    /// An allocation failed for want of memory.
+    /// An allocation failed because memory ran out.
     OutOfMemory {
         /// What was asked for; nothing where the source does not tell.
         requested: Bytes,
@@ -248,7 +248,7 @@ pub enum Action {
         /// What it is called, as people know it; empty where nobody can tell.
         command: StringId,
         /// How it stands.
-        standing: Standing,
+        standing: ProcessState,
     },
     /// The process ended in order. What it still held then, the driver took back.
     Exit,
@@ -265,7 +265,7 @@ pub enum Action {
 )]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Standing {
+pub enum ProcessState {
     /// The source does not tell.
     #[default]
     Untold,
@@ -392,7 +392,7 @@ pub enum Counter {
     Preallocation,
     /// What the work would need.
     Needed,
-    /// What the share taken in advance leaves for the work.
+    /// What the share preallocated leaves for the work.
     RoomLeft,
     /// The limit of host memory.
     HostLimit,
@@ -417,27 +417,27 @@ pub enum Symptom {
     DeviceOutOfMemory,
     /// A library could not get memory for itself and said so in its own words.
     LibraryAllocFailed,
-    /// A library found no algorithm or could not start, which want of memory often causes.
-    Disguised,
+    /// A library found no algorithm or could not start, which is often caused by lack of memory.
+    IndirectOom,
     /// The report of an out-of-memory itself failed.
     ReportFailed,
-    /// A size that no machine has was asked for: a bug in the program, not want of memory.
+    /// A size that no machine has was asked for: a bug in the program, not out of memory.
     BogusSize,
     /// A cap was reached, not the device.
     LimitReached,
     /// A server could not take its share in advance.
     PreallocationFailed,
-    /// The share taken in advance leaves no room for the work inside it.
+    /// The share preallocated leaves no room for the work inside it.
     ShareTooSmall,
-    /// The share taken in advance leaves no room for the work outside it.
+    /// The share preallocated leaves no room for the work outside it.
     ShareTooLarge,
     /// Another process changed the device's free memory while it was being measured.
-    Disturbed,
+    FreeMemoryChanged,
     /// Pinned host memory ran out.
     PinnedOutOfMemory,
     /// The program could not get host memory.
     HostOutOfMemory,
-    /// The kernel killed the program for want of host memory.
+    /// The kernel killed the program because host memory ran out.
     HostKilled,
     /// The program was killed by signal 9; the kernel's log would say whether for host memory.
     Killed,

@@ -48,7 +48,7 @@ pub enum Fact {
         seconds: u64,
     },
     /// The least that the process was seen to use of a device: where it took nothing, its context.
-    LeastUsed {
+    MinUsage {
         /// Which.
         device: DeviceId,
         /// How much.
@@ -67,7 +67,7 @@ pub enum Fact {
     /// nvidia-smi, pasted with a message, listed nobody.
     ListedNobody,
     /// Whose words stand around a message.
-    Around {
+    LogSource {
         /// That program's.
         software: Software,
     },
@@ -96,11 +96,11 @@ pub enum FactKind {
     Status,
     Gpu,
     Age(u32),
-    LeastUsed(DeviceId),
+    MinUsage(DeviceId),
     AllocatorLog,
     ProfilerReport,
     ListedNobody,
-    Around,
+    LogSource,
     Recovered,
     Said,
     Idle,
@@ -116,11 +116,11 @@ impl Fact {
             Self::Status { .. } => FactKind::Status,
             Self::Gpu { .. } => FactKind::Gpu,
             Self::Age { pid, .. } => FactKind::Age(pid),
-            Self::LeastUsed { device, .. } => FactKind::LeastUsed(device),
+            Self::MinUsage { device, .. } => FactKind::MinUsage(device),
             Self::AllocatorLog { .. } => FactKind::AllocatorLog,
             Self::ProfilerReport { .. } => FactKind::ProfilerReport,
             Self::ListedNobody => FactKind::ListedNobody,
-            Self::Around { .. } => FactKind::Around,
+            Self::LogSource { .. } => FactKind::LogSource,
             Self::Recovered => FactKind::Recovered,
             Self::Said { .. } => FactKind::Said,
             Self::Idle { .. } => FactKind::Idle,
@@ -164,7 +164,7 @@ pub enum Said {
     Unseen,
     /// The shared memory of processes, on the host.
     SharedMemory,
-    /// A share was taken in advance.
+    /// A share was preallocated.
     InAdvance,
     /// A pool keeps what was freed.
     PoolKeeps,

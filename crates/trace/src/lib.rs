@@ -8,13 +8,14 @@ mod event;
 pub mod facts;
 mod ids;
 pub mod lines;
+pub mod pool_interface;
 mod sink;
 mod software;
 mod tables;
 
 pub use event::{
-    Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, SegmentGrowth, SizeClass,
-    Standing, Symptom, SyncScope,
+    Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, ProcessState, SegmentGrowth,
+    SizeClass, Symptom, SyncScope,
 };
 pub use ids::{
     Address, Bytes, ContextId, DeviceId, FrameId, HandleId, PoolId, ProcessId, ResultCode, StackId,

@@ -108,7 +108,7 @@ pub enum Software {
 impl Software {
     /// Whether a message of it does not tell in whose program it was printed: a library's, the system's.
     #[must_use]
-    pub fn is_anybodys(self) -> bool {
+    pub fn is_generic(self) -> bool {
         matches!(
             self,
             Self::CuBlas

@@ -12,16 +12,16 @@ pub enum TopError {
     #[error("the terminal cannot be used ({0}); `whyoom top --once` prints one page instead")]
     Terminal(#[from] io::Error),
     /// The thread that looks at the devices has ended.
-    #[error("the look at the devices broke off; `whyoom who` may say more")]
+    #[error("reading the devices failed; see `whyoom who`")]
     SamplerEnded,
 }
 
 /// Why a signal was not sent.
 #[derive(Debug, Error)]
 pub(crate) enum SendError {
-    #[error("process {pid} has ended: nothing was sent")]
+    #[error("process {pid} has exited: nothing was sent")]
     Gone { pid: u32 },
-    #[error("number {pid} belongs to another process now: nothing was sent")]
+    #[error("PID {pid} now belongs to another process: nothing was sent")]
     Another { pid: u32 },
     #[error("process {pid} is not yours: sudo kill -{signal} {pid} would send it")]
     NotAllowed { pid: u32, signal: &'static str },

@@ -8,7 +8,6 @@ mod error;
 mod events;
 mod fitting;
 mod keys;
-mod look;
 mod once;
 mod run;
 mod sampler;
@@ -17,10 +16,11 @@ mod send;
 mod state;
 #[cfg(test)]
 mod tests;
+mod theme;
 mod views;
 mod wording;
 
 pub use error::TopError;
-pub use look::Look;
 pub use once::once;
 pub use run::{Ended, Options, run};
+pub use theme::Theme;

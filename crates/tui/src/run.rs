@@ -8,22 +8,22 @@ use crate::{
     error::TopError,
     events::{self, Event},
     keys,
-    look::Look,
     sampler::Sampler,
     screen::Screen,
     send::send,
     state::{Effect, Signal, State, Target},
+    theme::Theme,
 };
 
 /// What a person asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long between two looks.
+    /// How long between two samples.
     pub interval: Duration,
     /// Only this device, by its number.
     pub device: Option<u32>,
     /// What the terminal can show.
-    pub look: Look,
+    pub look: Theme,
 }
 
 /// How the live view ended.
@@ -93,7 +93,7 @@ fn handle(
     match action.and_then(|action| state.apply(action)) {
         None => {}
         Some(Effect::Quit) => return Ok(Some(Ended::ByKey)),
-        Some(Effect::Look) => sampler.look_now(),
+        Some(Effect::Theme) => sampler.look_now(),
         Some(Effect::Pause(pause)) => sampler.pause(pause),
         Some(Effect::Redraw) => screen.forget()?,
         Some(Effect::Suspend) => screen.suspend()?,

@@ -17,7 +17,7 @@ use ratatui::{
 };
 use rustix::process::{Signal, kill_current_process_group};
 
-use crate::{look::Look, state::State, views};
+use crate::{state::State, theme::Theme, views};
 
 /// A frame goes out in one piece, so that a slow line shows no half of it.
 const FRAME_BYTES: usize = 64 * 1024;
@@ -56,7 +56,7 @@ impl Screen {
     }
 
     /// Draws what has changed.
-    pub(crate) fn draw(&mut self, state: &mut State, look: Look) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, state: &mut State, look: Theme) -> io::Result<()> {
         self.terminal.draw(|frame| {
             let area = frame.area();
             let drawn = views::draw(state, look, area, frame.buffer_mut());

@@ -13,7 +13,7 @@ use whyoom_node::NodeReport;
 
 pub(crate) use actions::{Action, Effect, Motion};
 pub(crate) use confirm::{Confirmation, Signal, Target, holds};
-pub(crate) use entry::{Entry, Identity, Standing, same_start};
+pub(crate) use entry::{Entry, Identity, ProcessState, same_start};
 pub(crate) use history::{History, Sample};
 pub(crate) use order::Order;
 pub(crate) use rows::{Arrangement, Row};
@@ -147,7 +147,7 @@ impl State {
         });
         if let (Mode::Details, None, Some(gone)) = (&self.mode, found, self.selection) {
             self.mode = Mode::Table;
-            self.message = Some(format!("process {} has gone", gone.pid));
+            self.message = Some(format!("process {} has exited", gone.pid));
         }
         // Where the process has gone, the selection stays where it was.
         self.select(found.unwrap_or(self.selected));
@@ -166,7 +166,7 @@ impl State {
         let pid = question.target.pid;
         if self.report.as_ref().is_some_and(|report| !question.target.is_in(report)) {
             self.mode = Mode::Table;
-            self.message = Some(format!("process {pid} has gone by itself: nothing was sent"));
+            self.message = Some(format!("process {pid} has already exited: nothing was sent"));
         }
     }
 }

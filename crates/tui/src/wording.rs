@@ -32,7 +32,7 @@ pub(crate) fn amount(bytes: Option<u64>) -> String {
 pub(crate) fn holdings(holds: &[(u32, Option<u64>)]) -> String {
     let part = |(device, bytes): &(u32, Option<u64>)| match bytes {
         Some(bytes) => format!("{} of GPU {device}", Bytes(*bytes)),
-        None => format!("GPU {device}: the driver does not say how much"),
+        None => format!("GPU {device}: the driver does not report how much"),
     };
     holds.iter().map(part).collect::<Vec<_>>().join(", ")
 }

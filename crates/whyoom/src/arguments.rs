@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use whyoom_lab_core::{
     machine::{KernelEffect, MAX_DEVICES},
@@ -10,12 +10,20 @@ use whyoom_lab_core::{
 };
 
 use crate::{
-    export::export_format,
+    argument_values::{export_format, interval, no_standard_output},
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, gpu_name as one_gpu_name, kernel_effect, size},
-    top::interval,
     who::Alert,
 };
+
+/// Why `-` is refused where an output is named, and what to do.
+const NO_FOLDER: &str = "a recording is a folder; name one";
+const OF_PROGRAM: &str = "standard output belongs to the program; name a file";
+const OF_VERDICT: &str =
+    "the verdict goes to standard output; name a file, or use whyoom report INPUTS -o -";
+const OF_ANSWER: &str = "the answer goes to standard output; name a file";
+
+const NO_PAGES: &str = "there are several pages; name a folder, or leave --output out";
 
 /// Why did CUDA run out of memory?
 #[derive(Debug, Parser)]
@@ -25,35 +33,45 @@ use crate::{
     about = "Why did CUDA run out of memory? Answered from your own run.",
     after_help = "\
 Examples:
-  whyoom why train.log            why memory ran out, from what the program printed
-  whyoom run -- python train.py   the same from the run itself, recorded
-  whyoom fit -- python train.py   whether it will fit, before there is a GPU
-  whyoom who                      whose memory it is
+  whyoom why train.log            explain an OOM from the program's log
+  whyoom run -- python train.py   record the run and explain an OOM from it
+  whyoom fit -- python train.py   check whether it will fit, without a GPU
+  whyoom who                      show which processes hold GPU memory
+  whyoom demo                     see examples, without a GPU
 
-Exit status: in the help of each command"
+Exit status: see the help of each command"
 )]
 pub(crate) struct Arguments {
+    /// Colour the output
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Global options"
+    )]
+    pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a program, record what it allocates, and say why if memory runs out
+    /// Run a program, record its allocations, and explain why if memory runs out
     Run(RunArguments),
-    /// Say why memory ran out, from a recording, a snapshot, a log or a pasted traceback
+    /// Explain why memory ran out, from a recording, a snapshot, a log or a pasted traceback
     Why(WhyArguments),
-    /// Write one HTML file with the verdict and its proof, to look at and to share
+    /// Write the verdict and its evidence to a self-contained HTML file
     Report(ReportArguments),
-    /// Write a run for another tool: Perfetto, pprof, Parquet, PyTorch's memory viewer
+    /// Export a run for another tool: Perfetto, pprof, Parquet, PyTorch's memory viewer
     Export(ExportArguments),
     /// Replay a recorded run under other allocators and settings
     Replay(ReplayArguments),
-    /// Say whether a program fits, on which GPU and at which batch, without a GPU
+    /// Check which GPUs and batch sizes a program fits, without a GPU
     Fit(FitArguments),
-    /// Say who holds GPU memory on this machine, and how to free it
+    /// Show which processes hold GPU memory on this machine, and how to free it
     Who(WhoArguments),
-    /// Watch GPU memory and its holders live
+    /// Monitor GPU memory and the processes that hold it
     Top(TopArguments),
     /// Run programs on simulated GPUs, without a GPU
     #[command(after_help = "\
@@ -61,14 +79,16 @@ Examples:
   whyoom lab run -- python train.py
   whyoom lab list
 
-Exit status: in the help of each command")]
+Exit status: see the help of each command")]
     Lab {
         #[command(subcommand)]
         command: LabCommand,
     },
-    /// Explain the causes in general, and the counters that people meet
+    /// Explain the causes and the memory counters
     Causes(CausesArguments),
-    /// Print a shell's completions
+    /// Show five short runs and their verdicts, without a GPU and without PyTorch
+    Demo(DemoArguments),
+    /// Print shell completions
     #[command(after_help = "\
 Examples:
   whyoom completions bash > ~/.local/share/bash-completion/completions/whyoom
@@ -76,25 +96,43 @@ Examples:
   whyoom completions fish > ~/.config/fish/completions/whyoom.fish
 
 Exit status:
-  0  they were printed
-  2  the arguments are wrong")]
+  0  success
+  2  invalid arguments")]
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page, of the program or of one command
+    /// Print the manual page of whyoom or of one command, or write all of them
     #[command(after_help = "\
 Examples:
   whyoom man | man -l -
   whyoom man why | man -l -
-  whyoom man lab run > ~/.local/share/man/man1/whyoom-lab-run.1
+  whyoom man --output ~/.local/share/man/man1     then: man whyoom-lab-run
 
 Exit status:
-  0  it was printed
-  2  there is no such command")]
+  0  success
+  1  the pages could not be written
+  2  unknown command")]
     Man {
-        /// The command, in one or two words
+        /// The command, e.g. why or lab run
         command: Vec<String>,
+        /// Write the page and those of its subcommands into this folder; it is created if needed
+        #[arg(short, long, value_name = "FOLDER", value_parser = no_standard_output(NO_PAGES))]
+        output: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a command's --json output
+    #[command(after_help = "\
+Examples:
+  whyoom schema                     the names of all
+  whyoom schema why > why.schema.json
+  whyoom why oom.pickle --json | check-jsonschema --schemafile why.schema.json -
+
+Exit status:
+  0  success
+  2  unknown schema")]
+    Schema {
+        /// Name of the schema, as in the document: why or whyoom.why
+        name: Option<String>,
     },
 }
 
@@ -102,46 +140,45 @@ Exit status:
 #[command(
     override_usage = "whyoom run [OPTIONS] -- <COMMAND>...",
     after_help = "\
-The program is not changed and its output is left alone. What whyoom says goes to standard error,
-when the program has ended. If recording fails, the program runs on without it.
+The program and its output are not modified. whyoom prints to standard error after the program
+exits. If recording fails, the program continues without it.
 
 Examples:
   whyoom run -- python train.py
   whyoom run -- torchrun --nproc-per-node 4 train.py
   whyoom run -o last-run -- ./simulate     then: whyoom why last-run, whyoom replay last-run
-  whyoom run --apply -- python train.py    after an OOM, once more with the setting that fits
+  whyoom run --apply -- python train.py    after an OOM, rerun with the setting that fits
   whyoom run --report run.html -- python train.py
-  whyoom run --pool -- python train.py     with PyTorch's memory from whyoom's pool
+  whyoom run --pool -- python train.py     serve PyTorch's memory from whyoom's pool
   whyoom run --pool=everything --pool-cap 20GiB -- ./server
   whyoom run --stacks off --limit 64MiB -- ./server
 
-Exit status: that of the program, or
-  2      the arguments are wrong
+Exit status: the status of the program, or
+  2      invalid arguments
   126    the program cannot be started
-  127    there is no such program
-  128+N  signal N ended the program"
+  127    the program does not exist
+  128+N  signal N terminated the program"
 )]
 pub(crate) struct RunArguments {
-    /// The recording's folder, new or empty; by default whyoom-run-DATE-TIME here
-    #[arg(short, long, value_name = "FOLDER")]
+    /// Folder for the recording, new or empty; default: whyoom-run-DATE-TIME
+    #[arg(short, long, value_name = "FOLDER", value_parser = no_standard_output(NO_FOLDER))]
     pub(crate) output: Option<PathBuf>,
-    /// What is kept of each call's stack: nothing, native frames, or Python's too
+    /// Stack frames to record: none, native, or native and Python
     #[arg(long, value_name = "WHICH", default_value = "all")]
     pub(crate) stacks: Stacks,
-    /// Keep only the latest events of each process, in about so much space: 64MiB
+    /// Keep only the most recent events per process, using about SIZE of disk (e.g. 64MiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) limit: Option<u64>,
-    /// After an OOM, run once more with the allocator setting, or the pool, that a replay has
-    /// proved to fit
+    /// After an OOM, rerun with the allocator setting, or the pool, that a replay proved to fit
     #[arg(long)]
     pub(crate) apply: bool,
-    /// Have PyTorch keep its own history too, and judge its snapshot beside the recording
+    /// Also enable PyTorch's own history, and analyze its snapshot with the recording
     #[arg(long)]
     pub(crate) torch_history: bool,
-    /// Ask Python what keeps tensors on the GPU alive, when memory runs out and at the end
+    /// Report what keeps GPU tensors alive in Python, at an OOM and at exit
     #[arg(long)]
     pub(crate) keepers: bool,
-    /// Take GPU memory from whyoom's pool: PyTorch's blocks, in other programs cudaMalloc's; or
+    /// Serve GPU memory from whyoom's pool: PyTorch's blocks (without PyTorch: cudaMalloc), or
     /// everything
     #[arg(
         long,
@@ -152,19 +189,22 @@ pub(crate) struct RunArguments {
         conflicts_with = "apply"
     )]
     pub(crate) pool: Option<PoolMode>,
-    /// The pool takes at most so much of each GPU: 20GiB
+    /// Maximum size of the pool on each GPU, e.g. 20GiB
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "pool")]
     pub(crate) pool_cap: Option<u64>,
-    /// The pool checks what the program does with its blocks: guards, double frees, foreign pointers
+    /// Check the pool's blocks for overruns (guards), double frees and foreign pointers
     #[arg(long, requires = "pool")]
     pub(crate) pool_debug: bool,
-    /// Write the verdict as JSON into this file (schema: docs/json.md)
-    #[arg(long, value_name = "FILE")]
+    /// Write the verdict as JSON to this file (schema: whyoom schema)
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_PROGRAM))]
     pub(crate) json: Option<PathBuf>,
-    /// Write the report, too: one HTML file, to look at and to share
-    #[arg(long, value_name = "FILE")]
+    /// Also write the report, a self-contained HTML file
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_PROGRAM))]
     pub(crate) report: Option<PathBuf>,
-    /// Say nothing where nothing is wrong
+    /// Overwrite the files of --json and --report
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Print nothing if nothing is wrong
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// The program and its arguments
@@ -200,61 +240,74 @@ pub(crate) enum PoolMode {
 Examples:
   whyoom why whyoom-run-20270102-030405    the folder of a recording of whyoom run
   whyoom why oom.pickle                    a snapshot of torch.cuda.memory._dump_snapshot
-  whyoom why train.log                     a log of any length, of one rank or many
+  whyoom why train.log                     a log of any length, of one or more ranks
   whyoom why < traceback.txt               a pasted traceback
-  whyoom why rmm.dev0.csv                  a log of RMM's allocations
-  whyoom why report.sqlite                 of nsys export --type sqlite (see docs/imports.md)
+  whyoom why rmm.dev0.csv                  an RMM allocation log
+  whyoom why report.sqlite                 output of nsys export --type sqlite (see docs/imports.md)
   whyoom why rank0.pickle rank1.pickle     several ranks, one verdict
-  whyoom why oom.pickle train.log --json   both together, for a program
-  whyoom why oom.pickle --live 50          what was live when memory ran out, by place
+  whyoom why oom.pickle train.log --json   both together, machine-readable
+  whyoom why oom.pickle --live 50          what was live at the OOM, by call site
 
 Exit status:
-  0  a verdict was given, whichever it is
+  0  a verdict was printed, whatever it is
   1  an input could not be read
-  2  the arguments are wrong")]
+  2  invalid arguments")]
 pub(crate) struct WhyArguments {
     /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - or nothing reads
     /// standard input
     #[arg(value_name = "INPUTS")]
     pub(crate) files: Vec<PathBuf>,
-    /// List what was live when memory ran out, by place: the largest 20, or N
+    /// List what was live at the OOM, by call site: the largest 20, or N
     #[arg(long, value_name = "N", num_args = 0..=1)]
     pub(crate) live: Option<Option<String>>,
-    /// Print JSON (schema: docs/json.md)
+    /// Show every remedy, every figure with its source, and memory over time
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print memory over time in the JSON, too
+    /// Include memory over time in the JSON
     #[arg(long, requires = "json")]
     pub(crate) timeline: bool,
-    /// Write the report, too: one HTML file, to look at and to share
-    #[arg(long, value_name = "FILE")]
+    /// Also write the report, a self-contained HTML file
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_VERDICT))]
     pub(crate) report: Option<PathBuf>,
+    /// Overwrite the file of --report
+    #[arg(short, long, requires = "report")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file holds everything that it shows and fetches nothing: it opens from disk and can be sent to
-others. It names functions, files and lines of the program.
+The file is self-contained: it opens from disk, loads nothing from the network and can be sent to
+others. It contains function names, files and lines of the program.
 
 Examples:
   whyoom report oom.pickle                  writes report.html
   whyoom report whyoom-run-20270102-030405 -o run.html
   whyoom report rank0.pickle rank1.pickle   several ranks, one report
+  whyoom report oom.pickle -o - | ssh desk 'cat > report.html'
 
 Exit status:
   0  the report was written, whatever the verdict is
-  1  an input could not be read, or the file not written
-  2  the arguments are wrong")]
+  1  an input could not be read, or the file could not be written
+  2  invalid arguments, or the file exists (--force overwrites it)")]
 pub(crate) struct ReportArguments {
     /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - reads standard input
     #[arg(required = true, value_name = "INPUTS")]
     pub(crate) files: Vec<PathBuf>,
-    /// The file to write
+    /// Output file; - writes to standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) output: PathBuf,
-    /// Print what the page shows as JSON, and write no file (schema: docs/json.md)
+    /// Overwrite the output file
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Print the contents of the page as JSON instead of writing a file (schema: whyoom schema)
     #[arg(long, conflicts_with = "output")]
     pub(crate) json: bool,
+    /// Keep paths of files as they are, with the names of home and project folders
+    #[arg(long)]
+    pub(crate) full_paths: bool,
 }
 
 #[derive(Debug, Args)]
@@ -265,20 +318,61 @@ Examples:
   whyoom causes reserved            a counter: memory_reserved, \"reserved by PyTorch\"
 
 Exit status:
-  0  it was explained
-  2  no cause and no counter is called so")]
+  0  success
+  2  unknown cause or counter")]
 pub(crate) struct CausesArguments {
-    /// The cause's id, or a counter's name
+    /// ID of a cause, or name of a counter
     pub(crate) id: Option<String>,
-    /// Print JSON (schema: docs/json.md)
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The format is told by --to, or by how FILE ends: .perfetto-trace or .pftrace, .pb.gz (pprof),
-.parquet, .pickle (a PyTorch memory snapshot). What each holds and what is lost: docs/exports.md.
+The runs are recordings of small PyTorch programs on a simulated GPU, included in this executable.
+
+Examples:
+  whyoom demo                       list the stories
+  whyoom demo fragmented            CUDA out of memory although memory is free?
+  whyoom demo growing --open        and open the report in a browser
+  whyoom demo --all
+
+Exit status:
+  0  the story was told, whatever its verdict is
+  1  the report or a temporary file could not be written
+  2  invalid arguments, or an unknown story")]
+pub(crate) struct DemoArguments {
+    /// Name of a story; without it, the stories are listed
+    pub(crate) name: Option<String>,
+    /// Tell all stories
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+    /// Show every remedy, every figure with its source, and memory over time
+    #[arg(short, long, conflicts_with = "json")]
+    pub(crate) verbose: bool,
+    /// Print the verdict as JSON, as whyoom why does (schema: whyoom schema)
+    #[arg(long, requires = "name")]
+    pub(crate) json: bool,
+    /// Also write the report, a self-contained HTML file; default: whyoom-demo-NAME.html
+    #[arg(long, value_name = "FILE", num_args = 0..=1, requires = "name")]
+    pub(crate) report: Option<Option<PathBuf>>,
+    /// Write the report and open it in a browser
+    #[arg(long, requires = "name")]
+    pub(crate) open: bool,
+}
+
+impl DemoArguments {
+    /// The report's file, if the person named one.
+    pub(crate) fn report_file(&self) -> Option<&PathBuf> {
+        self.report.as_ref()?.as_ref()
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The format is set by --to or by the extension of FILE: .perfetto-trace or .pftrace, .pb.gz (pprof),
+.parquet, .pickle (a PyTorch memory snapshot). What each contains and omits: docs/exports.md.
 
 Examples:
   whyoom export oom.pickle -o oom.perfetto-trace        open it at ui.perfetto.dev
@@ -286,23 +380,27 @@ Examples:
   whyoom export last-run -o run.parquet                 then: duckdb -c \"FROM 'run.parquet'\"
   whyoom export last-run -o run.pickle                  open it at pytorch.org/memory_viz
   whyoom export last-run --to pytorch-snapshot -o run.pkl --process 4711
+  whyoom export last-run --to perfetto -o - | gzip > run.perfetto-trace.gz
 
 Exit status:
   0  the file was written
-  1  the input could not be read or holds nothing that the format tells, or the file not written
-  2  the arguments are wrong")]
+  1  the input could not be read or contains nothing to export, or the file could not be written
+  2  invalid arguments, or the file exists (--force overwrites it)")]
 pub(crate) struct ExportArguments {
     /// A recording (folder), PyTorch snapshot, RMM log or Nsight Systems export; - reads standard
     /// input
     pub(crate) input: PathBuf,
-    /// The format, where the file's name does not tell it
+    /// Output format, if the extension of the file does not determine it
     #[arg(long, value_name = "FORMAT", value_parser = export_format())]
     pub(crate) to: Option<String>,
-    /// The file to write; it appears when it is whole
+    /// Output file (written atomically); - writes to standard output and needs --to
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// The process that a PyTorch snapshot is of, by its name or a part of it; by default the one
-    /// that had most
+    /// Overwrite the output file
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Process to export as a PyTorch snapshot, by name or part of it; default: the one with the
+    /// most memory
     #[arg(long, value_name = "NAME")]
     pub(crate) process: Option<String>,
 }
@@ -314,15 +412,15 @@ pub(crate) enum LabCommand {
     /// Start a shell in which every program sees the simulated GPUs
     #[command(after_help = "\
 Examples:
-  whyoom lab shell --gpu l4 --gpus 4     then, in it: python train.py, whyoom who
+  whyoom lab shell --gpu l4 --gpus 4     then, inside: python train.py, whyoom who
 
-Exit status: that of the shell, or
+Exit status: the status of the shell, or
   1  the lab cannot start
-  2  the arguments are wrong")]
+  2  invalid arguments")]
     Shell(LabMachineArguments),
     /// List the GPU models that can be simulated
     List(LabListArguments),
-    /// Measure a GPU, and compare it with what would be simulated
+    /// Measure a GPU and compare it with its simulation
     Calibrate(LabCalibrateArguments),
     #[command(hide = true)]
     Hold(LabHoldArguments),
@@ -332,21 +430,21 @@ Exit status: that of the shell, or
 #[command(
     override_usage = "whyoom lab run [OPTIONS] -- <COMMAND>...",
     after_help = "\
-Kernels compute nothing: memory, its errors and its limits are what is simulated.
+Only memory, its errors and its limits are simulated; kernels do nothing.
 
 Examples:
   whyoom lab run -- python train.py                      one A100 with 80 GB
   whyoom lab run --gpu 'RTX 4090' -- python train.py
   whyoom lab run --gpus 8 --memory 8GiB -- torchrun train.py
-  whyoom lab run --log calls.jsonl -- ./program          every driver call that touches memory
+  whyoom lab run --log calls.jsonl -- ./program          every driver call that affects memory
   whyoom lab run --fault tenant=3GiB@2s -- python train.py
 
-Exit status: that of the program, or
+Exit status: the status of the program, or
   1      the lab cannot start
-  2      the arguments are wrong
+  2      invalid arguments
   126    the program cannot be started
-  127    there is no such program
-  128+N  signal N ended the program"
+  127    the program does not exist
+  128+N  signal N terminated the program"
 )]
 pub(crate) struct LabRunArguments {
     #[command(flatten)]
@@ -363,25 +461,25 @@ pub(crate) struct LabRunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabMachineArguments {
-    /// The GPU model, as `whyoom lab list` names it
+    /// GPU model, from `whyoom lab list`
     #[arg(long, value_name = "NAME", default_value = models::DEFAULT, value_parser = one_gpu_name)]
     pub(crate) gpu: String,
-    /// How many of them the program sees
+    /// Number of GPUs visible to the program
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,
-    /// The memory that each of them has, where it is not the model's: 8GiB, 512MiB, 24GB
+    /// Memory per GPU, instead of the model's: 8GiB, 512MiB, 24GB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Append every driver call that touches memory to this file, one JSON event a line
-    #[arg(long, value_name = "FILE")]
+    /// Append every driver call that affects memory to this file, one JSON event per line
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_PROGRAM))]
     pub(crate) log: Option<PathBuf>,
-    /// Let every user of this computer in, each of whom can then change what the others hold
+    /// Share the GPUs with all users of this machine, who can then change each other's memory
     #[arg(long)]
     pub(crate) shared: bool,
-    /// Have something go wrong: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms
+    /// Inject a fault: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,
-    /// Give a kernel an effect: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms
+    /// Simulate an effect of a kernel: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms
     #[arg(long, value_name = "NAME=EFFECT", value_parser = kernel_effect)]
     pub(crate) kernel: Vec<KernelEffect>,
 }
@@ -393,32 +491,32 @@ Examples:
   whyoom lab list --json
 
 Exit status:
-  0  they were listed
-  2  the arguments are wrong")]
+  0  success
+  2  invalid arguments")]
 pub(crate) struct LabListArguments {
-    /// Print JSON (schema: docs/json.md)
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Takes up to 64 MiB for a moment and gives all of it back. What cannot be measured is said to be so.
+Briefly allocates up to 64 MiB. Values that cannot be measured are marked as such.
 
 Examples:
   whyoom lab calibrate                                   the first GPU of this machine
   whyoom lab calibrate --device 1 --json > gpu1.json
-  whyoom lab run --gpu h200 -- whyoom lab calibrate      the lab itself: every figure must be equal
+  whyoom lab run --gpu h200 -- whyoom lab calibrate      the lab itself: every value must be equal
 
 Exit status:
-  0  the GPU was measured, whatever the figures are
+  0  the GPU was measured, whatever the values are
   1  no driver, or no such GPU
-  2  the arguments are wrong")]
+  2  invalid arguments")]
 pub(crate) struct LabCalibrateArguments {
-    /// The GPU's number, as CUDA counts them
+    /// CUDA device index
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) device: u32,
-    /// Print JSON (schema: docs/json.md)
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -437,7 +535,7 @@ pub(crate) struct LabHoldArguments {
     pub(crate) after_milliseconds: u64,
     #[arg(long)]
     pub(crate) stuck: bool,
-    /// Start anew and end, so that what holds has lost its parent
+    /// Respawn and exit, so that the holder is orphaned
     #[arg(long)]
     pub(crate) detach: bool,
 }
@@ -446,8 +544,8 @@ pub(crate) struct LabHoldArguments {
 #[command(
     override_usage = "whyoom fit [OPTIONS] -- <COMMAND>...",
     after_help = "\
-The program runs on a simulated GPU without a limit until its steps repeat; then its run is replayed
-for each GPU. Kernels compute nothing there: memory is what is simulated.
+The program runs on a simulated GPU without a memory limit until its steps repeat; the run is then
+replayed for each GPU. Only memory is simulated; kernels do nothing.
 
 Examples:
   whyoom fit --gpu rtx-4090 -- python train.py
@@ -458,37 +556,41 @@ Examples:
   whyoom fit --gpu l4 --assert 'peak<20GiB' -- python train.py     for continuous integration
 
 Exit status:
-  0  it fits on at least one of the GPUs, and what was asserted holds on all
-  1  the simulated GPU cannot start, or the program used none
-  2  the arguments are wrong
-  3  it fits on none, or an assertion does not hold
-  4  the program failed by itself, or cannot be started"
+  0  it fits on at least one of the GPUs, and all assertions hold on all of them
+  1  the simulated GPU cannot start, or the program did not use it
+  2  invalid arguments
+  3  it fits on none, or an assertion failed
+  4  the program itself failed, or cannot be started
+  130  Ctrl-C; the program and its processes were ended"
 )]
 pub(crate) struct FitArguments {
-    /// GPU models, as `whyoom lab list` names them, with commas between; or all
+    /// GPU models from `whyoom lab list`, separated by commas; or all
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT, value_parser = gpu_name)]
     pub(crate) gpu: Vec<String>,
-    /// How many of them the program sees
+    /// Number of GPUs visible to the program
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,
-    /// The memory that each of them has, where it is not the model's: 8GiB, a part of a GPU
+    /// Memory per GPU, instead of the model's, e.g. 8GiB for part of a GPU
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// End the program after so many steps, not when they repeat
+    /// Stop the program after N steps instead of when they repeat
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u32>,
-    /// Find the largest value that fits: batch=1..512, or batch=8..512:8; {batch} in the command
+    /// Find the largest value that fits: batch=1..512 or batch=8..512:8, with {batch} in the command
     #[arg(long, value_name = "NAME=A..B")]
     pub(crate) vary: Option<Variation>,
     /// Fail unless this holds on every GPU: peak<22GiB; also reserved, allocated, headroom
     #[arg(long = "assert", value_name = "FIGURE<SIZE", conflicts_with = "vary")]
     pub(crate) assertions: Vec<Assertion>,
-    /// Print JSON (schema: docs/json.md)
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the report, too: one HTML file, to look at and to share
-    #[arg(long, value_name = "FILE")]
+    /// Also write the report, a self-contained HTML file
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) report: Option<PathBuf>,
+    /// Overwrite the file of --report
+    #[arg(short, long, requires = "report")]
+    pub(crate) force: bool,
     /// The program and its arguments
     #[arg(
         trailing_var_arg = true,
@@ -503,35 +605,35 @@ pub(crate) struct FitArguments {
 #[command(after_help = "\
 Examples:
   whyoom who                                   every GPU: the answer, then the table
-  sudo whyoom who                              other users' processes in full, too
-  whyoom who --device 1 --json                 for a program
-  whyoom who --kill-orphans                    shows what it would end, and asks
-  whyoom who --watch                           a line for each change
-  whyoom who --watch --alert 'free<2GiB'       waits until less than 2 GiB are free
-  whyoom who --alert 'used<1GiB' ; [ $? = 3 ]  asks once, for a script
+  sudo whyoom who                              include details of other users' processes
+  whyoom who --device 1 --json                 machine-readable
+  whyoom who --kill-orphans                    shows what it would terminate, and asks
+  whyoom who --watch                           one line per change
+  whyoom who --watch --alert 'free<2GiB'       waits until less than 2 GiB is free
+  whyoom who --alert 'used<1GiB' ; [ $? = 3 ]  checks once, for a script
 
 Exit status:
-  0  answered, whichever the answer is
-  1  no driver, or it cannot be asked; or an orphan that was to be ended is still there
-  2  the arguments are wrong, or --kill-orphans has nobody to ask
+  0  success, whatever the answer is
+  1  no driver, or it does not respond; or an orphan to be terminated is still running
+  2  invalid arguments, or --kill-orphans without a terminal to ask on
   3  an alert holds")]
 pub(crate) struct WhoArguments {
-    /// Only this GPU, by the driver's number
+    /// Only this GPU, by driver index
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<u32>,
-    /// Look every second, and print what changes
+    /// Poll every second and print changes
     #[arg(long)]
     pub(crate) watch: bool,
-    /// End with status 3 where this holds on a GPU: free<2GiB; also used, residual
+    /// Exit with status 3 if this holds on a GPU: free<2GiB; also used, residual
     #[arg(long, value_name = "FIGURE<SIZE")]
     pub(crate) alert: Vec<Alert>,
-    /// End your own processes whose parent has gone and that hold memory; asks first
+    /// Terminate your own orphaned processes that hold memory; asks first
     #[arg(long, conflicts_with_all = ["json", "watch", "alert"])]
     pub(crate) kill_orphans: bool,
     /// Do not ask
     #[arg(long, requires = "kill_orphans")]
     pub(crate) yes: bool,
-    /// Print JSON (schema: docs/json.md); with --watch a document a line
+    /// Print JSON (schema: whyoom schema); with --watch one document per line
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -541,20 +643,20 @@ pub(crate) struct WhoArguments {
 Examples:
   whyoom top                every GPU; h or ? shows the keys, q quits
   whyoom top --device 1
-  whyoom top -1             once, for a pipe; for a program: whyoom who --json
+  whyoom top -1             once, for a pipe; machine-readable: whyoom who --json
 
 Exit status:
-  0  it was shown
-  1  no driver, or it cannot be asked
-  2  the arguments are wrong")]
+  0  success
+  1  no driver, or it does not respond
+  2  invalid arguments")]
 pub(crate) struct TopArguments {
-    /// Print once and end
+    /// Print once and exit
     #[arg(short = '1', long)]
     pub(crate) once: bool,
-    /// How long to wait between two looks
+    /// Refresh interval
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
     pub(crate) interval: Duration,
-    /// Only this GPU, by the driver's number
+    /// Only this GPU, by driver index
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<u32>,
 }
@@ -563,31 +665,31 @@ pub(crate) struct TopArguments {
 #[command(after_help = "\
 Examples:
   whyoom replay oom.pickle                              every allocator, the best first
-  whyoom replay oom.pickle --set max_split_size_mb:256  one setting more
-  whyoom replay oom.pickle --sweep --capacity 24GiB     many settings, with 24 GiB for them
+  whyoom replay oom.pickle --set max_split_size_mb:256  one additional setting
+  whyoom replay oom.pickle --sweep --capacity 24GiB     many settings, with 24 GiB available
   whyoom replay oom.pickle --allocator expandable --json
 
 Exit status:
   0  the run was replayed, whatever fits
-  1  the input could not be read, or holds no history
-  2  the arguments are wrong")]
+  1  the input could not be read, or contains no history
+  2  invalid arguments")]
 pub(crate) struct ReplayArguments {
     /// A recording (folder), PyTorch snapshot with history, or RMM log; - reads standard input
     #[arg(value_name = "INPUT")]
     pub(crate) file: PathBuf,
-    /// Only this allocator; may be given several times
+    /// Only this allocator; repeatable
     #[arg(long, value_name = "ID")]
     pub(crate) allocator: Vec<String>,
-    /// PyTorch with these settings too, as in PYTORCH_CUDA_ALLOC_CONF; may be given several times
+    /// Also PyTorch with these settings, as in PYTORCH_CUDA_ALLOC_CONF; repeatable
     #[arg(long, value_name = "NAME:VALUE")]
     pub(crate) set: Vec<String>,
-    /// What the allocators may have at most: 24GiB; by default what the recording tells
+    /// Memory available to the allocators, e.g. 24GiB; default: from the recording
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) capacity: Option<u64>,
-    /// Search PyTorch's settings
+    /// Try many PyTorch allocator settings
     #[arg(long)]
     pub(crate) sweep: bool,
-    /// Print JSON (schema: docs/json.md)
+    /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
 }

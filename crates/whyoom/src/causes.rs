@@ -6,7 +6,7 @@ use whyoom_report::{
     write_catalogue, write_catalogue_json, write_cause, write_terms, write_terms_json,
 };
 
-use crate::{arguments::CausesArguments, misuse::Misuse, nearest::did_you_mean};
+use crate::{arguments::CausesArguments, misuse::Misuse, nearest::did_you_mean, terminal::width};
 
 pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
     let mut out = anstream::stdout().lock();
@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
         if arguments.json {
             write_catalogue_json(None, &mut out)?;
         } else {
-            write_catalogue(&mut out)?;
+            write_catalogue(width(), &mut out)?;
         }
         return Ok(());
     };
@@ -25,10 +25,10 @@ pub(crate) fn run(arguments: &CausesArguments) -> Result<()> {
             let causes = CATALOGUE.iter().map(|cause| cause.id);
             let known = causes.chain(GLOSSARY.iter().map(|term| term.word));
             let near = did_you_mean(word, known, "whyoom causes");
-            bail!(Misuse(format!("no cause and no counter is called '{word}'{near}")));
+            bail!(Misuse(format!("unknown cause or counter '{word}'{near}")));
         }
         (None, terms) if arguments.json => write_terms_json(&terms, &mut out)?,
-        (None, terms) => write_terms(&terms, &mut out)?,
+        (None, terms) => write_terms(&terms, width(), &mut out)?,
     }
     Ok(())
 }

@@ -31,19 +31,15 @@ impl<F: Figure> FromStr for Comparison<F> {
 
     fn from_str(text: &str) -> Result<Self> {
         let (name, rest) = text.split_at(text.find(['<', '>']).ok_or_else(usage::<F>)?);
+        // Before the amount: whoever does not know the names is not helped by the units.
         let figure = F::NAMES.iter().find(|(known, _)| *known == name.trim());
+        let (_, figure) = *figure.ok_or_else(usage::<F>)?;
         let (below, rest) = (rest.starts_with('<'), &rest[1..]);
         let or_equal = rest.starts_with('=');
         let amount = rest.trim_start_matches('=').trim();
         let amount =
             if amount == "0" { 0 } else { size(amount).map_err(|error| anyhow!("{error}"))? };
-        Ok(Self {
-            text: text.to_owned(),
-            figure: figure.ok_or_else(usage::<F>)?.1,
-            below,
-            or_equal,
-            amount: i64::try_from(amount)?,
-        })
+        Ok(Self { text: text.to_owned(), figure, below, or_equal, amount: i64::try_from(amount)? })
     }
 }
 
@@ -78,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_wrong_one_is_told_how_to_write_it() {
-        let error = "other<1GiB".parse::<Comparison<Only>>().expect_err("no such figure");
+        let error = "other<1GiB".parse::<Comparison<Only>>().expect_err("no such value");
         let expected = "write it like only<1GiB: only, then < <= > >=, then an amount";
         assert_eq!(error.to_string(), expected);
         assert!("only<1GiB".parse::<Comparison<Only>>().expect("a comparison").holds(0));

@@ -55,7 +55,7 @@ impl Executable {
 /// This program's own file.
 pub(crate) fn own() -> Result<PathBuf> {
     std::env::current_exe().context(
-        "cannot find this program's own place (if /proc is missing: mount -t proc proc /proc)",
+        "cannot find the path of this executable (if /proc is missing: mount -t proc proc /proc)",
     )
 }
 

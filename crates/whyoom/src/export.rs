@@ -1,44 +1,65 @@
 //! `whyoom export`.
 
-use std::{io::BufWriter, path::Path};
+use std::{
+    io::{self, BufWriter, IsTerminal, Write},
+    path::Path,
+};
 
-use anyhow::{Error, Result};
-use clap::builder::PossibleValuesParser;
+use anyhow::{Error, Result, bail};
 use whyoom_exports::{ExportError, FORMATS, Format, Target, format_named, format_of_file};
 use whyoom_trace::{Bytes, Tables};
 
 use crate::{
+    argument_values::is_standard_output,
     arguments::ExportArguments,
     misuse::Misuse,
     source::{self, Frames},
     terminal::{print_line, say},
-    whole_file::{WholeFile, folder_of},
+    whole_file::{WholeFile, folder_of, may_write},
 };
-
-/// The words that `--to` takes.
-pub(crate) fn export_format() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|format| format.name))
-}
 
 /// What is written at once.
 const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(arguments: &ExportArguments) -> Result<()> {
+    if is_standard_output(&arguments.output) {
+        check_standard_output(arguments)?;
+    }
     let format = format(arguments)?;
     if let Some(process) = arguments.process.as_ref().filter(|_| !format.of_one_process) {
         return Err(Misuse(format!(
-            "--process {process}: {} tells of all processes, by their names",
+            "--process {process}: {} contains all processes, by name",
             format.name
         ))
         .into());
     }
+    if is_standard_output(&arguments.output) {
+        let out = Box::new(BufWriter::with_capacity(BUFFER, io::stdout()));
+        let notes = write(arguments, format, out, &std::env::temp_dir())?;
+        say_notes(&notes);
+        return Ok(());
+    }
+    may_write(&arguments.output, arguments.force)?;
     let file = WholeFile::begin(&arguments.output)?;
-    let target = Target {
-        out: Box::new(BufWriter::with_capacity(BUFFER, file.handle()?)),
-        folder: folder_of(&arguments.output).to_owned(),
-        process: arguments.process.clone(),
-    };
-    let mut export = (format.start)(target)?;
+    let out = Box::new(BufWriter::with_capacity(BUFFER, file.handle()?));
+    let notes = write(arguments, format, out, folder_of(&arguments.output))?;
+    let size = Bytes(file.handle()?.metadata()?.len());
+    file.finish()?;
+    let name = arguments.output.display().to_string();
+    print_line(&format!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name)));
+    say_notes(&notes);
+    Ok(())
+}
+
+/// Exports, with a folder for what has to wait until the end; notes for people come back.
+fn write(
+    arguments: &ExportArguments,
+    format: &Format,
+    out: Box<dyn Write + Send>,
+    folder: &Path,
+) -> Result<Vec<String>> {
+    let process = arguments.process.clone();
+    let mut export = (format.start)(Target { out, folder: folder.to_owned(), process })?;
     let mut tables = Tables::default();
     let contents = source::read(&arguments.input, Frames::Named, &mut tables, export.as_mut())?;
     let exported = export.finish(&tables).map_err(|error| {
@@ -48,12 +69,24 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<()> {
         };
         Error::from(error).context(what)
     })?;
-    let size = Bytes(file.handle()?.metadata()?.len());
-    file.finish()?;
-    let name = arguments.output.display().to_string();
-    print_line(&format!("wrote {name} ({size}): {}", format.opened_by.replace("FILE", &name)));
-    for note in contents.input.notes.iter().chain(&exported.notes) {
-        say(&format!("note: {note}"));
+    Ok(contents.input.notes.into_iter().chain(exported.notes).collect())
+}
+
+fn say_notes(notes: &[String]) {
+    notes.iter().for_each(|note| say(&format!("note: {note}")));
+}
+
+/// Every format is for programs: a terminal would only be garbled by it.
+fn check_standard_output(arguments: &ExportArguments) -> Result<()> {
+    if arguments.to.is_none() {
+        bail!(Misuse("-o - has no extension that names the format: add --to".to_owned()));
+    }
+    if io::stdout().is_terminal() {
+        bail!(Misuse(
+            "the export is binary and standard output is a terminal: redirect it (> FILE), or name a \
+             file with -o"
+                .to_owned()
+        ));
     }
     Ok(())
 }
@@ -71,7 +104,7 @@ fn format(arguments: &ExportArguments) -> Result<&'static Format> {
             .map(|format| format!("{} ({})", format.name, format.extensions[0]))
             .collect();
         Misuse(format!(
-            "'{name}' does not tell the format: add --to, or end the name as one of these: {}",
+            "cannot detect the format from '{name}': add --to, or use one of these extensions: {}",
             known.join(", ")
         ))
     };

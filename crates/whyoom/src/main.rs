@@ -1,12 +1,14 @@
 //! The command line: arguments in, calls out.
 
+mod argument_values;
 mod arguments;
 mod causes;
 mod comparison;
+mod demo;
 mod executable;
+mod exit_status;
 mod export;
 mod fit;
-mod input;
 mod lab;
 mod manual;
 mod misuse;
@@ -18,11 +20,12 @@ mod recorded;
 mod replay;
 mod report;
 mod run;
+mod schema;
+mod sitecustomize;
 mod source;
-mod startup;
 mod terminal;
 mod top;
-mod unreadable;
+mod unopened;
 mod unstartable;
 mod visible;
 mod who;
@@ -33,20 +36,15 @@ use std::{io, process::ExitCode};
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use exit_status::{ANSWERED, FAILED, MISUSED};
 use misuse::Misuse;
-
-/// An answer was given.
-const ANSWERED: u8 = 0;
-/// The input could not be read, or the output not written.
-const FAILED: u8 = 1;
-/// The arguments are wrong: clap ends with the same.
-const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return misuse::tell(&error),
     };
+    terminal::set_colour(arguments.color);
     let outcome = match arguments.command {
         // What runs in the lab, or under the recorder, decides how the command ends.
         Command::Lab { command } => lab::run(command),
@@ -54,13 +52,20 @@ fn main() -> ExitCode {
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Who(arguments) => who::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
-        Command::Why(arguments) => why::run(&arguments).map(|()| ANSWERED),
+        Command::Why(arguments) => whole_file::may_write_beside(&arguments.report, arguments.force)
+            .and_then(|()| why::run(&arguments))
+            .map(|()| ANSWERED),
         Command::Report(arguments) => report::run(&arguments).map(|()| ANSWERED),
         Command::Export(arguments) => export::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
         Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),
+        Command::Demo(arguments) => demo::run(&arguments).map(|()| ANSWERED),
         Command::Completions { shell } => manual::completions(shell).map(|()| ANSWERED),
-        Command::Man { command } => manual::page(&command).map(|()| ANSWERED),
+        Command::Man { command, output: Some(folder) } => {
+            manual::write_pages(&command, &folder).map(|()| ANSWERED)
+        }
+        Command::Man { command, output: None } => manual::page(&command).map(|()| ANSWERED),
+        Command::Schema { name } => schema::run(name.as_deref()).map(|()| ANSWERED),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

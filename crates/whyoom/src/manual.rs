@@ -1,8 +1,13 @@
 //! `whyoom completions` and `whyoom man`.
 
-use std::io::{self, Write};
+use std::{
+    fs,
+    io::{self, Write},
+    iter::once,
+    path::Path,
+};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::{
@@ -10,7 +15,7 @@ use clap_mangen::{
     roff::{Roff, roman},
 };
 
-use crate::{arguments::Arguments, misuse::Misuse, nearest::did_you_mean};
+use crate::{arguments::Arguments, misuse::Misuse, nearest::did_you_mean, terminal::print_line};
 
 /// What the parts of help are called that manual pages have sections for.
 const EXAMPLES: &str = "Examples:";
@@ -25,14 +30,48 @@ pub(crate) fn completions(shell: Shell) -> Result<()> {
 
 /// The manual page of the program, or of one of its commands.
 pub(crate) fn page(command: &[String]) -> Result<()> {
+    let program = program();
+    Ok(io::stdout().write_all(&rendered(found(&program, command)?)?)?)
+}
+
+/// Writes the page of the program, or of one of its commands, and those below it, as `man` finds them.
+pub(crate) fn write_pages(command: &[String], folder: &Path) -> Result<()> {
+    let cannot_write = || format!("cannot write the manual pages into {}", folder.display());
+    let program = program();
+    let words: Vec<&str> = once("whyoom").chain(command.iter().map(String::as_str)).collect();
+    let mut pages = Vec::new();
+    every(found(&program, command)?, &words.join(" "), &mut pages);
+    fs::create_dir_all(folder).with_context(cannot_write)?;
+    for (words, page) in &pages {
+        let file = folder.join(format!("{}.1", words.replace(' ', "-")));
+        fs::write(file, rendered(page)?).with_context(cannot_write)?;
+    }
+    print_line(&format!("wrote {} manual pages into {}", pages.len(), folder.display()));
+    Ok(())
+}
+
+/// A command that people see, and those below it, with the words that lead to each.
+fn every<'a>(command: &'a clap::Command, words: &str, seen: &mut Vec<(String, &'a clap::Command)>) {
+    seen.push((words.to_owned(), command));
+    let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+    for one in shown.filter(|one| one.get_name() != "help") {
+        every(one, &format!("{words} {}", one.get_name()), seen);
+    }
+}
+
+fn program() -> clap::Command {
     let mut program = Arguments::command();
     program.build();
-    let mut page = &program;
+    program
+}
+
+fn found<'a>(program: &'a clap::Command, command: &[String]) -> Result<&'a clap::Command> {
+    let mut page = program;
     for name in command {
         let found = page.find_subcommand(name);
         page = found.ok_or_else(|| unknown(page, command, name))?;
     }
-    Ok(io::stdout().write_all(&rendered(page)?)?)
+    Ok(page)
 }
 
 /// What help says last, in the sections that manual pages have for it.
@@ -77,7 +116,7 @@ fn as_typed(heading: &str, text: &str, out: &mut Vec<u8>) -> io::Result<()> {
 fn unknown(page: &clap::Command, command: &[String], name: &str) -> Misuse {
     let near =
         did_you_mean(name, page.get_subcommands().map(clap::Command::get_name), "whyoom --help");
-    Misuse(format!("there is no command '{}'{near}", command.join(" ")))
+    Misuse(format!("unknown command '{}'{near}", command.join(" ")))
 }
 
 #[cfg(test)]
@@ -85,21 +124,24 @@ mod tests {
     use super::*;
 
     /// Every command that people see, with the words that lead to it.
-    fn every(command: &clap::Command, words: &str, seen: &mut Vec<(String, clap::Command)>) {
-        seen.push((words.to_owned(), command.clone()));
-        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
-        for one in shown.filter(|one| one.get_name() != "help") {
-            every(one, &format!("{words} {}", one.get_name()), seen);
-        }
-    }
-
     fn all() -> Vec<(String, clap::Command)> {
-        let mut program = Arguments::command();
-        program.build();
+        let program = program();
         let mut seen = Vec::new();
         every(&program, "whyoom", &mut seen);
         assert!(seen.len() > 12, "{}", seen.len());
-        seen
+        seen.into_iter().map(|(words, command)| (words, command.clone())).collect()
+    }
+
+    #[test]
+    fn every_page_has_a_file_as_man_names_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pages = folder.path().join("man1");
+        write_pages(&[], &pages).expect("all pages");
+        for (words, _) in all() {
+            let file = pages.join(format!("{}.1", words.replace(' ', "-")));
+            assert!(file.metadata().is_ok_and(|page| page.len() > 300), "{words}");
+        }
+        assert!(write_pages(&["dance".to_owned()], &pages).is_err());
     }
 
     #[test]

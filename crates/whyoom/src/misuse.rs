@@ -7,10 +7,11 @@ use clap::{
     error::{ContextKind, ContextValue, Error, ErrorKind},
 };
 
+use whyoom_sources::recording::is_recording;
+
 use crate::{
     arguments::Arguments,
     executable::{find, is_executable},
-    input::is_recording,
     nearest::{did_you_mean, nearest},
     terminal::say,
 };
@@ -60,12 +61,9 @@ fn hint(word: &str) -> String {
     } else if nearest(word, names()).is_empty() && is_program() {
         "run -- "
     } else if word.contains(['.', '/']) {
-        return format!("there is no file '{word}'; a file is read with: whyoom why FILE");
+        return format!("file '{word}' does not exist; to read a file: whyoom why FILE");
     } else {
-        return format!(
-            "there is no command '{word}'{}",
-            did_you_mean(word, names(), "whyoom --help")
-        );
+        return format!("unknown command '{word}'{}", did_you_mean(word, names(), "whyoom --help"));
     };
     let typed: Vec<String> = typed().collect();
     format!("did you mean:  whyoom {before}{}", typed.join(" "))

@@ -12,7 +12,8 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         let known = letters(known);
         let within = word.len() > 2 && (known.contains(&word) || word.contains(&known));
         let one_letter = strsim::osa_distance(&word, &known) <= 1;
-        let likeness = strsim::jaro_winkler(&word, &known);
+        // Of two letters, half make a word that merely begins alike.
+        let likeness = if word.len() > 2 { strsim::jaro_winkler(&word, &known) } else { 0.0 };
         likeness.max(if one_letter { ALIKE } else { 0.0 }) + f64::from(u8::from(within))
     };
     let mut ranked: Vec<(f64, &str)> = known
@@ -24,15 +25,18 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     ranked.into_iter().map(|(_, known)| known).take(MOST).collect()
 }
 
-/// The end of a sentence that says that a word is not known: what may be meant, and what lists all.
+/// What follows a sentence that says that a word is not known: what may be meant, a line each, and what lists all.
 pub(crate) fn did_you_mean<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     list: &str,
 ) -> String {
     match nearest(word, known).as_slice() {
-        [] => format!("; see: {list}"),
-        near => format!("; did you mean {}? Else see: {list}", near.join(", ")),
+        [] => format!("; to list all: {list}"),
+        near => {
+            let near: String = near.iter().map(|near| format!("  {near}\n")).collect();
+            format!("; did you mean:\n{near}to list all: {list}")
+        }
     }
 }
 
@@ -53,9 +57,10 @@ mod tests {
         assert_eq!(nearest("Growht", causes), ["growth"]);
         assert_eq!(nearest("zzz", causes), [""; 0]);
         assert_eq!(nearest("wy", ["why", "who", "run"]), ["why"]);
+        assert_eq!(nearest("sh", ["schema", "who"]), [""; 0]);
         let said = did_you_mean("limits", causes, "whyoom causes");
-        assert_eq!(said, "; did you mean limit? Else see: whyoom causes");
-        assert_eq!(did_you_mean("zzz", causes, "whyoom causes"), "; see: whyoom causes");
+        assert_eq!(said, "; did you mean:\n  limit\nto list all: whyoom causes");
+        assert_eq!(did_you_mean("zzz", causes, "whyoom causes"), "; to list all: whyoom causes");
         assert_eq!(nearest("rtx4090ti", ["a100", "rtx-4090", "4060ti"])[0], "rtx-4090");
     }
 }

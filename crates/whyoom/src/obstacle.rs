@@ -52,8 +52,8 @@ impl Obstacle {
     pub(crate) fn warning(&self) -> Option<String> {
         let consequence = match self.sureness {
             Sureness::Possible => return None,
-            Sureness::Certain => "nothing of it will be recorded",
-            Sureness::Fatal => "it runs unrecorded",
+            Sureness::Certain => "nothing will be recorded",
+            Sureness::Fatal => "it is not recorded",
         };
         Some(format!("{}: {consequence}; {}", self.why, self.instead))
     }
@@ -64,38 +64,39 @@ const STARTERS: &[(&[&str], Sureness, &str, &str)] = &[
     (
         &["sudo", "doas", "su", "pkexec", "runuser"],
         Sureness::Certain,
-        "takes the recorder out of the environment of what it starts",
-        "put whyoom behind it: sudo \"$(command -v whyoom)\" run -- PROGRAM",
+        "removes the recorder from the environment of the program it starts",
+        "run whyoom under it: sudo \"$(command -v whyoom)\" run -- PROGRAM",
     ),
     (
         &["docker", "podman", "nerdctl", "docker-compose"],
         Sureness::Certain,
-        "has the program started in a container, where the recorder is not",
+        "starts the program in a container, without the recorder",
         "install whyoom in the image and start it there: docker run … IMAGE whyoom run -- PROGRAM",
     ),
     (
         &["kubectl", "oc"],
         Sureness::Certain,
-        "has the program started in a pod, where the recorder is not",
+        "starts the program in a pod, without the recorder",
         "install whyoom in the image and start it there: kubectl exec POD -- whyoom run -- PROGRAM",
     ),
     (
         &["ssh", "mosh", "pdsh", "sbatch", "qsub", "bsub"],
         Sureness::Certain,
-        "has the program started on another machine, or later",
-        "put whyoom before the program there: whyoom run -- PROGRAM",
+        "starts the program on another machine, or later",
+        "prefix the program there: whyoom run -- PROGRAM",
     ),
     (
         &["tmux", "screen", "systemd-run", "at"],
         Sureness::Possible,
-        "has the program started by a server of its own",
-        "put whyoom before the program itself: whyoom run -- PROGRAM",
+        "starts the program from its own server",
+        "prefix the program itself: whyoom run -- PROGRAM",
     ),
     (
         &["srun", "mpirun", "mpiexec", "apptainer", "singularity", "ray"],
         Sureness::Possible,
         "may start the program on other machines, or in a container",
-        "put whyoom before the program itself, each then records its own: srun whyoom run -- PROGRAM",
+        "prefix the program itself, so that each process records its own run: srun whyoom run -- \
+         PROGRAM",
     ),
 ];
 
@@ -124,11 +125,9 @@ fn by_rights(name: &OsStr, file: &Path) -> Option<Obstacle> {
     let (name, path) = (name.to_string_lossy(), file.display());
     Some(Obstacle {
         sureness: Sureness::Certain,
-        why: format!(
-            "{name} is {what}, and such a program loads nothing that its environment names"
-        ),
+        why: format!("{name} is {what}, so LD_PRELOAD is ignored for it"),
         instead: format!(
-            "record a copy, which has no such rights: cp {path} ./copy; whyoom run -- ./copy"
+            "record a copy without these privileges: cp {path} ./copy; whyoom run -- ./copy"
         ),
     })
 }
@@ -143,21 +142,21 @@ fn by_kind(name: &OsStr, file: &Path) -> Option<Obstacle> {
     }
     let (sureness, why) = match &executable {
         executable if executable.is_musl() => {
-            (Sureness::Fatal, format!("{name} is built for musl, and the recorder for glibc"))
+            (Sureness::Fatal, format!("{name} is built for musl, but the recorder for glibc"))
         }
         Executable::Program { loader: None } => (
             Sureness::Possible,
-            format!("{name} is linked statically, and such a program loads no recorder"),
+            format!("{name} is statically linked and cannot load the recorder"),
         ),
         Executable::Foreign { built_for } => (
             Sureness::Possible,
-            format!("{name} is built for {built_for}, and the recorder is not"),
+            format!("{name} is built for {built_for}, but the recorder is not"),
         ),
         _ => return None,
     };
     let instead = match sureness {
-        Sureness::Fatal => "run a build for glibc, in an image that is not Alpine's",
-        _ => "if it starts the program that uses CUDA, put whyoom before that one",
+        Sureness::Fatal => "run a glibc build, in an image other than Alpine",
+        _ => "if it starts the program that uses CUDA, prefix that one with whyoom",
     };
     Some(Obstacle { sureness, why, instead: instead.to_owned() })
 }

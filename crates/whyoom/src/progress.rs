@@ -54,7 +54,7 @@ impl<R> Drop for ProgressReader<R> {
     }
 }
 
-/// Between two looks at the clock.
+/// Between two samples at the clock.
 const STRIDE: u64 = 1 << 16;
 
 /// Passes events on, and after a second shows how many they are.

@@ -6,11 +6,13 @@ use std::{
 };
 
 use anyhow::Result;
-use whyoom_allocators::workload::{Run, Workloads};
-use whyoom_causes::{Keeper, Verdict, judge, name_keepers, prove, was_applied};
+use whyoom_allocators::{Run, Workloads};
+use whyoom_causes::{
+    Referrer, Verdict, has_provable_remedies, judge, name_referrers, prove, was_applied,
+};
 use whyoom_memory::Model;
-use whyoom_report::{Answer, Input, InputKind};
-use whyoom_sources::recording::Ending;
+use whyoom_report::{Answer, Input};
+use whyoom_sources::{InputKind, recording::Ending};
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
     source::{Frames, read, read_entry},
 };
 
-/// Runs grow with their events, some hundred bytes each: longer ones are not gathered on the way.
+/// Runs grow with their events, a few hundred bytes each: longer ones are not gathered on the way.
 const MOST_GATHERED: u64 = 12_000_000;
 
 /// What was read, and where it can be read again.
@@ -30,7 +32,7 @@ pub(crate) struct Reading {
     paths: Vec<PathBuf>,
     /// Those that were found in a recording, and not named by a person.
     entries: HashSet<PathBuf>,
-    keepers: Vec<Keeper>,
+    keepers: Vec<Referrer>,
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
     gathered_events: u64,
@@ -46,7 +48,7 @@ impl Reading {
             return Self::default();
         }
         let gathered = Some(Workloads::default());
-        Self { model: Model::filmed(), gathered, ..Self::default() }
+        Self { model: Model::with_history(), gathered, ..Self::default() }
     }
 
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
@@ -82,8 +84,8 @@ impl Reading {
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
         let mut verdict = judge(&self.model, &self.tables);
-        name_keepers(&mut verdict, &self.model, &self.tables, &self.keepers);
-        if verdict.has_provable_remedies() {
+        name_referrers(&mut verdict, &self.model, &self.tables, &self.keepers);
+        if has_provable_remedies(&verdict) {
             self.make_runs()?;
             prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
         }

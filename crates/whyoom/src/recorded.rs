@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use whyoom_memory::{Model, sums_by_place};
+use whyoom_memory::{Model, sums_by_call_site};
 use whyoom_node::{NodeReport, Recorded, RecordedPlace};
 use whyoom_sources::recording;
 use whyoom_symbols::Symbols;
 use whyoom_trace::{Bytes, DeviceId, Event, EventSink, Tables};
 
-use self::told::Told;
+use self::told::LiveStatus;
 
 /// A recording is read again no sooner: that takes time in proportion to it.
 const BETWEEN_READINGS: Duration = Duration::from_secs(5);
@@ -69,11 +69,11 @@ impl Recorders {
         }
         // Most are not recorded, and need nobody who waits for their answer.
         let folder = told::folder_of(pid)?;
-        let Some(told) = within(LONGEST_ANSWER, move || Told::by(pid, folder)) else {
+        let Some(told) = within(LONGEST_ANSWER, move || LiveStatus::by(pid, folder)) else {
             self.silent.insert(pid);
             return None;
         };
-        let Told { folder, figures, is_own } = told?;
+        let LiveStatus { folder, figures, is_own } = told?;
         let events = figures.events;
         Some(Recorded {
             folder: folder.display().to_string(),
@@ -122,7 +122,7 @@ fn read_places(pid: u32, folder: &Path) -> Vec<RecordedPlace> {
     }
     let on_device = own.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
     let stacks = on_device.flat_map(|(_, _, space)| space.live_by_stack()).collect();
-    let places = sums_by_place(&tables, stacks).into_iter();
+    let places = sums_by_call_site(&tables, stacks).into_iter();
     let places = places.filter(|(_, bytes)| *bytes > Bytes::ZERO).take(MOST_PLACES);
     places.map(|(place, bytes)| RecordedPlace { place, bytes: bytes.0 }).collect()
 }

@@ -10,22 +10,21 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
-    Policy, SimulatedDevice,
+    Outcome, Policy, Run, SimulatedDevice, Workload, Workloads,
     catalogue::{CATALOGUE, Conditions, Entry, SETTINGS, find},
     exactness::{compare_pool, compare_reserved, follow},
     policies::pytorch::{PyTorch, PyTorchSettings},
-    replay::{Outcome, replay},
-    workload::{Run, Workload, Workloads},
+    replay,
 };
-use whyoom_report::{
-    InputKind, ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json,
-};
+use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+use whyoom_sources::InputKind;
 use whyoom_trace::{DeviceId, Tables};
 
 use crate::{
     arguments::ReplayArguments,
     misuse::Misuse,
     source::{self, Frames},
+    terminal::width,
 };
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
             if index > 0 {
                 writeln!(out)?;
             }
-            write_replay(answer, &mut out)?;
+            write_replay(answer, width(), &mut out)?;
         }
     }
     Ok(out.flush()?)
@@ -66,13 +65,13 @@ fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
     let runs: Vec<Run> = workloads.into_runs().into_iter().filter(can_be_replayed).collect();
     ensure!(
         !runs.is_empty() || input.kind != InputKind::NsightSystems,
-        "{name} tells what was taken from the driver, not what an allocator gave out of it: there is nothing to \
-         replay. Record that with whyoom run -- PROGRAM"
+        "{name} contains driver allocations, not those of an allocator: there is nothing to replay. \
+         Record them with whyoom run -- PROGRAM"
     );
     ensure!(
         !runs.is_empty(),
-        "{name} holds no history of PyTorch's allocations: record it with whyoom run -- PROGRAM, or \
-         with torch.cuda.memory._record_memory_history(max_entries=1_000_000)"
+        "{name} contains no history of PyTorch's allocations: record it with whyoom run -- PROGRAM, \
+         or with torch.cuda.memory._record_memory_history(max_entries=1_000_000)"
     );
     Ok(runs)
 }
@@ -94,8 +93,7 @@ impl WhatIf {
     /// that were too long to keep.
     pub(crate) fn of(runs: Option<&[Run]>) -> Self {
         let Some(runs) = runs else {
-            let note =
-                "the run is very long: what other allocators would do is left to whyoom replay";
+            let note = "the run is very long: use whyoom replay for other allocators";
             return Self { candidates: Vec::new(), note: Some(note.to_owned()) };
         };
         let runs = runs.iter().filter(|run| can_be_replayed(run));
@@ -109,8 +107,8 @@ impl WhatIf {
             LONG.. => Self {
                 candidates: all.filter(|it| FOR_LONG_RUNS.contains(&it.id)).map(known).collect(),
                 note: Some(format!(
-                    "the run is long ({allocations} allocations): other allocators than these are \
-                     left to whyoom replay"
+                    "the run is long ({allocations} allocations): use whyoom replay for other \
+                     allocators than these"
                 )),
             },
             _ => Self { candidates: all.map(known).collect(), note: None },
@@ -144,7 +142,7 @@ fn candidates(arguments: &ReplayArguments) -> Result<Vec<Candidate>> {
     for id in &arguments.allocator {
         if find(id).is_none() {
             let known: Vec<_> = CATALOGUE.iter().map(|entry| entry.id).collect();
-            bail!(Misuse(format!("no allocator is called '{id}'; there are {}", known.join(", "))));
+            bail!(Misuse(format!("unknown allocator '{id}'; use one of {}", known.join(", "))));
         }
     }
     for entry in CATALOGUE {
@@ -192,7 +190,7 @@ fn answer<'a>(
 ) -> ReplayAnswer<'a> {
     let known = run.workload.known_capacity();
     let (capacity, capacity_from) = match (asked, known) {
-        (Some(bytes), _) => (Some(bytes), "as asked for"),
+        (Some(bytes), _) => (Some(bytes), "as requested"),
         (None, Some(bytes)) => (Some(bytes), "from the failure in the recording"),
         (None, None) => (None, "unknown"),
     };
@@ -245,15 +243,15 @@ fn left_out(run: &Run, candidates: &[Candidate], outcomes: &[Outcome]) -> Vec<St
     let mut notes = Vec::new();
     if !names.is_empty() {
         notes.push(format!(
-            "left out, because the replay takes work out of proportion to the run: {}",
+            "skipped, because the replay takes disproportionately long for this run: {}",
             names.join(", ")
         ));
     }
     let folded = run.workload.folded;
     if folded > 0 {
         notes.push(format!(
-            "the run has more streams and pools than are told apart: {folded} allocations count as of the \
-             default stream"
+            "the run has more streams and pools than can be distinguished: {folded} allocations are \
+             attributed to the default stream"
         ));
     }
     notes

@@ -7,13 +7,18 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::Verdict;
+use whyoom_redact::Paths;
 use whyoom_report::{ReplayAnswer, Report, write_report_html, write_report_json};
 use whyoom_sources::recording::Ending;
 use whyoom_trace::Bytes;
 
 use crate::{
-    arguments::ReportArguments, reading::Reading, replay::WhatIf, terminal::print_line,
-    whole_file::WholeFile,
+    argument_values::is_standard_output,
+    arguments::ReportArguments,
+    reading::Reading,
+    replay::WhatIf,
+    terminal::{print_line, say},
+    whole_file::{WholeFile, may_write},
 };
 
 /// What a report of a recording made in the lab says of itself.
@@ -24,26 +29,35 @@ const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, l
 const MOST_NOTES: usize = 4;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
+    if !arguments.json && !is_standard_output(&arguments.output) {
+        may_write(&arguments.output, arguments.force)?;
+    }
     let mut reading = Reading::new(true);
     for file in &arguments.files {
         reading.add(file)?;
     }
     let verdict = reading.judge()?;
     if arguments.json {
-        return with_report(&mut reading, &verdict, |report| {
+        return with_report(&mut reading, &verdict, arguments.full_paths, |report| {
             let mut out = io::BufWriter::new(anstream::stdout().lock());
             write_report_json(report, &mut out)?;
             Ok(out.flush()?)
         });
     }
-    let told = write(&mut reading, &verdict, &arguments.output)?;
+    let full_paths = arguments.full_paths;
+    if is_standard_output(&arguments.output) {
+        return with_report(&mut reading, &verdict, full_paths, write_standard_output);
+    }
+    let told = with_report(&mut reading, &verdict, full_paths, |report| {
+        write_file(report, &arguments.output)
+    })?;
     print_line(&told);
     Ok(())
 }
 
 /// Writes the report of a verdict into a file; what to tell the person comes back.
 pub(crate) fn write(reading: &mut Reading, verdict: &Verdict, path: &Path) -> Result<String> {
-    with_report(reading, verdict, |report| write_file(report, path))
+    with_report(reading, verdict, false, |report| write_file(report, path))
 }
 
 /// Writes a report into a file; what to tell the person comes back.
@@ -57,12 +71,22 @@ pub(crate) fn write_file(report: &Report<'_>, path: &Path) -> Result<String> {
     let size = Bytes(handle.metadata().with_context(context)?.len());
     file.finish()?;
     let contents = report.contents().join("; ");
-    Ok(format!("wrote {name} ({size}): open it in a browser\nwho opens it sees: {contents}"))
+    Ok(format!("wrote {name} ({size}): open it in a browser\nthis file contains: {contents}"))
+}
+
+/// Writes a report to standard output, and to standard error what is in it.
+fn write_standard_output(report: &Report<'_>) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    write_report_html(report, &mut out)?;
+    out.flush()?;
+    say(&format!("the report contains: {}", report.contents().join("; ")));
+    Ok(())
 }
 
 fn with_report<T>(
     reading: &mut Reading,
     verdict: &Verdict,
+    full_paths: bool,
     then: impl FnOnce(&Report<'_>) -> Result<T>,
 ) -> Result<T> {
     let runs = reading.take_runs();
@@ -78,7 +102,20 @@ fn with_report<T>(
         replay_note: note(&what_if, &replay),
         simulated: is_simulated(reading).then(|| SIMULATED.to_owned()),
         fit: None,
+        paths: local_paths(reading.names().filter_map(|name| Path::new(name).parent())),
+        full_paths,
     })
+}
+
+/// Leaves out of paths where this command runs, and these folders.
+pub(crate) fn local_paths<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Paths {
+    let here = std::env::current_dir().unwrap_or_default();
+    let named = folders.into_iter().filter_map(Path::to_str).fold(Paths::default(), Paths::without);
+    let paths = here.to_str().into_iter().fold(named, Paths::without);
+    match std::env::var("HOME") {
+        Ok(home) => paths.with_home(&home),
+        Err(_) => paths,
+    }
 }
 
 /// What is left out of the replays, if anything is.

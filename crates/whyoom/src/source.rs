@@ -8,15 +8,17 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use whyoom_files::{named, untrusted};
-use whyoom_report::{Input, InputKind};
-use whyoom_sources::recording;
+use whyoom_report::Input;
+use whyoom_sources::{
+    FIRST_BYTES, InputKind, NamedInput, Reader, importer_of,
+    recording::{self, is_recording},
+};
 use whyoom_symbols::Symbols;
 use whyoom_trace::{EventSink, Tables};
 
 use crate::{
-    input::{FIRST_BYTES, Named, Reader, importer_of, is_recording},
     progress::{ProgressReader, ProgressSink},
-    unreadable::unopened,
+    unopened::unopened,
 };
 
 /// Whether the native frames of a recording get their names, which takes time.
@@ -55,7 +57,7 @@ pub(crate) fn read(
     let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
     anyhow::ensure!(
         !metadata.is_dir(),
-        "{name} is a folder and no recording of whyoom run; name the files in it"
+        "{name} is a folder but not a recording of whyoom run; name the files in it"
     );
     // A database is opened by its path once more, which a pipe does not survive.
     let again = metadata.is_file().then_some(path);
@@ -104,7 +106,7 @@ fn read_stream(
     let context = || format!("cannot read {name}");
     let mut first_bytes = Vec::new();
     reader.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes).with_context(context)?;
-    let named = Named { name, first_bytes: &first_bytes };
+    let named = NamedInput { name, first_bytes: &first_bytes };
     let importer = importer_of(&named).with_context(context)?;
     let notes = match (&importer.read, path) {
         (Reader::Stream(import), _) => {
@@ -117,8 +119,8 @@ fn read_stream(
         }
         (Reader::File(_), None) => {
             bail!(
-                "{name} is a database, which is not read from its beginning to its end: write it to a file \
-                   and name that"
+                "{name} is a database and cannot be read from a pipe: write it to a file and name \
+                 that file"
             )
         }
     };

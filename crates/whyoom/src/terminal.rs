@@ -15,6 +15,16 @@ pub(crate) fn print_line(line: &str) {
     anstream::println!("{}", visible_lines(line));
 }
 
+/// Colours as the person says; by default as the terminal and its variables say.
+pub(crate) fn set_colour(choice: clap::ColorChoice) {
+    let choice = match choice {
+        clap::ColorChoice::Auto => return,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
 /// Lines longer than this are hard to read, however wide the terminal.
 const MAX_WIDTH: usize = 100;
 

@@ -3,15 +3,17 @@
 use std::{
     env,
     io::{self, IsTerminal, Write},
-    time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
 use whyoom_gpu::Gpus;
-use whyoom_node::{Looker, judge};
-use whyoom_tui::{Ended, Look, Options};
+use whyoom_node::{NodeSampler, judge};
+use whyoom_tui::{Ended, Options, Theme};
 
-use crate::{arguments::TopArguments, misuse::Misuse, recorded::Recorders, who::with_advice};
+use crate::{
+    arguments::TopArguments, exit_status::ANSWERED, misuse::Misuse, recorded::Recorders,
+    who::with_advice,
+};
 
 /// Where neither COLUMNS nor a terminal says how wide a page is.
 const WIDTH: usize = 100;
@@ -23,19 +25,19 @@ const BY_SIGNAL: i32 = 128;
 
 pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
     let gpus = Gpus::open().map_err(|error| with_advice(error, "whyoom top"))?;
-    let mut looker = Looker::new();
+    let mut sampler = NodeSampler::new();
     let mut recorders = Recorders::with_places();
     let mut source = move || {
-        looker.look(&gpus).map(|capture| {
+        sampler.look(&gpus).map(|capture| {
             let mut report = judge(&capture);
             recorders.fill(&mut report);
             report
         })
     };
-    let look = Look { colour: has_colour(), unicode: has_unicode() };
+    let look = Theme { colour: has_colour(), unicode: has_unicode() };
     let options = Options { interval: arguments.interval, device: arguments.device, look };
     if arguments.once || !can_be_drawn_on() {
-        let report = source().context("cannot look at the devices")?;
+        let report = source().context("cannot read the devices")?;
         if let Some(device) = arguments.device
             && report.devices.iter().all(|one| one.device.index != device)
         {
@@ -48,20 +50,11 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
         let mut out = io::stdout().lock();
         out.write_all(page.as_bytes())?;
         out.flush()?;
-        return Ok(crate::ANSWERED);
+        return Ok(ANSWERED);
     }
     match whyoom_tui::run(source, options)? {
-        Ended::ByKey => Ok(crate::ANSWERED),
+        Ended::ByKey => Ok(ANSWERED),
         Ended::BySignal(signal) => Ok(u8::try_from(BY_SIGNAL + signal).unwrap_or(u8::MAX)),
-    }
-}
-
-/// Seconds, as `--interval` takes them.
-pub(crate) fn interval(text: &str) -> Result<Duration, String> {
-    let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>();
-    match seconds {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("give seconds between 0.1 and 3600".to_owned()),
     }
 }
 
@@ -73,6 +66,11 @@ fn can_be_drawn_on() -> bool {
 
 /// <https://no-color.org>: whatever it says, if it says something.
 fn has_colour() -> bool {
+    match anstream::ColorChoice::global() {
+        anstream::ColorChoice::Never => return false,
+        anstream::ColorChoice::Always | anstream::ColorChoice::AlwaysAnsi => return true,
+        anstream::ColorChoice::Auto => {}
+    }
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
@@ -88,18 +86,4 @@ fn page_width() -> usize {
     let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     told.or_else(terminal).unwrap_or(WIDTH).clamp(MIN_WIDTH, MAX_WIDTH)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals() {
-        assert_eq!(interval("1"), Ok(Duration::from_secs(1)));
-        assert_eq!(interval("0.5s"), Ok(Duration::from_millis(500)));
-        for wrong in ["", "0", "-1", "nan", "inf", "1e9", "soon"] {
-            assert!(interval(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -35,15 +35,13 @@ fn reason(name: &OsStr, kind: io::ErrorKind) -> Option<String> {
         (io::ErrorKind::NotFound, Some(file)) => behind_missing(&file),
         // The file is here; a shell looks in PATH only.
         (io::ErrorKind::NotFound, None) if path.exists() => Some(way_to_run(path)),
-        (io::ErrorKind::NotFound, None) if is_bare(path) => {
-            Some("there is no such program in PATH".to_owned())
-        }
-        (io::ErrorKind::NotFound, None) => Some("there is no such file".to_owned()),
+        (io::ErrorKind::NotFound, None) if is_bare(path) => Some("not found in PATH".to_owned()),
+        (io::ErrorKind::NotFound, None) => Some("no such file".to_owned()),
         (io::ErrorKind::PermissionDenied, _) if path.is_dir() => {
             Some("it is a folder; name the program in it".to_owned())
         }
         (io::ErrorKind::PermissionDenied, Some(file)) if !file.is_file() => {
-            Some("it is no program".to_owned())
+            Some("it is not a program".to_owned())
         }
         (io::ErrorKind::PermissionDenied, Some(file)) if !is_executable(&file) => {
             Some(way_to_run(&file))
@@ -70,14 +68,15 @@ fn behind_missing(file: &Path) -> Option<String> {
         {
             let file = file.display();
             Some(format!(
-                "its lines end as on Windows, and so the name of its interpreter does; mend it with: sed -i 's/\\r$//' {file}"
+                "it has Windows line endings, also in its #! line; fix it with: sed -i 's/\\r$//' \
+                 {file}"
             ))
         }
         Executable::Script { interpreter } => {
-            Some(format!("its first line asks for {}, which is not here", interpreter.display()))
+            Some(format!("its #! line names {}, which does not exist", interpreter.display()))
         }
         Executable::Program { loader: Some(loader) } => Some(format!(
-            "its loader {} is not here; it was built for another system",
+            "its loader {} does not exist; it was built for another system",
             loader.display()
         )),
         _ => None,
@@ -89,20 +88,21 @@ fn way_to_run(file: &Path) -> String {
     let name = file.display();
     match file.extension().and_then(OsStr::to_str) {
         Some("py") => {
-            format!("it is no program by itself; put its interpreter before it: python {name}")
+            format!("it is not executable; run it with its interpreter: python {name}")
         }
         Some("sh") => {
-            format!("it is no program by itself; put its interpreter before it: bash {name}")
+            format!("it is not executable; run it with its interpreter: bash {name}")
         }
         _ if is_executable(file) && is_bare(file) => {
-            format!("it is not in PATH; say that it is here: ./{name}")
+            format!("it is not in PATH; to run it from here: ./{name}")
         }
         _ if is_executable(file) => {
             format!(
-                "it is neither a program nor a script with #! in its first line; a shell may know it: sh {name}"
+                "it is neither a program nor a script with #! in its first line; try a shell: sh \
+                 {name}"
             )
         }
-        _ => format!("it is not marked as a program; mark it with: chmod +x {name}"),
+        _ => format!("it is not executable; fix it with: chmod +x {name}"),
     }
 }
 

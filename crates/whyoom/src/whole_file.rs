@@ -8,13 +8,15 @@ use std::{
     thread,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
     low_level::emulate_default_handler,
 };
 use tempfile::{Builder, NamedTempFile};
+
+use crate::misuse::Misuse;
 
 /// A file under a temporary name beside the one that it is to have. A full disk, an error or Ctrl-C
 /// leaves neither.
@@ -32,9 +34,13 @@ impl WholeFile {
         ensure!(!target.is_dir(), "cannot write {shown}: it is a folder; name a file in it");
         ensure!(
             target.is_file() || !target.exists(),
-            "cannot write {shown}: it is no ordinary file; give -o another name"
+            "cannot write {shown}: it is not a regular file; use another name with -o"
         );
-        ensure!(folder.is_dir(), "cannot write {shown}: there is no folder {}", folder.display());
+        ensure!(
+            folder.is_dir(),
+            "cannot write {shown}: folder {} does not exist",
+            folder.display()
+        );
         let begin = || {
             let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
             let file = Builder::new()
@@ -64,6 +70,24 @@ impl WholeFile {
     fn cannot_write(&self) -> String {
         format!("cannot write {}", self.target.display())
     }
+}
+
+/// Refuses a file that has something in it, unless it may be overwritten. Asked before any work is done: nobody
+/// should wait for an hour and then read this.
+pub(crate) fn may_write(target: &Path, force: bool) -> Result<()> {
+    let in_use = fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() > 0);
+    if in_use && !force {
+        let name = target.display();
+        bail!(Misuse(format!(
+            "{name} already exists: name another file, or overwrite it with --force"
+        )));
+    }
+    Ok(())
+}
+
+/// The same for a file that only some ask for.
+pub(crate) fn may_write_beside(target: &Option<PathBuf>, force: bool) -> Result<()> {
+    target.as_deref().map_or(Ok(()), |target| may_write(target, force))
 }
 
 /// The folder that a file is in.

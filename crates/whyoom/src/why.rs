@@ -2,11 +2,14 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::Result;
-use whyoom_report::{VerdictParts, write_live, write_verdict, write_verdict_json};
+use whyoom_causes::for_shell;
+use whyoom_report::{
+    Detail, VerdictParts, write_live, write_verbose_hint, write_verdict, write_verdict_json,
+};
 
 use crate::{
     arguments::WhyArguments,
@@ -19,6 +22,18 @@ use crate::{
 const PLACES: usize = 20;
 
 pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
+    print(arguments, &verbose_command(&asked_for(arguments).0))
+}
+
+/// The command that prints all of these inputs' verdict.
+pub(crate) fn verbose_command(files: &[impl AsRef<Path>]) -> String {
+    let typed = files.iter().map(AsRef::as_ref).filter(|file| *file != Path::new("-"));
+    let typed = typed.map(|file| format!(" {}", for_shell(&file.to_string_lossy())));
+    format!("whyoom why --verbose{}", typed.collect::<String>())
+}
+
+/// Prints a verdict; what the short form leaves out is printed by `verbose_command`.
+pub(crate) fn print(arguments: &WhyArguments, verbose_command: &str) -> Result<()> {
     let (files, live) = asked_for(arguments);
     let mut reading = Reading::new(arguments.report.is_some());
     for file in &files {
@@ -27,14 +42,16 @@ pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
     let verdict = reading.judge()?;
     let answer = reading.answer(&verdict);
     let parts = VerdictParts { live: live.is_some(), timeline: arguments.timeline };
+    let detail = if arguments.verbose { Detail::Verbose } else { Detail::Short };
     let mut out = io::BufWriter::new(anstream::stdout().lock());
-    match live {
-        _ if arguments.json => write_verdict_json(&answer, parts, &mut out)?,
-        Some(places) => {
-            write_verdict(&answer, width(), &mut out)?;
-            write_live(&answer, places, &mut out)?;
+    if arguments.json {
+        write_verdict_json(&answer, parts, &mut out)?;
+    } else {
+        write_verdict(&answer, detail, width(), &mut out)?;
+        if detail == Detail::Short {
+            write_verbose_hint(&answer, verbose_command, &mut out)?;
         }
-        None => write_verdict(&answer, width(), &mut out)?,
+        live.map_or(Ok(()), |places| write_live(&answer, places, &mut out))?;
     }
     out.flush()?;
     drop(out);

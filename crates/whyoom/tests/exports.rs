@@ -25,7 +25,7 @@ fn why(file: &Path) -> Value {
 }
 
 fn export(input: &Path, output: &Path) -> Output {
-    whyoom(&["export", input.to_str().unwrap(), "-o", output.to_str().unwrap()])
+    whyoom(&["export", input.to_str().unwrap(), "--force", "-o", output.to_str().unwrap()])
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -87,7 +87,7 @@ fn what_cannot_be_written_leaves_nothing() {
         assert!(said.contains(words), "{said}");
     };
     let input = fixtures().join("healthy.pickle");
-    refused(export(&input, &in_folder("run.csv")), 2, "does not tell the format");
+    refused(export(&input, &in_folder("run.csv")), 2, "cannot detect the format");
     refused(export(&input, &in_folder("no/such/run.parquet")), 1, "cannot write");
     refused(export(&in_folder("none.pickle"), &in_folder("run.parquet")), 1, "none.pickle");
     let log = PathBuf::from("../../tests/fixtures/logs/four-ranks.log");

@@ -62,7 +62,7 @@ fn without_a_driver() {
 fn starters_that_leave_the_recorder_behind() {
     let folder = tempfile::tempdir().unwrap();
     for (name, words) in [
-        ("sudo", ["takes the recorder out", "sudo \"$(command -v whyoom)\" run -- PROGRAM"]),
+        ("sudo", ["removes the recorder", "sudo \"$(command -v whyoom)\" run -- PROGRAM"]),
         ("docker", ["in a container", "docker run … IMAGE whyoom run -- PROGRAM"]),
         ("ssh", ["on another machine", "whyoom run -- PROGRAM"]),
     ] {
@@ -96,12 +96,16 @@ fn programs_that_cannot_start() {
     let run = |program: &Path, code, words: &[&str]| {
         assert_told(whyoom().args(["run", "-o", "/dev/null/x", "--"]).arg(program), code, words);
     };
-    run(Path::new("no-such-program"), 127, &["no such program in PATH"]);
+    run(Path::new("no-such-program"), 127, &["not found in PATH"]);
     run(folder.path(), 126, &["it is a folder"]);
-    run(&program(&folder, "windows.sh", b"#!/bin/sh\r\n"), 127, &["as on Windows", "sed -i"]);
+    run(
+        &program(&folder, "windows.sh", b"#!/bin/sh\r\n"),
+        127,
+        &["Windows line endings", "sed -i"],
+    );
     let script = folder.path().join("train.py");
     fs::write(&script, "import torch\n").unwrap();
-    run(&script, 126, &["put its interpreter before it: python "]);
+    run(&script, 126, &["run it with its interpreter: python "]);
 }
 
 /// The beginning of a program that asks for a loader, and nothing behind it that could run.
@@ -135,7 +139,7 @@ fn musl_programs_run_unrecorded() {
     let folder = tempfile::tempdir().unwrap();
     let tool = program(&folder, "tool", &asking_for(b"/lib/ld-musl-none.so.1\0"));
     let words =
-        ["built for musl", "runs unrecorded", "its loader /lib/ld-musl-none.so.1 is not here"];
+        ["built for musl", "is not recorded", "its loader /lib/ld-musl-none.so.1 does not exist"];
     assert_told(whyoom().args(["run", "--"]).arg(tool).current_dir(folder.path()), 127, &words);
 }
 
@@ -163,8 +167,8 @@ fn words_that_are_no_command() {
         &["did you mean:  whyoom run -- python train.py --batch 4"],
     );
     told(&["sh", "train.sh"], &["did you mean:  whyoom run -- sh train.sh"]);
-    told(&["other.log"], &["there is no file 'other.log'", "whyoom why FILE"]);
-    told(&["wy"], &["there is no command 'wy'; did you mean why"]);
+    told(&["other.log"], &["file 'other.log' does not exist", "whyoom why FILE"]);
+    told(&["wy"], &["unknown command 'wy'; did you mean:\n  why"]);
     // A file that is called as a command is does not get in its way.
     fs::write(folder.path().join("causes"), "").unwrap();
     assert!(whyoom().arg("causes").current_dir(folder.path()).output().unwrap().status.success());
@@ -174,7 +178,7 @@ fn words_that_are_no_command() {
 fn the_dashes_may_be_left_out() {
     let mut run = whyoom();
     run.args(["run", "-o", "/dev/null/x", "sh", "-c", "exit $0", "9"]);
-    assert_told(&mut run, 9, &["runs unrecorded"]);
+    assert_told(&mut run, 9, &["runs without recording"]);
     // What follows is the program's, whatever it looks like.
     let words = ["run", "-o", "/dev/null/x", "printf", "[%s]", "a", "--", "-o", "--help"];
     let output = whyoom().args(words).output().unwrap();
@@ -189,7 +193,7 @@ fn a_file_that_cannot_be_written() {
         assert_told(whyoom().args(["report", snapshot, "-o"]).arg(output), 1, words);
     };
     report(folder.path(), &["it is a folder; name a file in it"]);
-    report(&folder.path().join("none/report.html"), &["there is no folder"]);
+    report(&folder.path().join("none/report.html"), &["none does not exist"]);
 }
 
 #[test]
@@ -198,7 +202,7 @@ fn the_lab_says_which_folder_it_needs() {
     lab.args(["lab", "run", "--", "true"]).env("TMPDIR", "/no/such/folder");
     // Without its libraries beside this program it does not come so far.
     let stderr = String::from_utf8(lab.output().unwrap().stderr).unwrap();
-    if !stderr.contains("libraries are not beside") {
+    if !stderr.contains("libraries are not next to") {
         assert_told(&mut lab, 1, &["the lab cannot start in /no/such/folder", "TMPDIR"]);
     }
 }

@@ -6,10 +6,10 @@ use std::{path::Path, process::Command};
 
 use serde_json::Value;
 use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, now};
-use whyoom_sources::recording::{Ending, Look, SeenDevice, SeenHolder};
+use whyoom_sources::recording::{Ending, MachineSample, SeenDevice, SeenHolder};
 use whyoom_trace::{
-    Action, Address, Bytes, Counter, Event, MemoryKind, ResultCode, StackId, Standing, StringId,
-    ThreadId,
+    Action, Address, Bytes, Counter, Event, MemoryKind, ProcessState, ResultCode, StackId,
+    StringId, ThreadId,
 };
 
 const MIB: u64 = 1 << 20;
@@ -90,14 +90,14 @@ fn why_judges_a_recording() {
         pid,
         bytes,
         command: "python serve.py".to_owned(),
-        standing: Standing::Runs,
+        standing: ProcessState::Runs,
         ..SeenHolder::default()
     };
     let own = std::process::id();
     let holders = vec![holder(own, 1200 * MIB), holder(1, 300 * MIB)];
     let device =
         SeenDevice { total: 2048 * MIB, free: 548 * MIB, holders, ..SeenDevice::default() };
-    let look = Look { time: failed + 1_000_000, pid: own, devices: vec![device] };
+    let look = MachineSample { time: failed + 1_000_000, pid: own, devices: vec![device] };
     look.append(folder.path()).unwrap();
 
     let answer = whyoom(&["why"], folder.path());
@@ -144,5 +144,5 @@ fn a_folder_that_is_no_recording_is_said_to_be_none() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
     let output = command.arg("why").arg(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no recording of whyoom run"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a recording of whyoom run"));
 }

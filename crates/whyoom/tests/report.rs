@@ -61,9 +61,12 @@ fn a_report_is_one_file_that_fetches_nothing() {
     let page = std::fs::read_to_string(&file.0).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains("default-src 'none'"));
     let (before, _) = page.split_once("<script").unwrap();
-    assert!(before.contains("<pre>fragmented-cache: "), "the verdict is there without a script");
+    assert!(
+        before.contains("<pre>error[fragmented-cache]: "),
+        "the verdict is there without a script"
+    );
     assert!(page.contains("<script id=\"whyoom-data\" type=\"application/octet-stream\">H4sI"));
-    for fetched in ["<link", "<img", " src=", "@import", "https://"] {
+    for fetched in ["<link", "<img", " src=", "@import", "=\"https://", "url(http"] {
         assert!(!page.contains(fetched), "{fetched}");
     }
     for handler in [" onclick=", " onload=", " onerror="] {
@@ -87,7 +90,7 @@ fn the_document_holds_what_the_verdict_is_made_from() {
     let report = document("snapshots/fragmented-oom.pickle");
     assert_eq!((&report["schema"], &report["version"]), (&"whyoom.report".into(), &1.into()));
     assert_eq!(report["why"]["verdict"]["cause"], "fragmented-cache");
-    assert!(report["text"].as_str().unwrap().starts_with("fragmented-cache: "));
+    assert!(report["text"].as_str().unwrap().starts_with("error[fragmented-cache]: "));
     assert!(!report["text"].as_str().unwrap().contains('\u{1b}'), "no colours");
     assert_eq!(report["replay"]["runs"][0]["device"], "GPU 0");
     let space = &report["spaces"][0];
@@ -119,4 +122,91 @@ fn a_log_has_a_report_too() {
     assert!(report["why"]["incidents"].as_array().is_some_and(|all| all.len() > 1));
     assert_eq!(report["spaces"].as_array().map(Vec::len), Some(0));
     assert!(report["replay"].is_null() && report["replay_note"].is_string());
+}
+
+/// Pieces of a pickle: what Python writes for a snapshot.
+mod pickled {
+    pub(super) fn text(text: &str) -> Vec<u8> {
+        let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+        [b"X".as_slice(), &length, text.as_bytes()].concat()
+    }
+
+    pub(super) fn number(number: i32) -> Vec<u8> {
+        [b"J".as_slice(), &number.to_le_bytes()].concat()
+    }
+
+    pub(super) fn list(items: &[Vec<u8>]) -> Vec<u8> {
+        [b"](".as_slice(), &items.concat(), b"e"].concat()
+    }
+
+    pub(super) fn dict(items: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let items = items.iter().map(|(key, value)| [text(key), value.clone()].concat());
+        [b"}(".as_slice(), &items.collect::<Vec<_>>().concat(), b"u"].concat()
+    }
+
+    pub(super) fn file(value: &[u8]) -> Vec<u8> {
+        [b"\x80\x02".as_slice(), value, b"."].concat()
+    }
+}
+
+/// A snapshot of a program in somebody's home folder, which allocates and runs out of memory.
+fn snapshot_of_alice() -> Vec<u8> {
+    use pickled::{dict, file, list, number, text};
+    let frame = |name: &str, path: &str, line| {
+        dict(&[("name", text(name)), ("filename", text(path)), ("line", number(line))])
+    };
+    let frames = list(&[
+        frame("linear", "/home/alice/env/lib/python3.11/site-packages/torch/nn/linear.py", 7),
+        frame("forward", "/home/alice/project/model/block.py", 12),
+        frame("main", "/home/alice/project/train.py", 61),
+    ]);
+    let entry = |action: &str, size| {
+        dict(&[
+            ("action", text(action)),
+            ("addr", number(0x10_0000)),
+            ("size", number(size)),
+            ("stream", number(0)),
+            ("device_free", number(0)),
+            ("frames", frames.clone()),
+        ])
+    };
+    let segment = entry("segment_alloc", 20 << 20);
+    let trace = list(&[segment, entry("alloc", 20 << 20), entry("oom", 40 << 20)]);
+    file(&dict(&[("segments", list(&[])), ("device_traces", list(&[trace]))]))
+}
+
+#[test]
+fn paths_are_told_without_the_folders_of_a_person() {
+    let (snapshot, page) = (Gone::new("alice.pickle"), Gone::new("alice.html"));
+    std::fs::write(&snapshot.0, snapshot_of_alice()).unwrap();
+    let shown = |words: &[&str]| String::from_utf8(whyoom(words, &[&snapshot.0]).stdout).unwrap();
+    let report = shown(&["report", "--json"]);
+    for file in ["\"train.py\"", "\"model/block.py\"", "\"torch/nn/linear.py\""] {
+        assert!(report.contains(file), "{file} in {report}");
+    }
+    for told in ["/home/alice", "alice/env"] {
+        assert!(!report.contains(told), "{told} in {report}");
+    }
+    whyoom(&["report", "-o"], &[&page.0, &snapshot.0]);
+    let (before, _) = std::fs::read_to_string(&page.0)
+        .unwrap()
+        .split_once("<script")
+        .map(|(before, after)| (before.to_owned(), after.to_owned()))
+        .unwrap();
+    assert!(!before.contains("/home/alice"), "{before}");
+    let full = shown(&["report", "--json", "--full-paths"]);
+    assert!(full.contains("\"/home/alice/project/train.py\""), "{full}");
+}
+
+#[test]
+fn no_report_of_a_snapshot_names_a_home_folder() {
+    let folder = std::fs::read_dir(fixture("snapshots")).unwrap();
+    let files = folder.map(|entry| entry.unwrap().path());
+    let snapshots: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "pickle")).collect();
+    assert!(snapshots.len() > 10);
+    for snapshot in snapshots {
+        let report = String::from_utf8(whyoom(&["report", "--json"], &[&snapshot]).stdout).unwrap();
+        assert!(!report.contains("/home/"), "{}", snapshot.display());
+    }
 }

@@ -25,10 +25,12 @@ fn why(files: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The lines to paste, of all remedies of the primary finding.
+/// The lines to paste and the code to adapt, of all remedies of the primary finding.
 fn pasted(answer: &Value) -> String {
     let remedies = answer["verdict"]["remedies"].as_array().unwrap();
-    remedies.iter().filter_map(|remedy| remedy["paste"].as_str()).collect::<Vec<_>>().join("\n")
+    let code =
+        |remedy: &Value| Some(remedy["paste"].as_str().or(remedy["example"].as_str())?.to_owned());
+    remedies.iter().filter_map(code).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -115,7 +117,8 @@ fn four_ranks_give_one_verdict() {
 #[test]
 fn growth_names_its_slope_and_its_line() {
     let answer = why(&["snapshots/growth.pickle"]);
-    assert!(answer["verdict"]["because"].as_str().unwrap().contains("head.py:30"), "{answer:#}");
+    let site = &answer["verdict"]["call_sites"][0]["call_site"];
+    assert!(site.as_str().unwrap().contains("head.py:30"), "{answer:#}");
     assert_eq!(answer["verdict"]["evidence"][0]["bytes"], 32 << 20);
 }
 
@@ -246,7 +249,7 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/other-process-hog.log"],
         cause: "other-process",
-        must: &["2797307"],
+        must: &["whyoom who"],
         must_not: &[EXPANDABLE],
     },
     Case {
@@ -334,13 +337,13 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/other-process.log"],
         cause: "other-process",
-        must: &["2797307"],
+        must: &["whyoom who"],
         must_not: &[EXPANDABLE, "gradient_checkpointing"],
     },
     Case {
         files: &["logs/other-process-in-container.log"],
         cause: "other-process",
-        must: &["21200"],
+        must: &["whyoom who"],
         must_not: &["21194", EXPANDABLE],
     },
     Case {

@@ -1,8 +1,8 @@
 //! The simulated GPU: devices that several processes share, and what the driver API does with them.
 //!
 //! [`machine`] is shared between processes, [`driver`] is one process's own. The libraries that
-//! programs load are thin over these two. Nothing is computed: memory, time and errors are what is
-//! simulated. Where a behaviour is not documented and was not observed, the comment says "assumed".
+//! programs load are thin over these two. Only memory, time and errors are simulated; kernels
+//! do nothing. Where a behaviour is not documented and was not observed, the comment says "assumed".
 
 pub mod driver;
 pub mod error;

@@ -203,8 +203,9 @@ extern "C" fn note_interrupt(_: libc::c_int) {
     INTERRUPTED.store(true, Relaxed);
 }
 
-/// Ctrl-C is for the program in the lab: a handler, unlike ignoring, does not reach what we start.
-fn outlive_interrupts() {
+/// Ctrl-C is for the program in the lab: a handler, unlike ignoring, does not reach what we start. From then on
+/// [`interrupted`] says whether one came.
+pub fn outlive_interrupts() {
     let handler = note_interrupt as extern "C" fn(libc::c_int);
     // SAFETY: the handler stores one atomic word, which is safe at any moment.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };

@@ -17,6 +17,7 @@ mod launches;
 mod libraries;
 mod memory;
 mod modules;
+mod names;
 mod pointers;
 mod pools;
 mod process;

@@ -1,36 +1,19 @@
 //! Libraries and kernels: code that belongs to no context. A kernel's handle serves as a function's.
 
-use std::{
-    collections::HashSet,
-    ffi::{CStr, CString, c_char, c_void},
-    sync::{Mutex, PoisonError},
-};
+use std::ffi::{c_char, c_void};
 
 use whyoom_lab_abi::{Out, Text, exports};
 use whyoom_lab_core::{Error, image::Image};
 
 use crate::{
     modules::{attribute_of, image_at, image_in, set_attribute},
+    names::kept_name,
     process::{in_context, with},
     status::{self, Status},
 };
 
 fn load(library: Out<u64>, image: Image) -> status::Result<()> {
     with(|driver| Ok(library.put(driver.load_module(None, image))?))
-}
-
-/// A name that callers may keep: each is stored once and for ever.
-pub(crate) fn kept_name(name: &str) -> *const c_char {
-    static NAMES: Mutex<Option<HashSet<&'static CStr>>> = Mutex::new(None);
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let names = names.get_or_insert_default();
-    let name = CString::new(name).unwrap_or_default();
-    if let Some(kept) = names.get(name.as_c_str()) {
-        return kept.as_ptr();
-    }
-    let kept: &'static CStr = Box::leak(name.into_boxed_c_str());
-    names.insert(kept);
-    kept.as_ptr()
 }
 
 exports! { Status;

@@ -10,6 +10,7 @@ use whyoom_lab_core::{
 };
 
 use crate::{
+    names::kept_name,
     process::{in_context, with},
     status::{Result, Status},
 };
@@ -173,7 +174,7 @@ exports! { Status;
     }
 
     fn cuFuncGetName(name: Out<*const c_char>, function: u64) {
-        with(|driver| Ok(name.put(crate::libraries::kept_name(driver.function_name(function)?))?))
+        with(|driver| Ok(name.put(kept_name(driver.function_name(function)?))?))
     }
 
     fn cuFuncLoad(function: u64) {

@@ -1,4 +1,4 @@
-//! Kernels as functions of the current context: their attributes and how many fit at once.
+//! Kernels as functions of the current context, and their attributes.
 
 use std::{
     ffi::{c_char, c_void},
@@ -7,15 +7,15 @@ use std::{
 
 use cudarc::{
     driver::sys::{CUfunction, CUfunction_attribute, CUkernel},
-    runtime::sys::{cudaFuncAttributes, cudaLaunchConfig_st},
+    runtime::sys::cudaFuncAttributes,
 };
-use whyoom_lab_abi::{In, Out, exports};
+use whyoom_lab_abi::{Out, exports};
 
 use crate::{
     context::{self, Current},
     device_settings::hint,
     error::{Failure, Status},
-    launch, registry,
+    registry,
 };
 
 exports! { Status;
@@ -56,31 +56,6 @@ exports! { Status;
     fn cudaGetFuncBySymbol(function: Out<CUfunction>, kernel: *const c_void) {
         Ok(function.put(resolved(&context::current()?, kernel)?)?)
     }
-
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks: Out<i32>, kernel: *const c_void, size: i32, shared: usize) {
-        active_blocks(blocks, kernel, size, shared, 0)
-    }
-
-    fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: Out<i32>, kernel: *const c_void, size: i32, shared: usize, flags: u32) {
-        active_blocks(blocks, kernel, size, shared, flags)
-    }
-
-    fn cudaOccupancyAvailableDynamicSMemPerBlock(shared: Out<usize>, kernel: *const c_void, blocks: i32, size: i32) {
-        let current = context::current()?;
-        current.cuOccupancyAvailableDynamicSMemPerBlock(shared.0, resolved(&current, kernel)?, blocks, size)
-    }
-
-    fn cudaOccupancyMaxPotentialClusterSize(size: Out<i32>, kernel: *const c_void, config: In<cudaLaunchConfig_st>) {
-        let current = context::current()?;
-        let config = launch::driver_configuration(&config.get()?)?;
-        current.cuOccupancyMaxPotentialClusterSize(size.0, resolved(&current, kernel)?, &config)
-    }
-
-    fn cudaOccupancyMaxActiveClusters(clusters: Out<i32>, kernel: *const c_void, config: In<cudaLaunchConfig_st>) {
-        let current = context::current()?;
-        let config = launch::driver_configuration(&config.get()?)?;
-        current.cuOccupancyMaxActiveClusters(clusters.0, resolved(&current, kernel)?, &config)
-    }
 }
 
 /// The function of the current context that a kernel is: one that the program registered, or one of
@@ -92,20 +67,6 @@ pub fn resolved(current: &Current, kernel: *const c_void) -> Result<CUfunction, 
         return Ok(function);
     }
     registry::function(current, kernel)
-}
-
-fn active_blocks(
-    blocks: Out<i32>,
-    kernel: *const c_void,
-    size: i32,
-    shared: usize,
-    flags: u32,
-) -> Result<(), Failure> {
-    let current = context::current()?;
-    let function = resolved(&current, kernel)?;
-    current.cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        blocks.0, function, size, shared, flags,
-    )
 }
 
 #[rustfmt::skip]

@@ -29,6 +29,7 @@ mod launch_configuration;
 mod library;
 mod memory;
 mod memory_set;
+mod occupancy;
 mod peer;
 mod pointer;
 mod pool;

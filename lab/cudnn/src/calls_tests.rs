@@ -5,9 +5,9 @@ use std::ptr;
 use whyoom_lab_abi::{In, Out};
 
 use crate::{
-    algorithms::*, batch_norm::*, convolution::*, ctc::*, dropout::*, handle::HandlePointer,
-    images::*, object::Opaque, rnn::*, rnn_runs::*, rnn_weights::*, shape::Shape, status::Status,
-    tensors::*,
+    batch_norm::*, convolution::*, ctc::*, dropout::*, handle::HandlePointer, images::*,
+    object::Opaque, proposals::*, rnn::*, rnn_runs::*, rnn_weights::*, shape::Shape,
+    status::Status, tensors::*,
 };
 
 const OK: Status = Status(0);

@@ -3,14 +3,13 @@
 use whyoom_lab_abi::{In, Out, exports};
 
 use crate::{
-    algorithms::{Algorithm, Problem},
+    algorithms::Algorithm,
     handle::HandlePointer,
     images::Activation,
     object::{Opaque, lifetimes},
     shape::{Convolution, Motion, Pass},
     status::{Failure, Status},
     tensors::{FilterPointer, TensorPointer, integers},
-    workspace,
 };
 
 /// What stands behind a convolution descriptor.
@@ -144,11 +143,4 @@ exports! { Status;
         activation.get()?.check()?;
         enough(&described(Pass::Forward, x, w, y, settings)?, algorithm, room)
     }
-}
-
-/// The problem with what its engines are chosen by.
-pub(crate) fn posed(handle: HandlePointer, problem: Convolution) -> Result<Problem, Failure> {
-    let device = handle.device()?;
-    let tensor_cores = workspace::has_tensor_cores(device, problem.x.kind);
-    Ok(Problem { problem, tensor_cores })
 }

@@ -15,6 +15,7 @@ mod handle;
 mod images;
 mod information;
 mod object;
+mod proposals;
 mod release;
 mod rnn;
 mod rnn_runs;

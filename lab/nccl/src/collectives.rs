@@ -8,8 +8,8 @@ use crate::{
     group,
     moves::{bytes, copy},
     neighbours::{Connection, ring, tree},
-    pairs::{Role, Transfer},
     status::{Failure, Status},
+    transfers::{Role, Transfer},
 };
 
 /// Takes part in the ring.

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use whyoom_lab_abi::{Out, exports};
 
 use crate::{
-    pairs::{self, Transfer},
     status::{Failure, Status},
+    transfers::{self, Transfer},
 };
 
 /// What a thread has begun.
@@ -53,7 +53,7 @@ exports! { Status;
         GROUP.with_borrow_mut(|group| group.depth += 1);
         Ok(())
     }
-    fn ncclGroupEnd() { pairs::exchange(&close()?) }
+    fn ncclGroupEnd() { transfers::exchange(&close()?) }
     // How long the group would take: nobody computes here, so no time.
     fn ncclGroupSimulateEnd(simulation: Out<Simulation>) {
         close()?;

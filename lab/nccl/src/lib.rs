@@ -24,3 +24,4 @@ mod pairs;
 mod registration;
 mod status;
 mod topology;
+mod transfers;

@@ -8,7 +8,7 @@ use whyoom_lab_abi::NullPointer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Failure {
-    /// The driver refused, most often for want of memory.
+    /// The driver refused, most often because memory ran out.
     Cuda = 1,
     /// A system call failed, or the other ranks did not come.
     System = 2,
@@ -40,7 +40,7 @@ impl Status {
     fn text(self) -> &'static CStr {
         match self.0 {
             0 => c"no error",
-            1 => c"the CUDA driver refused a call, most often for want of memory",
+            1 => c"the CUDA driver refused a call, most often because memory ran out",
             2 => c"a system call failed",
             3 => c"internal error of the simulated NCCL",
             4 => c"invalid argument",

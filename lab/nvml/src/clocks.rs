@@ -21,7 +21,7 @@ impl Device {
         }
     }
 
-    fn power_limit_milliwatts(&self) -> u32 {
+    pub(crate) fn power_limit_milliwatts(&self) -> u32 {
         self.spec.model.power_limit_watts.value * 1000
     }
 }

@@ -2,8 +2,8 @@
 //! machine that the processes of a lab share.
 //!
 //! What the lab knows (devices, memory, who holds it) is answered; what a device that computes
-//! nothing cannot have (a temperature, a fan, a power draw) is refused as not supported, which
-//! monitors show as not available. Nothing is made up.
+//! nothing cannot have (a fan, a performance state, energy) is refused as not supported, which
+//! monitors show as not available. Temperature and power draw are assumed, those of an idle board.
 
 mod activity;
 mod clocks;
@@ -17,6 +17,7 @@ mod modes;
 mod process_list;
 mod processes;
 mod refused;
+mod sensors;
 mod session;
 mod status;
 mod system;

@@ -15,6 +15,9 @@ pub struct Fit {
     pub peaks: Value,
     #[serde(deserialize_with = "nullable")]
     pub vary: Option<FitVary>,
+    pub growth_bytes_per_step: u64,
+    #[serde(deserialize_with = "nullable")]
+    pub stopped_after_steps: Option<u64>,
     pub assertions: Vec<FitAssertion>,
     pub notes: Vec<FitNote>,
 }

@@ -36,10 +36,19 @@ pub struct Finding {
     pub because: String,
     #[serde(deserialize_with = "nullable")]
     pub gives_back_bytes: Option<u64>,
+    pub call_sites: Vec<CallSite>,
+    pub documentation: String,
     pub process: String,
     pub device: Device,
     pub evidence: Value,
     pub remedies: Vec<Remedy>,
+}
+
+/// A line of the program.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct CallSite {
+    pub call_site: String,
+    pub what: String,
 }
 
 /// The other cause that the figures leave open.
@@ -94,6 +103,8 @@ pub struct Remedy {
     pub what: String,
     #[serde(deserialize_with = "nullable")]
     pub paste: Option<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub example: Option<String>,
     #[serde(deserialize_with = "nullable")]
     pub frees_bytes: Option<u64>,
     pub proved: bool,
@@ -215,6 +226,7 @@ impl Finding {
     /// The first line to paste.
     #[must_use]
     pub fn paste(&self) -> Option<&str> {
-        self.remedies.iter().find_map(|remedy| remedy.paste.as_deref())
+        let first = self.remedies.iter().find(|one| one.paste.is_some() || one.example.is_some());
+        first?.paste.as_deref()
     }
 }

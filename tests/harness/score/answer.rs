@@ -45,6 +45,8 @@ pub struct Advice {
     pub what: String,
     /// The line to paste.
     pub paste: Option<String>,
+    /// Code to adapt.
+    pub example: Option<String>,
 }
 
 impl Answer {
@@ -83,10 +85,11 @@ impl Answer {
         self.remedies.iter().chain(&self.other_remedies)
     }
 
-    /// The first line to paste.
+    /// The first line to paste, where no code to adapt comes before it.
     #[must_use]
     pub fn paste(&self) -> Option<&str> {
-        self.remedies.iter().find_map(|advice| advice.paste.as_deref())
+        let first = self.remedies.iter().find(|one| one.paste.is_some() || one.example.is_some());
+        first?.paste.as_deref()
     }
 }
 
@@ -103,7 +106,8 @@ impl Advice {
     }
 
     fn text(&self) -> String {
-        format!("{}\n{}", self.paste.as_deref().unwrap_or_default(), self.what)
+        let code = self.paste.as_deref().or(self.example.as_deref()).unwrap_or_default();
+        format!("{code}\n{}", self.what)
     }
 }
 
@@ -111,12 +115,13 @@ fn remedies(finding: &Finding) -> Vec<Advice> {
     let one = |remedy: &crate::documents::Remedy| Advice {
         what: remedy.what.clone(),
         paste: remedy.paste.clone(),
+        example: remedy.example.clone(),
     };
     finding.remedies.iter().map(one).collect()
 }
 
 fn suspicion_advice(suspicion: &Suspicion) -> Advice {
-    Advice { what: suspicion.because.clone(), paste: suspicion.command.clone() }
+    Advice { what: suspicion.because.clone(), paste: suspicion.command.clone(), example: None }
 }
 
 fn cause_of(suspicion: &Suspicion) -> String {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     answer::Answer,
     case::{Case, Part},
-    scored::Printed,
+    printed::Printed,
 };
 
 /// The bytes may be so far off.
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn answer() -> Answer {
-        let advice = Advice { what: "add loss.item()".to_owned(), paste: None };
+        let advice = Advice { what: "add loss.item()".to_owned(), paste: None, example: None };
         Answer {
             cause: "growth".to_owned(),
             also: Vec::new(),
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn each_part_can_fail_alone() {
         let right = answer();
-        let advised = |what: &str| Advice { what: what.to_owned(), paste: None };
+        let advised = |what: &str| Advice { what: what.to_owned(), paste: None, example: None };
         let wrong = [
             ("cause", Answer { cause: "unknown".into(), ..right.clone() }),
             ("bytes", Answer { bytes: Some(900), ..right.clone() }),

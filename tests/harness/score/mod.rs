@@ -5,11 +5,13 @@ mod advice;
 mod answer;
 mod case;
 mod grade;
+mod printed;
 mod scored;
 
 pub use self::{
     answer::{Advice, Answer},
     case::{Amount, Case, Fix, Input, Miss, Part, SETS, all_cases},
     grade::{BYTES_BAR, Grade, Known},
-    scored::{Printed, Scored},
+    printed::Printed,
+    scored::Scored,
 };

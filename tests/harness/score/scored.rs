@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{answer::Answer, grade::Grade};
+use super::{answer::Answer, grade::Grade, printed::Printed};
 
 /// A case with what came of it, as the figures are made of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,24 +20,4 @@ pub struct Scored {
     pub truth_checked: bool,
     /// What can be judged again, for people to read.
     pub judged: Vec<String>,
-}
-
-/// What came of the first line to paste, applied by a machine as it stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Printed {
-    /// There is none, or none that a machine can apply.
-    None,
-    /// The program ran with it, and was not judged the same again.
-    Worked {
-        /// The line.
-        line: String,
-    },
-    /// It did not.
-    Failed {
-        /// The line.
-        line: String,
-        /// What happened.
-        how: String,
-    },
 }

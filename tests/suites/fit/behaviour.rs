@@ -18,18 +18,21 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    noted("inference", &["calls of the model, when they repeated"]),
-    noted("accumulation", &["ended after 3 optimizer steps, when they repeated"]),
-    noted("varying", &["differ in size; ended after 80, none of which went higher since the 30th"]),
+    noted("inference", &["model calls, when they repeated"]),
+    noted("accumulation", &["stopped after 3 optimizer steps, when they repeated"]),
+    noted(
+        "varying",
+        &["differ in size; stopped after 80, none of which exceeded the peak since the 30th"],
+    ),
     Case {
         name: "varying-steps",
         flags: &["--steps", "7"],
-        ..noted("varying", &["ended after 7 optimizer steps, as asked"])
+        ..noted("varying", &["stopped after 7 optimizer steps, as requested"])
     },
-    noted("growing", &["each step leaves 256.00 KiB more behind"]),
-    noted("deciding", &["read values back", "asked once how much memory is free"]),
-    noted("workers", &["ended after 3 optimizer steps, when they repeated"]),
-    noted("short", &["ran to its end, with 1 optimizer steps"]),
+    noted("growing", &["each step leaves 256.00 KiB more allocated"]),
+    noted("deciding", &["read values back", "queried free memory once"]),
+    noted("workers", &["stopped after 3 optimizer steps, when they repeated"]),
+    noted("short", &["ran to completion, with 1 optimizer steps"]),
     Case {
         name: "short-asserted",
         flags: &["--assert", "peak<2GiB", "--assert", "headroom>0"],

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use harness::{Bounded, Build, empty_folder, text};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use whyoom_recording::{Definition, Options, Part, RawFrame};
-use whyoom_sources::recording::{Ending, Look, SeenDevice};
+use whyoom_sources::recording::{Ending, MachineSample, SeenDevice};
 use whyoom_trace::{Action, Address, Bytes, Event, FrameId, StackId, StringId, ThreadId, Time};
 
 /// A terabyte, none of which is there.
@@ -28,7 +28,8 @@ pub(super) fn recording(folder: &Path) -> Result<String> {
     })?;
     let ending = Ending { command: vec!["train".to_owned()], pid: 1, ..Ending::default() };
     ending.write(folder)?;
-    Look { devices: vec![SeenDevice::default()], ..Look::default() }.append(folder)?;
+    MachineSample { devices: vec![SeenDevice::default()], ..MachineSample::default() }
+        .append(folder)?;
     fs::write(folder.join("keepers-1.json"), r#"{"pid":1,"keepers":[]}"#)?;
     fs::create_dir(folder.join("torch"))?;
     let snapshot = harness::root().join("tests/fixtures/snapshots/private-pool-oom.pickle");
@@ -127,9 +128,9 @@ pub(super) fn read_by_all(folder: &Path, beside: &Path, input: u64, what: &str) 
     let [page, export] = ["page.html", "run.perfetto-trace"].map(|name| text(&beside.join(name)));
     let commands = [
         vec!["why", &folder],
-        vec!["report", &folder, "-o", &page],
+        vec!["report", &folder, "--force", "-o", &page],
         vec!["replay", &folder],
-        vec!["export", &folder, "-o", &export],
+        vec!["export", &folder, "--force", "-o", &export],
     ];
     for command in &commands {
         let words: Vec<&str> =

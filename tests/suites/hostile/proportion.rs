@@ -104,9 +104,10 @@ fn commands(command: &str, file: &Path, folder: &Path) -> Result<Vec<Vec<String>
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     Ok(match command {
         "why" | "replay" => vec![words(&[&whyoom, command, &file])],
-        "report" => vec![words(&[&whyoom, "report", &file, "-o", &out])],
+        "report" => vec![words(&[&whyoom, "report", &file, "--force", "-o", &out])],
         "export" => {
-            let to = |format| words(&[&whyoom, "export", &file, "--to", format, "-o", &out]);
+            let to =
+                |format| words(&[&whyoom, "export", &file, "--to", format, "--force", "-o", &out]);
             FORMATS.map(to).into()
         }
         other => bail!("no command is called {other}"),

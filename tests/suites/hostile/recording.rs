@@ -11,13 +11,14 @@ use std::{
 use anyhow::{Result, ensure};
 use harness::{Held, input_bytes};
 use whyoom_recording::{Definition, Options, Part, RawFrame};
-use whyoom_sources::recording::{Ending, Look, SeenDevice, SeenHolder};
+use whyoom_sources::recording::{Ending, MachineSample, SeenDevice, SeenHolder};
 use whyoom_trace::{Action, Bytes, Event, PoolId, ResultCode, StackId, StringId, ThreadId, Time};
 
 use super::made::{HOLE, Instead, files, place, read_by_all, recording, written};
 
 /// Files that a recording may have beside its events, its tables and its part.
-const BESIDE: [&str; 5] = ["run.json", "looks.jsonl", "keepers-1.json", "torch/1.pickle", "torch"];
+const BESIDE: [&str; 5] =
+    ["run.json", "machine.jsonl", "keepers-1.json", "torch/1.pickle", "torch"];
 
 pub(super) fn fifos() -> Result<Held> {
     everywhere("fifos", &[Instead::Fifo, Instead::LinkToFifo])
@@ -119,7 +120,7 @@ pub(super) fn long_files() -> Result<Held> {
         vec![SeenDevice { holders: (0..20_000).map(holder).collect(), ..SeenDevice::default() }];
     let own = std::process::id();
     for time in 0..3 {
-        Look { time, pid: own, devices: devices.clone() }.append(&folder)?;
+        MachineSample { time, pid: own, devices: devices.clone() }.append(&folder)?;
     }
     let mut long = File::create(folder.join("keepers-1.json"))?;
     long.write_all(&vec![b'['; 20 << 20])?;
@@ -145,7 +146,7 @@ pub(super) fn looks() -> Result<Held> {
         vec![SeenDevice { holders: (0..10_000).map(holder).collect(), ..SeenDevice::default() }];
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     let boot = now.as_nanos() as u64 - whyoom_recording::now().0;
-    Look { time: boot + 1_000_000, pid: std::process::id(), devices }.append(&folder)?;
+    MachineSample { time: boot + 1_000_000, pid: std::process::id(), devices }.append(&folder)?;
     let commands = read_by_all(&folder, &beside, input_bytes(&folder)?, "looks")?;
     fs::remove_dir_all(beside)?;
     Ok(Held::new("told in bounds").count("commands", commands))

@@ -107,7 +107,7 @@ pub(super) fn told() -> Result<Held> {
         ensure!(answer(&words)?.has("\"contains\""), "{words:?} does not say what it contains");
     }
     let said = answer(&["report", &snapshot, "-o", &page])?;
-    ensure!(said.has("who opens it sees"), "report does not say what a recipient sees");
+    ensure!(said.has("this file contains"), "report does not say what a recipient sees");
     let page = Written { what: page.clone(), bytes: fs::read(&page)? };
     ensure!(page.has("Contains:"), "the page does not say what it contains");
     Ok(Held::new("JSON, report and page say it"))
@@ -130,7 +130,7 @@ fn files_in(folder: &Path) -> Result<Vec<Written>> {
             }
         }
     }
-    ensure!(found.iter().any(|file| file.what.ends_with("looks.jsonl")), "nobody looked");
+    ensure!(found.iter().any(|file| file.what.ends_with("machine.jsonl")), "nobody looked");
     ensure!(found.iter().any(|file| file.what.ends_with(".part")), "nothing was recorded");
     Ok(found)
 }

@@ -34,11 +34,12 @@ pub(super) fn files() -> Result<Held> {
             &["replay".as_ref()],
             &["replay".as_ref(), "--json".as_ref()],
             &["report".as_ref(), "--json".as_ref()],
-            &["report".as_ref(), "-o".as_ref(), page.as_ref()],
+            &["report".as_ref(), "--force".as_ref(), "-o".as_ref(), page.as_ref()],
             &[
                 "export".as_ref(),
                 "--to".as_ref(),
                 "perfetto".as_ref(),
+                "--force".as_ref(),
                 "-o".as_ref(),
                 exported.as_ref(),
             ],

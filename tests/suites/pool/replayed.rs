@@ -5,11 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use harness::device_runs;
 use whyoom_allocators::{
-    SimulatedDevice,
+    Outcome, SimulatedDevice, Step,
     catalogue::{self, Conditions},
     policies::pytorch::PyTorchSettings,
-    replay::{Outcome, replay},
-    workload::Step,
+    replay,
 };
 
 const POLICY: &str = "stitch";

@@ -26,6 +26,7 @@ fn named(name: &str) -> Result<Held> {
     let why = recorded.verdict()?;
     why.has_cause("growth")?;
     let (said, place) = (&why.verdict, format!("{name}.py:{line}"));
-    ensure!(said.because.contains(&format!("{place} ")), "{place} is not named: {}", said.because);
+    let first = said.call_sites.first().context("no line is named")?;
+    ensure!(first.call_site.contains(&format!("{place} ")), "{place} is not named: {first:?}");
     Ok(Held::new(format!("{place}: {}", said.headline)))
 }

@@ -37,7 +37,7 @@ pub(super) fn check(name: &str, events: u64) -> Result<Held> {
     println!("{:<34} {:>10}", "recording", bytes.to_string());
     println!("{:<34} {:>8.1} M/s", "written", events as f64 / seconds / 1e6);
     println!("{:<34} {:>8.1} M/s", "read and compared", events as f64 / reading / 1e6);
-    ensure!(size <= MOST_BYTES, "{size:.1} bytes an event, over {MOST_BYTES}");
+    ensure!(size <= MOST_BYTES, "{size:.1} bytes per event, over {MOST_BYTES}");
     let said = format!("{events} events of {THREADS} threads, none lost, {size:.1} bytes");
     Ok(Held::new(format!("{said} and {alone:.0} ns an event")).count("events", events))
 }

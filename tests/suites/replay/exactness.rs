@@ -3,9 +3,9 @@
 use anyhow::{Context, Result, ensure};
 use harness::Held;
 use whyoom_allocators::{
+    Run,
     exactness::{compare_reserved, follow},
     policies::pytorch::{PyTorchSettings, TieBreak},
-    workload::Run,
 };
 
 use super::recordings::{self, Facts};

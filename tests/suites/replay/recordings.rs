@@ -9,7 +9,7 @@ use harness::{
     snapshots, stamp_of, text, two_at_a_time,
 };
 use serde::Deserialize;
-use whyoom_allocators::workload::{Run, Workload};
+use whyoom_allocators::{Run, Workload};
 
 /// The workloads of `tests/scenarios/workloads`.
 pub(crate) const WORKLOADS: &[&str] = &[

@@ -3,11 +3,10 @@
 use anyhow::{Context, Result, ensure};
 use harness::Held;
 use whyoom_allocators::{
-    SimulatedDevice,
+    Settled, SimulatedDevice, Workload,
     catalogue::{CATALOGUE, Conditions, Entry},
     policies::pytorch::PyTorchSettings,
-    replay::{Settled, replay_checked, replay_loop},
-    workload::Workload,
+    replay_checked, replay_loop,
 };
 
 use super::recordings;

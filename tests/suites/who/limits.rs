@@ -32,9 +32,9 @@ const LIMITS: &[Limit] = &[
     Limit {
         name: "without privilege",
         before: &[UNPRIVILEGED],
-        note: "may not be read by this user",
+        note: "This user may not read the open files",
     },
-    Limit { name: "in a PID namespace", before: &[CONTAINER], note: "process numbers of its own" },
+    Limit { name: "in a PID namespace", before: &[CONTAINER], note: "its own PID namespace" },
     Limit { name: "with hidepid=2", before: &[HIDEPID, UNPRIVILEGED], note: "hidepid" },
 ];
 

@@ -51,10 +51,10 @@ impl Outcome {
     /// In words that are the same in every run.
     pub(super) fn told(&self) -> String {
         let Some(kind) = self.kind else {
-            return "who holds what on each, no suspicion".to_owned();
+            return "lists the processes of each device, nothing suspicious".to_owned();
         };
         let advice = match &self.advice {
-            Advice::None => "no command can free it, and it says so".to_owned(),
+            Advice::None => "no command can free it, and whyoom says so".to_owned(),
             Advice::Freed(command) => format!("`{command}` freed it"),
             Advice::NotRun(command) => format!("`{command}`, which was not run here"),
         };

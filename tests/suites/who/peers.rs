@@ -103,7 +103,7 @@ fn shown(peer: &Peer, situation: &Situation, made: &Made) -> String {
     let said = situation.words.iter().find(|word| text.contains(**word));
     let said = said.map(|word| format!("says “{word}”"));
     let process = match (listed, lines.len()) {
-        (_, 0) => return said.unwrap_or_else(|| "no word of it".to_owned()),
+        (_, 0) => return said.unwrap_or_else(|| "does not report it".to_owned()),
         (0, _) => "does not list it",
         (found, all) if found == all => "lists it",
         _ => "lists a part",

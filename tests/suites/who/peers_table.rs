@@ -6,14 +6,16 @@ use harness::root;
 const PAGE: &str = "docs/who-peers.md";
 
 const HEAD: &str = "\
-# What three monitors show
+# Comparison with GPU monitors
 
-Seen in one run of `cargo xtask who peers --bless` on a simulated GPU: each situation was made, and
-`whyoom who`, nvitop 1.7.2 (`nvitop --once`) and gpustat 1.1.1 (`gpustat --show-all --show-full-cmd`)
-were asked. \"Lists it\" means that the process stood in what the monitor printed; what it \"says\" stood
-beside the process, word by word, and \"no word of it\" means that none of the words that would say so
-were found. The multi-process server and its control program are stand-ins by name; what sleeps
-uninterruptibly is the parent of a vfork, which SIGKILL ends.
+This table shows what `whyoom who`, nvitop 1.7.2 (`nvitop --once`) and gpustat 1.1.1 (`gpustat --show-all
+--show-full-cmd`) print in nine situations. `cargo xtask who peers --bless` creates each situation on a
+simulated GPU and writes this page.
+
+\"Lists it\" means that the monitor lists the process. \"Says\" quotes the words next to the process that
+describe the problem. \"Does not report it\" means that the output contains no such words. The MPS server
+and its control program are stand-ins with the same names. The process in uninterruptible sleep is the
+parent of a vfork, which SIGKILL terminates.
 
 | situation | whyoom who | nvitop | gpustat |
 |---|---|---|---|

@@ -40,7 +40,7 @@ export class MapCanvas {
     this.#canvas = h("canvas", {
       tabindex: 0,
       role: "application",
-      "aria-label": "Segments of memory. Arrow keys go from piece to piece, Enter shows what holds it.",
+      "aria-label": "Segments of memory. Arrow keys go from block to block, Enter shows what holds it.",
     });
     frame.append(this.#canvas, this.#tooltip.element);
     this.#canvas.addEventListener("mousemove", (event) => this.#hover(event));
@@ -171,7 +171,7 @@ export class MapCanvas {
       figure("free", bytes(row.free)),
     ];
     if (!piece) return out;
-    if (piece.stack === null) return [...out, h("div", { class: "band" }, `Free piece of ${bytes(piece.size)}`)];
+    if (piece.stack === null) return [...out, h("div", { class: "band" }, `Free block of ${bytes(piece.size)}`)];
     out.push(h("div", { class: "band" }, this.#page.model.place(piece.stack)), figure(counted(piece.blocks, "block"), bytes(piece.size)));
     for (const frame of this.#page.model.ownFrames(piece.stack).slice(0, 4)) out.push(h("code", {}, frameText(frame)));
     return out;
@@ -214,15 +214,15 @@ function pin(page: Page, row: Row, piece: Piece | null): Pinned {
     ["Segment", `${segment.address}, ${bytes(segment.size)}, ${segment.class}${segment.expandable ? ", expandable" : ""}`],
     ["Pool", segment.pool || "default"],
     ["Stream", String(segment.stream)],
-    ["In use in it", `${bytes(row.used)} in ${counted(row.blocks, "block")}`],
-    ["Free in it", `${bytes(row.free)}, the largest piece ${bytes(row.largestFree)}`],
+    ["Allocated in it", `${bytes(row.used)} in ${counted(row.blocks, "block")}`],
+    ["Free in it", `${bytes(row.free)}, the largest block ${bytes(row.largestFree)}`],
   ];
   if (piece && piece.stack !== null) {
     facts.unshift([counted(piece.blocks, "block"), bytes(piece.size)], ["Offset", bytes(piece.offset)]);
-    if (row.free > 0) facts.push(["Pins", `${bytes(row.free)}: the segment cannot be given back while anything in it is in use`]);
+    if (row.free > 0) facts.push(["Pins", `${bytes(row.free)}: the segment cannot be released while anything in it is in use`]);
     return { title: page.model.place(piece.stack), facts, stack: piece.stack };
   }
-  if (piece) facts.unshift(["Free piece", bytes(piece.size)]);
+  if (piece) facts.unshift(["Free block", bytes(piece.size)]);
   const largest = row.pieces.reduce<Piece | null>((best, each) => (each.stack !== null && (!best || each.size > best.size) ? each : best), null);
   if (largest) facts.push(["Pinned most by", page.model.place(largest.stack ?? 0)]);
   return { title: piece ? "Free memory" : "Segment", facts, stack: largest?.stack ?? null };

@@ -30,12 +30,12 @@ function gpuTable(document: Fit): HTMLElement {
   const rows = document.gpus.flatMap((gpu) =>
     gpu.processes.map((process) => {
       const rank = gpu.processes.length > 1 ? `rank ${process.rank}` : "";
-      const left = process.headroom_bytes < 0 ? `${bytes(-process.headroom_bytes)} missing` : bytes(process.headroom_bytes);
+      const left = process.headroom_bytes < 0 ? `${bytes(-process.headroom_bytes)} short` : bytes(process.headroom_bytes);
       const tone = process.fits ? "good" : "bad";
       return h(
         "tr",
         {},
-        h("th", { scope: "row" }, gpu.name, h("span", { class: "id" }, [rank, `${bytes(gpu.total_bytes)} in all`].filter(Boolean).join(", "))),
+        h("th", { scope: "row" }, gpu.name, h("span", { class: "id" }, [rank, `${bytes(gpu.total_bytes)} total`].filter(Boolean).join(", "))),
         h("td", { "data-label": "Fits", class: `fits ${tone}` }, process.fits ? "fits" : (process.obstacle ?? "does not fit").replace("-", " ")),
         h("td", { "data-label": "Peak", class: "amount" }, h("span", {}, bytes(process.peak_bytes)), bar(process.peak_bytes / gpu.total_bytes, tone)),
         h("td", { "data-label": "Headroom", class: "number" }, left),
@@ -54,7 +54,7 @@ function fitsWith(gpu: string, process: FitProcess): HTMLElement[] {
   const saved = process.fits_with;
   if (!saved) return [];
   return [
-    h("p", { class: "fits-with" }, `On ${gpu} it fits with ${saved.setting}: at most ${bytes(saved.peak_reserved_bytes)} reserved, proved by replay.`),
+    h("p", { class: "fits-with" }, `On ${gpu} it fits with ${saved.setting}: at most ${bytes(saved.peak_reserved_bytes)} reserved, proven by replay.`),
     pasteLine(saved.paste, "the line"),
   ];
 }
@@ -63,7 +63,7 @@ function mountVary(body: HTMLElement, vary: Vary, page: Page): () => void {
   const frame = h("div", { class: "chart small" });
   const list = vary.largest.map(({ gpu, value, room_bytes, confirmed, is_last }) => {
     const largest = value === null ? `no ${vary.name} of the range fits` : `${vary.name} ${count(value)}${is_last ? ", the last of the range" : ""}`;
-    return h("li", {}, h("b", {}, gpu), `: ${largest} (room for ${bytes(room_bytes)}${confirmed ? ", confirmed by running it" : ""})`);
+    return h("li", {}, h("b", {}, gpu), `: ${largest} (space for ${bytes(room_bytes)}${confirmed ? ", confirmed by running it" : ""})`);
   });
   body.append(h("h3", {}, `Peak reserved by ${vary.name}`), h("ul", {}, ...list), frame);
   let plot: uPlot | null = null;
@@ -104,7 +104,7 @@ function varyPlot(frame: HTMLElement, vary: Vary, page: Page, width: number): uP
           points: { show: true, size: 7, filter: (_plot, series) => (series === 1 ? xs.flatMap((x, i) => (made.has(x) ? [i] : [])) : null) },
         },
         ...rooms.map(({ gpu }, i) => ({
-          label: `room on ${gpu}`,
+          label: `space on ${gpu}`,
           stroke: colours.series(i + 1),
           dash: [6, 4],
           width: 1.5,

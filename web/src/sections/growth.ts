@@ -18,7 +18,7 @@ export const growth: Section = {
     if (!page.hasSpaces) return "hide";
     const { iterations, growth: found } = page.current.data;
     if (iterations || found) return "show";
-    return { instead: 'No iterations were found in this run. whyoom.mark(iteration=True) once in each of them would show what grows.' };
+    return { instead: 'No iterations were detected in this run. Call whyoom.mark(iteration=True) once per iteration to see what grows.' };
   },
   mount,
 };
@@ -27,7 +27,7 @@ function mount(body: HTMLElement, page: Page): () => void {
   const { iterations, growth: found } = page.current.data;
   body.append(h("p", { class: "summary" }, summary(found, iterations)));
   const undo = iterations ? mountChart(body, page, values(iterations.bytes), iterations.every, grows(found)) : () => {};
-  if (found && found.stacks.length > 0) body.append(h("h3", {}, "What stayed"), stayed(page, found));
+  if (found && found.stacks.length > 0) body.append(h("h3", {}, "What was kept"), stayed(page, found));
   return undo;
 }
 
@@ -54,12 +54,12 @@ function key(every: number, growing: boolean): HTMLElement {
 }
 
 function summary(found: Growth | null, iterations: Space["iterations"]): string {
-  const told = iterations ? ` Iterations found by ${iterations.found_by}.` : "";
+  const told = iterations ? ` Iterations detected by ${iterations.found_by}.` : "";
   if (!grows(found)) return `In use when ${counted((iterations?.bytes.length ?? 0) * (iterations?.every ?? 1), "iteration")} began; nothing grows.${told}`;
   const [least, most] = found.interval_bytes;
-  const sure = least === most ? "" : ` (with 95 % confidence ${bytes(least)} to ${bytes(most)})`;
+  const sure = least === most ? "" : ` (at 95 % confidence ${bytes(least)} to ${bytes(most)})`;
   return (
-    `${bytes(found.per_iteration_bytes)} more in each iteration${sure}; ` +
+    `${bytes(found.per_iteration_bytes)} more per iteration${sure}; ` +
     `${bytes(found.total_bytes)} over ${counted(found.iterations, "iteration")}.${told}`
   );
 }
@@ -70,7 +70,7 @@ function hovered(plot: uPlot, inUse: Float64Array, every: number, tooltip: Toolt
   if (idx === null || idx === undefined || (left ?? -1) < 0) return tooltip.hide();
   const before = idx > 0 ? inUse[idx] - inUse[idx - 1] : 0;
   const lines = [h("div", { class: "when" }, `Iteration ${count(idx * every + 1)}`), figure("in use at its start", bytes(inUse[idx]))];
-  if (idx > 0) lines.push(figure(every === 1 ? "than the one before" : `than ${count(every)} before`, `${before < 0 ? "" : "+"}${bytes(before)}`));
+  if (idx > 0) lines.push(figure(every === 1 ? "change from the previous one" : `change from ${count(every)} before`, `${before < 0 ? "" : "+"}${bytes(before)}`));
   tooltip.show(lines, (left ?? 0) + plot.over.offsetLeft, top ?? 0, frame);
 }
 
@@ -118,15 +118,15 @@ function stayed(page: Page, found: Growth): HTMLElement {
   const most = Math.max(1, ...found.stacks.map((entry) => entry.bytes));
   const rows = found.stacks.map(({ stack, bytes: amount, blocks }) => {
     const place = page.model.place(stack);
-    const press = () => page.pinned.set({ title: place, facts: [["Stayed", bytes(amount)], ["Blocks", count(blocks)]], stack });
+    const press = () => page.pinned.set({ title: place, facts: [["Kept", bytes(amount)], ["Blocks", count(blocks)]], stack });
     return h(
       "tr",
       {},
       h("th", { scope: "row" }, h("button", { type: "button", class: "link", onclick: press }, place)),
-      h("td", { "data-label": "Stayed", class: "amount" }, h("span", {}, bytes(amount)), bar(amount / most, "bad")),
+      h("td", { "data-label": "Kept", class: "amount" }, h("span", {}, bytes(amount)), bar(amount / most, "bad")),
       h("td", { "data-label": "Blocks", class: "number" }, count(blocks)),
     );
   });
-  const head = ["Place", "Stayed", "Blocks"].map((text) => h("th", { scope: "col" }, text));
+  const head = ["Call site", "Kept", "Blocks"].map((text) => h("th", { scope: "col" }, text));
   return h("table", { class: "cards" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
 }

@@ -14,7 +14,7 @@ export const map: Section = {
   state: (page) =>
     page.hasSpaces && page.current.data.maps.length > 0
       ? "show"
-      : absent(page, "A recording (whyoom run) or a PyTorch snapshot would show where everything lay in memory here."),
+      : absent(page, "A recording (whyoom run) or a PyTorch snapshot would show the address map here."),
   mount,
 };
 
@@ -63,7 +63,7 @@ function mount(body: HTMLElement, page: Page): () => void {
       "div",
       { class: "toolbar" },
       choice("Order of segments", [["free", "Most free first"], ["address", "By address"]], chosen.order, (order) => ((chosen.order = order), draw())),
-      choice("Colour", [["place", "By place"], ["kind", "By kind"]], chosen.colour, (colour) => ((chosen.colour = colour), draw())),
+      choice("Colour", [["place", "By call site"], ["kind", "By kind"]], chosen.colour, (colour) => ((chosen.colour = colour), draw())),
       choice("Width", [["size", "To scale"], ["full", "Full width"]], chosen.scale, (scale) => ((chosen.scale = scale), draw())),
     ),
     line,
@@ -98,7 +98,7 @@ function firstMap(page: Page): number {
 function instantText(page: Page, now: AddressMap): string {
   const moment = now.moment ? `${now.moment}: ` : "";
   const asked = page.instant.value;
-  const off = asked && asked.event !== now.event ? ` (the nearest instant told; you asked for ${duration(asked.time)})` : "";
+  const off = asked && asked.event !== now.event ? ` (the nearest recorded instant to ${duration(asked.time)})` : "";
   return `${moment}${duration(now.time)}, event ${count(now.event)}${off}`;
 }
 
@@ -108,14 +108,14 @@ function totalsLine(now: AddressMap): Node[] {
     ["reserved", `${bytes(reserved)} in ${counted(now.segments.length, "segment")}`],
     ["in use", `${bytes(used)} (${percent(reserved ? used / reserved : 0)})`],
     ["free", bytes(free)],
-    ["largest free piece", bytes(largest)],
+    ["largest free block", bytes(largest)],
   ];
   return items.map(([label, value]) => h("span", {}, h("span", { class: "label" }, label), h("b", {}, value)));
 }
 
 function honestNotes(now: AddressMap): string {
   const notes: string[] = [];
-  if (now.left_out > 0) notes.push(`${counted(now.left_out, "segment")} more ${now.left_out === 1 ? "is" : "are"} not told of.`);
-  if (now.smallest_gap > 0) notes.push(`Gaps below ${bytes(now.smallest_gap)} are not told of.`);
+  if (now.left_out > 0) notes.push(`${counted(now.left_out, "segment")} more ${now.left_out === 1 ? "is" : "are"} not shown.`);
+  if (now.smallest_gap > 0) notes.push(`Gaps below ${bytes(now.smallest_gap)} are not shown.`);
   return notes.join(" ");
 }

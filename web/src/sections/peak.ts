@@ -40,11 +40,11 @@ function mount(body: HTMLElement, page: Page): () => void {
   };
   choose("program");
   body.append(
-    h("p", { class: "summary" }, `${bytes(at.bytes)} at ${duration(at.time)}, event ${count(at.event)}. Outer calls above, what allocated below.`),
+    h("p", { class: "summary" }, `${bytes(at.bytes)} at ${duration(at.time)}, event ${count(at.event)}. Outer calls at the top, allocating calls at the bottom.`),
     hasOthers ? h("div", { class: "toolbar" }, choice<Frames>("Frames", [["program", "The program's frames"], ["all", "All frames"]], "program", choose)) : "",
     graph,
     hint,
-    h("h3", {}, "By place"),
+    h("h3", {}, "By call site"),
     placeTable(page, byPlace(page.model, at.stacks), at.bytes),
   );
   const undo = [page.search.watch(draw), page.dark.watch(draw)];
@@ -143,10 +143,10 @@ function placeTable(page: Page, places: PlaceTotal[], total: number): HTMLElemen
     );
   };
   body.append(...places.slice(0, FIRST_PLACES).map(row));
-  const head = ["Place", "Kind", "Bytes", "Share", "Blocks"].map((text) => h("th", { scope: "col" }, text));
+  const head = ["Call site", "Kind", "Bytes", "Share", "Blocks"].map((text) => h("th", { scope: "col" }, text));
   const table = h("table", { class: "cards places" }, h("thead", {}, h("tr", {}, ...head)), body);
   if (places.length <= FIRST_PLACES) return table;
-  const more = h("button", { type: "button", class: "quiet" }, `All ${count(places.length)} places`);
+  const more = h("button", { type: "button", class: "quiet" }, `All ${count(places.length)} call sites`);
   more.addEventListener("click", () => (body.append(...places.slice(FIRST_PLACES, 1000).map(row)), more.remove()));
   return h("div", {}, table, more);
 }

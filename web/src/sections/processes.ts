@@ -27,7 +27,7 @@ function spaceTable(page: Page): HTMLElement {
     const row = h(
       "tr",
       {},
-      h("th", { scope: "row" }, page.model.spaceName(index), h("span", { class: "id" }, space.capacity_bytes === null ? "" : `${bytes(space.capacity_bytes)} in all`)),
+      h("th", { scope: "row" }, page.model.spaceName(index), h("span", { class: "id" }, space.capacity_bytes === null ? "" : `${bytes(space.capacity_bytes)} total`)),
       h("td", { "data-label": "Peak in use", class: "amount" }, h("span", {}, bytes(space.peak.bytes)), share === null ? null : bar(share)),
       h("td", { "data-label": "Peak reserved", class: "number" }, bytes(reserved)),
       h("td", { "data-label": "Out of memory", class: "number" }, space.incidents.length === 0 ? "never" : count(space.incidents.length)),

@@ -9,7 +9,7 @@ import { Overview } from "../timeline/overview";
 import { Tooltip, describeFound, pinFound } from "../timeline/tooltip";
 
 const INSTEAD =
-  "A recording (whyoom run -- python train.py) or a PyTorch snapshot would show memory over time here, where everything lay, " +
+  "A recording (whyoom run -- python train.py) or a PyTorch snapshot would show memory over time here, the address map, " +
   "and what was live at the peak.";
 
 export const timeline: Section = {
@@ -25,7 +25,7 @@ export const timeline: Section = {
 };
 
 const VIEWS: [View, string][] = [
-  ["place", "By place"],
+  ["place", "By call site"],
   ["kind", "By kind"],
   ["blocks", "Block by block"],
   ["total", "Total"],
@@ -44,14 +44,14 @@ function mount(body: HTMLElement, page: Page): () => void {
     shown?.destroy();
     shown = draw(frame, page, extent, legend);
   };
-  const reset = h("button", { type: "button", class: "quiet", onclick: () => shown?.chart.reset() }, "Whole run");
+  const reset = h("button", { type: "button", class: "quiet", onclick: () => shown?.chart.reset() }, "Full run");
   body.append(
     h("p", { class: "summary" }, summary(page)),
     h(
       "div",
       { class: "toolbar" },
       choice("Divide memory", availableViews(page), chosen.view, (view) => ((chosen.view = view), rebuild())),
-      choice("Measure along", [["time", "Time"], ["event", "Events"]], chosen.axis, (axis) => ((chosen.axis = axis), rebuild())),
+      choice("X axis", [["time", "Time"], ["event", "Events"]], chosen.axis, (axis) => ((chosen.axis = axis), rebuild())),
       reset,
     ),
     frame,
@@ -63,6 +63,8 @@ function mount(body: HTMLElement, page: Page): () => void {
     page.search.watch(() => shown?.chart.repaint()),
     page.dark.watch(() => (shown?.chart.repaint(), shown?.chrome())),
     page.instant.watch(() => shown?.chart.repaint()),
+    // A click in the chart outlines what it has pinned right after this.
+    page.pinned.watch(() => shown?.chart.pin(null)),
     () => shown?.destroy(),
   );
   return () => undo.forEach((f) => f());
@@ -84,7 +86,7 @@ function availableViews(page: Page): [View, string][] {
 function summary(page: Page): string {
   const { data, end } = page.current;
   const of = data.capacity_bytes === null ? "" : ` of ${bytes(data.capacity_bytes)}`;
-  const layer = data.has_allocator ? "" : " What was taken from the driver; no allocator told of blocks.";
+  const layer = data.has_allocator ? "" : " Driver allocations only; no allocator reported blocks.";
   return `Peak ${bytes(data.peak.bytes)}${of}, ${duration(data.peak.time)} into the run. ${counted(data.events, "event")} in ${duration(end.time)}.${layer}`;
 }
 
@@ -102,7 +104,7 @@ function draw(frame: HTMLElement, page: Page, extent: HTMLElement, legend: HTMLE
     class: "plot",
     tabindex: 0,
     role: "application",
-    "aria-label": "Memory over time. Arrow keys move, plus and minus zoom, 0 shows the whole run.",
+    "aria-label": "Memory over time. Arrow keys move, plus and minus zoom, 0 shows the full run.",
   });
   frame.replaceChildren(area);
   let strip: Overview | null = null;
@@ -118,10 +120,12 @@ function draw(frame: HTMLElement, page: Page, extent: HTMLElement, legend: HTMLE
     waiting = true;
     requestAnimationFrame(() => ((waiting = false), chrome()));
   };
-  const chart = new Chart(area, page, chosen, { width: frame.clientWidth, height: height() }, later);
+  const tooltip = new Tooltip();
+  const moved = () => (tooltip.hide(), later());
+  const chart = new Chart(area, page, chosen, { width: frame.clientWidth, height: height() }, moved);
   strip = new Overview(page, chart);
-  frame.append(strip.canvas);
-  interact(area, frame, page, chart);
+  frame.append(strip.canvas, tooltip.element);
+  interact(area, frame, page, chart, tooltip);
   later();
   return {
     chart,
@@ -134,9 +138,7 @@ function draw(frame: HTMLElement, page: Page, extent: HTMLElement, legend: HTMLE
   };
 }
 
-function interact(area: HTMLElement, frame: HTMLElement, page: Page, chart: Chart): void {
-  const tooltip = new Tooltip();
-  frame.append(tooltip.element);
+function interact(area: HTMLElement, frame: HTMLElement, page: Page, chart: Chart, tooltip: Tooltip): void {
   const { over } = chart.plot;
   const at = (event: MouseEvent) => {
     const box = over.getBoundingClientRect();
@@ -145,12 +147,12 @@ function interact(area: HTMLElement, frame: HTMLElement, page: Page, chart: Char
   over.addEventListener("mousemove", (event) => {
     const { left, top } = at(event);
     const found = chart.find(left, top);
-    chart.outline(found.ribbon);
+    chart.hover(found.ribbon);
     const box = frame.getBoundingClientRect();
     tooltip.show(describeFound(page, found), event.clientX - box.left, event.clientY - box.top, frame);
   });
   over.addEventListener("mouseleave", () => {
-    chart.outline(null);
+    chart.hover(null);
     tooltip.hide();
   });
   let down = 0;
@@ -164,6 +166,7 @@ function interact(area: HTMLElement, frame: HTMLElement, page: Page, chart: Char
     page.instant.set({ time: curve.time[found.point], event: curve.event[found.point] });
     tooltip.hide();
     page.pinned.set(pinFound(page, found));
+    chart.pin(found.ribbon);
   });
   area.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -180,9 +183,9 @@ function extentText(page: Page, chart: Chart): string {
   const step = (to - from) / 50;
   const text = chosen.axis === "time" ? `${duration(from, step)} to ${duration(to, step)}` : `Events ${count(from)} to ${count(to)}`;
   const { blocks } = page.current.data;
-  if (chosen.view !== "blocks") return text + (chart.zoomed ? "" : " (the whole run)");
+  if (chosen.view !== "blocks") return text + (chart.zoomed ? "" : " (the full run)");
   const drawn = chart.ribbons.filter((ribbon) => ribbon.block !== null).length;
-  const kept = blocks.complete ? "" : `, of which the ${count(blocks.size.length)} largest by size and life are told one by one`;
+  const kept = blocks.complete ? "" : `, of which the ${count(blocks.size.length)} largest by size and lifetime are shown individually`;
   return `${text}. ${counted(drawn, "block")} drawn of ${count(blocks.seen)}${kept}. Zoom in to see smaller ones.`;
 }
 

@@ -1,8 +1,8 @@
-// The verdict: what happened, why, what to do, and how that is known.
-import { bar, pasteLine } from "../controls";
-import type { Evidence, Finding, Fit, Remedy, Why } from "../documents";
-import { h } from "../dom";
-import { bytes, count, percent, sentence } from "../format";
+// The verdict, as a good compiler tells an error: the cause, the program's own lines, one fix, notes, evidence.
+import { type Finding, type Fit, type Why, deviceName } from "../documents";
+import { append, h } from "../dom";
+import { callSites, evidenceTable, fixes, remedies } from "../finding";
+import { count } from "../format";
 import type { Page, Section } from "../page";
 
 export const verdict: Section = {
@@ -25,14 +25,15 @@ const OPEN = new Set(["unknown"]);
 function mountWhy(body: HTMLElement, why: Why, page: Page): void {
   const { simulated } = page.model.report;
   const { verdict: finding } = why;
-  const tone = GOOD.has(finding.cause) ? "good" : OPEN.has(finding.cause) ? "open" : "bad";
-  body.append(
-    h("p", { class: `cause ${tone}` }, finding.cause),
+  append(body, [
+    badge(finding),
     h("h1", {}, finding.headline),
-    h("p", { class: "because" }, finding.because),
-  );
-  if (simulated) body.append(h("p", { class: "simulated" }, simulated));
-  body.append(remedies(finding.remedies), evidenceTable(finding.evidence));
+    callSites(finding.call_sites ?? []),
+    simulated && h("p", { class: "simulated" }, simulated),
+    fixes(finding.remedies),
+    note(finding.because),
+    evidenceTable(finding.evidence),
+  ]);
   if (why.contributing.length > 0) {
     body.append(h("h2", { class: "sub" }, "Also true"), ...why.contributing.map((also) => contributing(also)));
   }
@@ -41,66 +42,38 @@ function mountWhy(body: HTMLElement, why: Why, page: Page): void {
   if (notes.length > 0) body.append(h("h2", { class: "sub" }, "About the inputs"), h("ul", { class: "notes" }, ...notes.map((note) => h("li", {}, note))));
 }
 
-function remedies(list: Remedy[]): HTMLElement {
-  return h("div", { class: "remedies" }, ...list.map(remedyCard));
-}
-
-function remedyCard(remedy: Remedy): HTMLElement {
-  const frees = remedy.frees_bytes ? ` Gives back up to ${bytes(remedy.frees_bytes)}.` : "";
+/** The cause, and where it is explained. */
+function badge({ cause, documentation }: Finding): HTMLElement {
+  const tone = GOOD.has(cause) ? "good" : OPEN.has(cause) ? "open" : "bad";
+  const address = documentation && isAddress(documentation) ? documentation : null;
   return h(
-    "article",
-    { class: remedy.proved ? "remedy proved" : "remedy" },
-    remedy.paste ? pasteLine(remedy.paste, "the line") : null,
-    h("p", {}, sentence(remedy.what) + frees),
-    proof(remedy),
+    "div",
+    { class: "badge" },
+    h("p", { class: `cause ${tone}` }, cause),
+    address && h("a", { class: "documentation", href: address, target: "_blank", rel: "noopener noreferrer" }, "About this cause ↗"),
   );
 }
 
-function proof(remedy: Remedy): HTMLElement | null {
-  if (!remedy.proof) return null;
-  const { peak_reserved_bytes: peak, capacity_bytes: capacity } = remedy.proof;
-  return h(
-    "p",
-    { class: "proof" },
-    remedy.proved ? bar(peak / capacity, "good") : null,
-    h("span", {}, `${proofLevel(remedy.proof)}: at most ${bytes(peak)} of ${bytes(capacity)}`),
-  );
+/** Whether a link may lead there. */
+function isAddress(text: string): boolean {
+  try {
+    return new URL(text).protocol === "https:";
+  } catch {
+    return false;
+  }
 }
 
-/** How far a replay that fitted carries. */
-function proofLevel(found: NonNullable<Remedy["proof"]>): string {
-  if (found.level === "ran") return "Proved: it was applied, and the program succeeded";
-  if (found.iterations !== null) return `Proved by replaying ${count(found.iterations)} whole iterations of this run`;
-  return "Not proved to hold for whole iterations; in a replay this request passes";
-}
-
-function evidenceValue(evidence: Evidence): string {
-  if (evidence.bytes !== undefined) return bytes(evidence.bytes);
-  if (evidence.count !== undefined) return count(evidence.count);
-  if (evidence.share !== undefined) return percent(evidence.share);
-  return evidence.text ?? "";
-}
-
-function evidenceTable(list: Evidence[]): HTMLElement {
-  if (list.length === 0) return h("div");
-  const rows = list.map((evidence) =>
-    h(
-      "tr",
-      { class: evidence.text === undefined ? null : "text" },
-      h("th", { scope: "row" }, evidence.label),
-      h("td", { class: "value" }, evidenceValue(evidence)),
-      h("td", { class: "basis" }, evidence.basis),
-    ),
-  );
-  return h("table", { class: "evidence" }, h("caption", {}, "Evidence"), h("tbody", {}, ...rows));
+function note(text: string): HTMLElement | null {
+  return text ? h("p", { class: "note" }, h("b", {}, "Note"), " ", text) : null;
 }
 
 function contributing(finding: Finding): HTMLElement {
   return h(
     "details",
     { class: "finding" },
-    h("summary", {}, h("span", { class: "tag" }, finding.cause), " ", finding.headline),
+    h("summary", {}, h("b", {}, "Note"), " ", h("span", { class: "tag" }, finding.cause), " ", finding.headline),
     h("p", {}, finding.because),
+    callSites(finding.call_sites ?? []),
     remedies(finding.remedies),
     evidenceTable(finding.evidence),
   );
@@ -112,10 +85,6 @@ function byProcess(why: Why): HTMLElement {
     h("tr", {}, h("th", { scope: "row" }, process), h("td", {}, deviceName(device)), h("td", {}, h("span", { class: "tag" }, cause))),
   );
   return h("table", { class: "cards" }, h("tbody", {}, ...rows));
-}
-
-function deviceName(device: number | string | null): string {
-  return typeof device === "number" ? `GPU ${device}` : (device ?? "");
 }
 
 function mountFit(body: HTMLElement, fit: Fit, page: Page): void {
@@ -138,5 +107,5 @@ function fitHeadline(fit: Fit, fitting: number): string {
   }
   if (fit.gpus.length === 1) return `${fitting ? "Fits" : "Does not fit"} on ${fit.gpus[0].name}`;
   if (fitting === 0) return "Fits on none of the GPUs";
-  return fitting === fit.gpus.length ? "Fits on every GPU asked for" : `Fits on ${fitting} of ${fit.gpus.length} GPUs`;
+  return fitting === fit.gpus.length ? "Fits on every requested GPU" : `Fits on ${fitting} of ${fit.gpus.length} GPUs`;
 }

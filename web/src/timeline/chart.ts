@@ -47,6 +47,12 @@ export class Chart {
   #top = 1;
   #stale = true;
   #highlight: HTMLCanvasElement;
+  /** Whether anything is painted there. */
+  #highlighted = false;
+  /** Of the ribbons as they are laid out now. */
+  #hovered: Ribbon | null = null;
+  /** As it was when it was clicked: after a zoom, the ribbon of the same block or name is meant. */
+  #pinned: Ribbon | null = null;
 
   constructor(target: HTMLElement, page: Page, choice: Choice, size: { width: number; height: number }, changed: () => void) {
     this.#page = page;
@@ -61,9 +67,9 @@ export class Chart {
     const incidents = this.#space.data.incidents.map((incident) => incident[choice.axis]);
     const end = Math.max(last, ...incidents);
     this.full = { from, to: end + Math.max((end - from) * 0.01, 1) };
-    this.plot = new uPlot(this.#options(size, changed), this.#data(), target);
     this.#highlight = document.createElement("canvas");
     this.#highlight.className = "highlight";
+    this.plot = new uPlot(this.#options(size, changed), this.#data(), target);
     this.plot.over.append(this.#highlight);
   }
 
@@ -110,12 +116,44 @@ export class Chart {
     return { x, point, ribbon, size: ribbon ? ribbon.size[stepAt(ribbon, x)] : 0 };
   }
 
-  /** Outlines a ribbon, or none. */
-  outline(ribbon: Ribbon | null): void {
-    const { plot } = this;
+  /** Outlines what is under the cursor, until the chart is laid out anew. */
+  hover(ribbon: Ribbon | null): void {
+    if (ribbon === this.#hovered) return;
+    this.#hovered = ribbon;
+    this.#paintHighlight();
+  }
+
+  /** Outlines what the panel tells of, also after a zoom; null takes that away. */
+  pin(ribbon: Ribbon | null): void {
+    this.#hovered = null;
+    this.#pinned = ribbon;
+    this.#paintHighlight();
+  }
+
+  destroy(): void {
+    this.plot.destroy();
+  }
+
+  #paintHighlight(): void {
+    const pinned = this.#pinned;
+    const kept = pinned && this.ribbons.find(({ block, name }) => block === pinned.block && name === pinned.name);
+    const anything = Boolean(kept || this.#hovered);
+    // A canvas that is cleared is drawn to the screen anew, at every frame of a zoom.
+    if (!anything && !this.#highlighted) return;
+    this.#highlighted = anything;
+    const context = this.#clearedHighlight();
+    if (!context) return;
+    const { left, top } = this.plot.bbox;
+    context.setTransform(1, 0, 0, 1, -left, -top);
+    for (const ribbon of new Set([kept, this.#hovered])) if (ribbon) this.#outline(context, ribbon);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+  }
+
+  /** The canvas above the chart, as large as it and with nothing on it. */
+  #clearedHighlight(): CanvasRenderingContext2D | null {
     const canvas = this.#highlight;
     const ratio = uPlot.pxRatio;
-    const { width, height, left, top } = plot.bbox;
+    const { width, height } = this.plot.bbox;
     if (canvas.width !== width || canvas.height !== height) {
       canvas.width = width;
       canvas.height = height;
@@ -123,27 +161,22 @@ export class Chart {
       canvas.style.height = `${height / ratio}px`;
     }
     const context = canvas.getContext("2d");
-    if (!context) return;
-    context.clearRect(0, 0, width, height);
-    if (!ribbon) return;
-    const on = this.#projection();
-    context.translate(-left, -top);
+    context?.clearRect(0, 0, width, height);
+    return context;
+  }
+
+  #outline(context: CanvasRenderingContext2D, ribbon: Ribbon): void {
     context.beginPath();
-    trace(context, ribbon, on);
+    trace(context, ribbon, this.#projection());
     if (ribbon.bottom.length > DENSE) {
       // The outline of a ribbon that jumps at every pixel would hide it.
       context.fillStyle = `${this.#page.palette.ink}38`;
       context.fill();
     } else {
-      context.lineWidth = 1.5 * ratio;
+      context.lineWidth = 1.5 * uPlot.pxRatio;
       context.strokeStyle = this.#page.palette.ink;
       context.stroke();
     }
-    context.setTransform(1, 0, 0, 1, 0, 0);
-  }
-
-  destroy(): void {
-    this.plot.destroy();
   }
 
   /** Both scales are linear: that much is quicker to work out here than to ask for thousands of corners. */
@@ -190,6 +223,7 @@ export class Chart {
     const { view, axis } = this.#choice;
     const space = this.#space;
     const window = this.#window();
+    this.#hovered = null;
     if (view === "total") this.ribbons = [];
     else if (view === "blocks") this.ribbons = blockRibbons(space.blocks, { highest: this.fine.highest, start: this.start }, axis, window, (block) => this.#describe(block));
     else {
@@ -246,6 +280,7 @@ export class Chart {
 
   #paintOver(): void {
     paintMarks(this.plot, this.#projection(), this.#page, this.#choice.axis, this.#top);
+    this.#paintHighlight();
   }
 
   #options(size: { width: number; height: number }, changed: () => void): uPlot.Options {

@@ -78,7 +78,7 @@ export function pinFound(page: Page, found: Found): Pinned | null {
     const same = data.peak.stacks.filter((entry) => page.model.place(entry.stack) === place);
     const total = same.reduce((sum, entry) => sum + entry.bytes, 0);
     const number = same.reduce((sum, entry) => sum + entry.blocks, 0);
-    if (total > 0) facts.push(["This place at the peak", `${bytes(total)} in ${counted(number, "block")}`]);
+    if (total > 0) facts.push(["This call site at the peak", `${bytes(total)} in ${counted(number, "block")}`]);
   }
   return { title: ribbon.name, facts, stack: ribbon.stack };
 }

@@ -12,8 +12,8 @@ pub(super) fn page() -> Result<String> {
     let mut page = specification(&source("format.rs")?);
     let actions = source("record/action.rs")?;
     page.push_str(
-        "\n## Tags and fields\n\nOf the actions, in the order in which their fields are written. \
-         What each means: `crates/trace/src/event.rs`.\n\n| tag | action | fields |\n|---|---|---|\n",
+        "\n## Tags and fields\n\nThe fields of each action, in the order in which they are written. \
+         `crates/trace/src/event.rs` defines their meaning.\n\n| tag | action | fields |\n|---|---|---|\n",
     );
     for line in inside(&actions, "\nactions! {")?.lines().filter(|line| !line.trim().is_empty()) {
         let (tag, rest) = line.trim().split_once(' ').context("an action without a name")?;
@@ -22,7 +22,7 @@ pub(super) fn page() -> Result<String> {
         writeln!(page, "| {tag} | {name} | {} |", fields.join(", "))?;
     }
     let fields = source("record/fields.rs")?;
-    page.push_str("\n## Choices\n\nEach is one byte: its place in its list, from 0.\n\n| choice | its list |\n|---|---|\n");
+    page.push_str("\n## Choices\n\nA choice is one byte: the index in its list, from 0.\n\n| choice | list |\n|---|---|\n");
     for choice in inside(&fields, "\nchoices! {")?.split(';') {
         if let Some((name, list)) = choice.trim().split_once(':') {
             let list: Vec<_> = list.split_whitespace().collect();
@@ -40,9 +40,9 @@ fn source(name: &str) -> Result<String> {
 /// The documentation at the head of a source file, a page of its own.
 fn specification(source: &str) -> String {
     let documented = source.lines().map_while(|line| line.strip_prefix("//!"));
-    let mut page = "# The recording, byte by byte\n\n\
-                    (Written by `cargo xtask book --bless` from `crates/recording/src`, where the format is \
-                    specified beside its writer. [In words](recording.md), with a reader in Python.)\n\n"
+    let mut page = "# Recording file format\n\n\
+                    This page specifies the files of a [recording](recording.md). (Written by `cargo xtask \
+                    book --bless` from `crates/recording/src`.)\n\n"
         .to_owned();
     for line in documented.map(|line| line.strip_prefix(' ').unwrap_or(line)) {
         // Headings of the module are sections of the page.

@@ -16,24 +16,12 @@ mod session;
 mod sessions;
 mod steady;
 mod summary;
+mod wish;
 
 use anyhow::Result;
 
-pub(crate) use self::reference::helps;
+pub(crate) use self::{reference::helps, wish::Wish};
 use crate::parts::{self, Part};
-
-/// `cargo xtask book`.
-#[derive(clap::Args)]
-pub(crate) struct Wish {
-    /// The parts that are asked for
-    parts: Vec<String>,
-    /// Write pages, do not compare them
-    #[arg(long)]
-    bless: bool,
-    /// The only page whose sessions are run, by its name
-    #[arg(long)]
-    only: Option<String>,
-}
 
 const PARTS: &[Part<Wish>] = &[
     ("reference", reference::run),

@@ -46,7 +46,7 @@ fn make(folder: &Path) -> Result<()> {
     ensure!(recording.is_dir(), "no recording: cargo xtask book sessions --only=memory-is-free");
     let report = scratch("book")?.join("chat.html");
     let mut whyoom = Command::new(Build::ready()?.whyoom());
-    must_succeed(whyoom.arg("report").arg(&recording).arg("-o").arg(&report))?;
+    must_succeed(whyoom.arg("report").arg(&recording).args(["--force", "-o"]).arg(&report))?;
     let web = root().join("web");
     ensure!(web.join("node_modules").is_dir(), "npm ci in web first");
     let mut npm = Command::new("npm");

@@ -33,8 +33,8 @@ fn causes() -> Result<String> {
     let mut page = "\
 # Causes
 
-What can be true when memory runs out, in the order in which it is told. `whyoom causes ID` prints the same.
-[One real answer for each](verdicts.md). (Written by `cargo xtask book --bless` from `crates/causes`.)
+This page explains the causes that whyoom can report. `whyoom causes ID` prints the same text; [the example
+verdicts](verdicts.md) show a real verdict for each. (Written by `cargo xtask book --bless` from `crates/causes`.)
 "
     .to_owned();
     for cause in CATALOGUE {
@@ -46,12 +46,12 @@ What can be true when memory runs out, in the order in which it is told. `whyoom
 
 fn glossary() -> Result<String> {
     let mut page = "\
-# The counters that people meet
+# Memory counters
 
-From the tensor outwards. `whyoom causes COUNTER` explains one of them, by any of its names. (Written by `cargo xtask
-book --bless` from `crates/causes`.)
+This page explains the memory counters of PyTorch and CUDA, from the tensor to the device. `whyoom causes COUNTER`
+explains one of them, by any of its names. (Written by `cargo xtask book --bless` from `crates/causes`.)
 
-| counter | what it means | other names |
+| counter | meaning | other names |
 |---|---|---|
 "
     .to_owned();
@@ -90,7 +90,7 @@ fn statuses(helps: &[(String, String)]) -> Result<String> {
     let mut page = "\
 # Exit statuses
 
-As each command's `--help` tells them. (Written by `cargo xtask book --bless`.)
+This page lists the exit statuses of each command, as in its `--help`. (Written by `cargo xtask book --bless`.)
 "
     .to_owned();
     for (name, help) in helps {
@@ -117,7 +117,7 @@ fn status_table(told: &str) -> String {
         }
     }
     let words = if words.is_empty() { String::new() } else { escaped(&words.join(" ")) + "\n\n" };
-    let head = if rows.is_empty() { "" } else { "| status | what |\n|---|---|\n" };
+    let head = if rows.is_empty() { "" } else { "| status | meaning |\n|---|---|\n" };
     format!("{words}{head}{}", rows.concat())
 }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn listed_statuses_become_a_table() {
         let listed = " that of the program, or\n  1      no lab\n  128+N  signal N\n";
-        let table = "that of the program, or\n\n| status | what |\n|---|---|\n| 1 | no lab |\n| 128+N | signal N |\n";
+        let table = "that of the program, or\n\n| status | meaning |\n|---|---|\n| 1 | no lab |\n| 128+N | signal N |\n";
         assert_eq!(status_table(listed), table);
     }
 

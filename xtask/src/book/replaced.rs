@@ -45,7 +45,7 @@ impl Replaced {
 }
 
 /// What `whyoom who` says of files that it may not read: each machine has others.
-const UNREAD: &str = "Note: The open files of ";
+const UNREAD: &str = "Note: This user may not read the open files of ";
 
 /// The lines, but of a traceback no frames in libraries, no word of the shell on what was killed, and no
 /// note on what may not be read here.

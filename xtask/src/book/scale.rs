@@ -16,19 +16,15 @@ const ENDS: &str = "<!-- end of table -->\n";
 /// Where a file of a recording says how much of it was written.
 const COMMITTED: usize = 64;
 
-/// What the page says holds while bytes an event stay within this factor.
+/// What the page says holds while bytes per event stay within this factor.
 const CLOSE: f64 = 1.3;
 
 /// Programs, what they stand for, and the GPU they run on.
 const RUNS: &[(&str, &str, &str)] = &[
-    ("docs/questions/programs/chat.py", "serving, ends for want of memory", "2750MiB"),
-    (
-        "docs/questions/programs/validate.py",
-        "a loop that keeps, ends for want of memory",
-        "1536MiB",
-    ),
-    ("docs/questions/programs/finetune.py", "training, ends for want of memory", "6GiB"),
-    ("tests/scenarios/torch/transformer.py", "training, ends well", "8GiB"),
+    ("docs/questions/programs/chat.py", "serving, runs out of memory", "2750MiB"),
+    ("docs/questions/programs/validate.py", "leaking loop, runs out of memory", "1536MiB"),
+    ("docs/questions/programs/finetune.py", "training, runs out of memory", "6GiB"),
+    ("tests/scenarios/torch/transformer.py", "training, completes", "8GiB"),
 ];
 
 /// One recorded run, measured.
@@ -58,7 +54,7 @@ pub(super) fn run(wish: &Wish) -> Result<Held> {
     let incident = runs.iter().map(|run| run.incident_bytes).max();
     let (most, incident) = most.zip(incident).context("no runs")?;
     Ok(Held::new(format!(
-        "at most {most:.1} bytes an event without tables, {incident} bytes an incident"
+        "at most {most:.1} bytes per event without tables, {incident} bytes an incident"
     )))
 }
 
@@ -70,7 +66,7 @@ fn measured((program, what, memory): &(&str, &'static str, &str)) -> Result<Meas
     let trial = Trial::on(&["--gpu", "rtx-4090", "--memory", memory], &command);
     let recorded = trial.recorded("book-scale")?;
     let (status, folder) = (recorded.ran.status, &recorded.folder);
-    ensure!((status == 0) == what.ends_with("well"), "{program} ended with {status}");
+    ensure!((status == 0) == what.ends_with("completes"), "{program} ended with {status}");
     let recording = Recording::open(folder).with_context(|| (*program).to_owned())?;
     let events = recording.parts().iter().map(|part| part.events).sum();
     ensure!(events > 0, "{program}: no events");
@@ -110,7 +106,7 @@ fn committed(path: &Path) -> Result<u64> {
 }
 
 fn table(runs: &[Measured]) -> Result<String> {
-    let mut table = "| run | events | bytes an event | its stacks and names | both, an event | an incident |\n|---|---:|---:|---:|---:|---:|\n".to_owned();
+    let mut table = "| run | events | bytes per event | stacks and names | bytes per event, total | incident |\n|---|---:|---:|---:|---:|---:|\n".to_owned();
     for run in runs {
         writeln!(
             table,
@@ -143,7 +139,7 @@ pub(super) fn rates() -> Result<Held> {
     )))
 }
 
-/// Sees that the page's table has about the same bytes an event, or writes it.
+/// Sees that the page's table has about the same bytes per event, or writes it.
 fn keep(table: &str, now: &[f64], bless: bool) -> Result<()> {
     let path = docs().join(PAGE);
     let page = fs::read_to_string(&path)?;

@@ -49,7 +49,7 @@ impl Consumers {
         let name: String = input.name.chars().filter(char::is_ascii_alphanumeric).collect();
         let file = scratch("exports")?.join(format!("{name}.{ending}"));
         let mut command = limited(&self.whyoom);
-        output(command.arg("export").arg(&input.path).arg("-o").arg(&file))?;
+        output(command.arg("export").arg(&input.path).args(["--force", "-o"]).arg(&file))?;
         Ok(file)
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn run(bless: bool) -> Result<Held> {
     let sizes = per_event::measure(&consumers, &torch, bless)?;
     Ok(Held::new(format!(
         "{figures} figures of {inputs} inputs are those of whyoom why, in trace processor, pprof, duckdb and \
-         _memory_viz; bytes an event: {sizes}"
+         _memory_viz; bytes per event: {sizes}"
     )))
 }
 

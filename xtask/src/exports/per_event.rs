@@ -29,7 +29,7 @@ pub(super) fn measure(consumers: &Consumers, run: &Input, bless: bool) -> Result
     for (name, ending) in FORMATS {
         sizes.push((name, consumers.export(run, ending)?.metadata()?.len()));
     }
-    let mut table = format!("| {events} events | bytes | bytes an event |\n{TABLE_HEAD}");
+    let mut table = format!("| {events} events | bytes | bytes per event |\n{TABLE_HEAD}");
     let mut line = Vec::new();
     for (name, bytes) in sizes {
         let each = bytes as f64 / events as f64;
@@ -64,7 +64,7 @@ fn keep(table: &str, bless: bool) -> Result<()> {
     Ok(())
 }
 
-/// What it is of, and its bytes an event.
+/// What it is of, and its bytes per event.
 type Row<'a> = (&'a str, f64);
 
 /// The rows of a table. Perfetto's depends on how fast the program ran: a counter has so many points a

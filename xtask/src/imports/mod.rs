@@ -2,12 +2,10 @@
 
 mod nsys;
 mod rmm;
+mod totals;
 
-use anyhow::{Result, bail, ensure};
-use harness::{
-    Build,
-    documents::{Device, Totals, Why},
-};
+use anyhow::Result;
+use harness::Build;
 
 use crate::parts;
 
@@ -20,14 +18,4 @@ const PARTS: &[parts::Part<Build>] = &[
 
 pub(crate) fn run(parts: &[String]) -> Result<()> {
     parts::run("imports", PARTS, parts, Build::ready()?)
-}
-
-/// The figures of the one process on the one GPU in a file, which was read as a file of this kind.
-fn of_gpu<'a>(told: &'a Why, kind: &str) -> Result<&'a Totals> {
-    let is_read = matches!(&told.inputs[..], [input] if input.kind == kind);
-    ensure!(is_read, "not read as {kind}: {:?}", told.inputs);
-    let is_gpu = |one: &&Totals| !matches!(one.device, Device::Host(_));
-    let on_gpus: Vec<_> = told.totals.iter().filter(is_gpu).collect();
-    let [totals] = on_gpus[..] else { bail!("not of one process on one GPU: {on_gpus:?}") };
-    Ok(totals)
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use harness::{Build, Held, documents::Why, must_succeed, root, scratch};
 use serde::Deserialize;
 
-use super::of_gpu;
+use super::totals::of_gpu;
 use crate::tools::{python, silent_python};
 
 /// Rows of the export that is timed, and the most seconds that they may take.

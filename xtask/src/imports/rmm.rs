@@ -16,7 +16,7 @@ use harness::{
 };
 use serde::Deserialize;
 
-use super::of_gpu;
+use super::totals::of_gpu;
 
 /// The simulated GPU.
 const MEMORY: &str = "2GiB";

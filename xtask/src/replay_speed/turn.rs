@@ -2,10 +2,7 @@
 
 use anyhow::{Context, Result};
 use harness::{device_runs, shared_data};
-use whyoom_allocators::{
-    Request,
-    workload::{Step, Workload},
-};
+use whyoom_allocators::{Request, Step, Workload};
 
 /// Which recording: a language model in training.
 pub(super) const RECORDING: &str = "torch-snapshots/lm-medium_512_training.pickle";

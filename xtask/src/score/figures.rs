@@ -1,8 +1,8 @@
 //! What the cases come to together.
 
-use harness::score::{BYTES_BAR, Case, Part};
+use harness::score::{BYTES_BAR, Case, Part, SETS};
 
-use super::Row;
+use super::row::Row;
 
 /// Figures of a set, or of all.
 #[derive(Debug, Default)]
@@ -88,4 +88,21 @@ pub(super) const COLUMNS: [&str; 8] = [
 /// Whether something was said to be wrong where nothing is.
 fn is_alarm(case: &Case, said: &str) -> bool {
     case.is_healthy() && said != "healthy" && said != "unknown"
+}
+
+/// In one sentence.
+pub(super) fn summary(rows: &[Row]) -> String {
+    let share = |set: &str| {
+        let figures = Figures::of(rows.iter().filter(|row| row.case.set == set));
+        format!("{} of {} ({set})", figures.right, figures.cases)
+    };
+    let all = Figures::of(rows.iter());
+    format!(
+        "on cases that the rules have met, primary cause right in {}; {} false alarms; {} of {} printed lines \
+         that a machine can apply worked",
+        SETS.iter().map(|set| share(set)).collect::<Vec<_>>().join(", "),
+        all.alarms,
+        all.printed.1,
+        all.printed.0,
+    )
 }

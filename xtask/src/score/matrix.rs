@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Row;
+use super::row::Row;
 
 /// How often each cause was given each answer.
 pub(super) struct Matrix {

@@ -7,6 +7,7 @@
 mod figures;
 mod matrix;
 mod page;
+mod row;
 mod served;
 mod table;
 mod verdicts;
@@ -17,11 +18,14 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use harness::{
     Outcome, Report,
-    score::{Case, Printed, SETS, Scored, all_cases},
+    score::{Case, SETS, Scored, all_cases},
 };
 
-use self::figures::Figures;
-use crate::suites;
+use self::{
+    figures::{Figures, summary},
+    row::Row,
+};
+use crate::nextest;
 
 /// The primary cause, and the bytes where they are known, must be right in so many cases; no other may be
 /// missed without a mark in its table.
@@ -46,48 +50,13 @@ pub(crate) struct Wish {
     bless: bool,
 }
 
-/// A case with what came of it.
-struct Row {
-    case: Case,
-    /// Absent where it could not be tried.
-    scored: Option<Scored>,
-    /// Why it is not as it should be.
-    failed: Option<String>,
-    seconds: f64,
-}
-
-impl Row {
-    /// The cause that was named.
-    fn cause(&self) -> &str {
-        self.scored.as_ref().map_or("(failed)", |scored| &scored.answer.cause)
-    }
-
-    fn cause_is_right(&self) -> bool {
-        self.scored.as_ref().is_some_and(|scored| scored.grade.cause_is_right())
-    }
-
-    /// Whether nothing at all is missed.
-    fn is_right(&self) -> bool {
-        self.scored.as_ref().is_some_and(|scored| scored.grade.faults.is_empty())
-    }
-
-    /// What came of the line that was printed, where a machine could apply it.
-    fn line_worked(&self) -> Option<bool> {
-        match self.scored.as_ref()?.printed {
-            Printed::None => None,
-            Printed::Worked { .. } => Some(true),
-            Printed::Failed { .. } => Some(false),
-        }
-    }
-}
-
 pub(crate) fn run(wish: &Wish) -> Result<()> {
     let filter = match (&wish.only[..], &wish.set) {
         ([], None) => "test(/^score::/)".to_owned(),
         ([], Some(set)) => format!("test(/^score::{set}::/)"),
         (names, _) => format!("test(/^score::[a-z]+::({})$/)", names.join("|")),
     };
-    let reports = suites::reports(&filter, &[])?;
+    let reports = nextest::reports(&filter, &[])?;
     for name in &wish.only {
         let is_it = |report: &Report| report.name.rsplit("::").next() == Some(name);
         ensure!(reports.iter().any(is_it), "no case is called {name}");
@@ -167,20 +136,4 @@ fn hold_bar(figures: &Figures) -> Result<()> {
     let enough = right as f64 >= known as f64 * ACCURACY_BAR;
     ensure!(enough, "the bytes are right in {right} of {known}");
     Ok(())
-}
-
-fn summary(rows: &[Row]) -> String {
-    let share = |set: &str| {
-        let figures = Figures::of(rows.iter().filter(|row| row.case.set == set));
-        format!("{} of {} ({set})", figures.right, figures.cases)
-    };
-    let all = Figures::of(rows.iter());
-    format!(
-        "on cases that the rules have met, primary cause right in {}; {} false alarms; {} of {} printed lines \
-         that a machine can apply worked",
-        SETS.iter().map(|set| share(set)).collect::<Vec<_>>().join(", "),
-        all.alarms,
-        all.printed.1,
-        all.printed.0,
-    )
 }

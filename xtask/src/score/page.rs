@@ -7,10 +7,10 @@ use anyhow::Result;
 use harness::{root, score::SETS};
 
 use super::{
-    Row,
-    figures::{COLUMNS, Figures},
+    figures::{COLUMNS, Figures, summary},
     matrix::Matrix,
-    summary, table,
+    row::Row,
+    table,
     verdicts::without_folders,
 };
 

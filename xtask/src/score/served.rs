@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use harness::{Build, root};
 
-use super::{Row, verdicts};
+use super::{row::Row, verdicts};
 
 const PAGE: &str = "docs/served.md";
 

@@ -3,9 +3,9 @@
 use harness::score::SETS;
 
 use super::{
-    Row,
     figures::{COLUMNS, Figures},
     matrix::Matrix,
+    row::Row,
 };
 
 /// What is wrong with an answer, a line each.

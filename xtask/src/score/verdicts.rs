@@ -5,15 +5,15 @@ use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 use anyhow::{Context, Result, ensure};
 use harness::{Build, cache, root, scratch};
 
-use super::Row;
+use super::row::Row;
 
 const PAGE: &str = "docs/verdicts.md";
 
 const HEAD: &str = "\
-# What the answers look like
+# Example verdicts
 
-One real answer for each cause, from the cases of [the examination](score.md): the first line is the answer,
-the second the numbers that show it, the third what to paste. Written by `cargo xtask score --bless`.
+One real verdict for each cause, from the cases of [the examination](score.md), 80 columns wide: the cause with its
+number, the program's own lines, the fix, notes, and the evidence. Written by `cargo xtask score --bless`.
 ";
 
 /// Writes the page, of the first case of each cause that was judged right.
@@ -31,7 +31,7 @@ pub(super) fn write(rows: &[Row]) -> Result<()> {
 pub(super) fn said(one: &Row) -> Result<String> {
     let scored = one.scored.as_ref().context("it could not be tried")?;
     let mut why = Command::new(Build::ready()?.whyoom());
-    why.arg("why").args(&scored.judged).env("COLUMNS", "100").env("NO_COLOR", "1");
+    why.arg("why").args(&scored.judged).env("COLUMNS", "80").env("NO_COLOR", "1");
     let output = why.output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = without_folders(&String::from_utf8_lossy(&output.stdout))?;

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use harness::{Build, environment, must_succeed, root};
 
-use super::{output, packaged};
+use super::{output::output, packaged};
 
 /// Builds everything and packs it: the path of the wheel.
 pub(super) fn wheel() -> Result<PathBuf> {

@@ -6,7 +6,7 @@ use std::{fs, path::Path, process::Command};
 use anyhow::{Result, ensure};
 use harness::{Build, fresh, must_succeed, root};
 
-use super::{output, packaged, verdict};
+use super::{output::output, packaged, verdict::verdict};
 
 pub(super) fn check() -> Result<()> {
     let folder = fresh("cargo-install")?;

@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 use whyoom_trace::Bytes;
 
-use super::{output, packaged};
+use super::{output::output, packaged};
 
 /// Prints a wheel's files with their sizes, and tells how many.
 const LIST: &str = "import sys, zipfile\n\

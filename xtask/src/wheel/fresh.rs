@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use harness::{fresh, must_succeed, site_packages};
 
-use super::{output, packaged, verdict};
+use super::{output::output, packaged, verdict::verdict};
 
 /// A virtual environment.
 pub(super) struct Environment {
@@ -61,7 +61,7 @@ impl Environment {
                       try: whyoom.pool.enable()\n\
                       except RuntimeError as error: print(error)";
         let answer = output(self.python().args(["-c", script]).env_clear())?;
-        ensure!(answer.contains("no torch here"), "another answer: {answer}");
+        ensure!(answer.contains("torch is not installed"), "another answer: {answer}");
         for header in packaged::HEADERS {
             let path = self.folder.join("include").join(header);
             ensure!(path.is_file(), "{} was not installed", path.display());

@@ -7,14 +7,14 @@ mod build;
 mod cargo_install;
 mod contents;
 mod fresh;
+mod output;
 mod packaged;
 mod python;
 mod tag;
+mod verdict;
 
-use std::{path::Path, process::Command};
-
-use anyhow::{Context, Result, ensure};
-use harness::{Held, documents::Why, from_str, root};
+use anyhow::Result;
+use harness::Held;
 use whyoom_trace::Bytes;
 
 use crate::tools::file_name;
@@ -39,23 +39,4 @@ pub(crate) fn run(all: bool) -> Result<Held> {
         "{name}, {size}, {files} files, installed alone and used: a verdict, a simulated GPU, a recording, the \
          pool, Python{others}"
     )))
-}
-
-/// What a command prints; its errors where it fails.
-fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("{command:?}"))?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?}: {said}{errors}");
-    Ok(said)
-}
-
-/// What an installed command says of a file of this kind.
-fn verdict(whyoom: &Path, file: &Path, kind: &str) -> Result<Why> {
-    let mut command = Command::new(whyoom);
-    command.args(["why", "--json"]).arg(file).current_dir(root()).env_clear();
-    let told: Why = from_str(&output(&mut command)?)?;
-    let is_read = matches!(&told.inputs[..], [input] if input.kind == kind);
-    ensure!(is_read, "not read as {kind}: {:?}", told.inputs);
-    Ok(told)
 }

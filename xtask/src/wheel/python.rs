@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use harness::{environment, root, scratch};
 
-use super::{fresh, output};
+use super::{fresh, output::output};
 
 /// The versions that the wheel says it runs on, by their minor number.
 const VERSIONS: std::ops::RangeInclusive<u32> = 9..=14;

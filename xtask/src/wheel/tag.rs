@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use anyhow::{Context, Result, ensure};
 use harness::environment;
 
-use super::output;
+use super::output::output;
 
 /// The tag in the wheel's name is what its files need, nothing outside is needed, and an index would take
 /// it.

@@ -4,9 +4,8 @@ use std::cell::RefCell;
 
 use proptest::prelude::*;
 use whyoom_allocators::{
-    BlockId, Device, Grant, Handle, PAGE, Request, SimulatedDevice,
+    BlockId, Device, Grant, Handle, PAGE, Request, SimulatedDevice, Validator,
     policies::stitch::{Budget, Growth, Lane, SharedDevice},
-    validator::Validator,
 };
 use whyoom_trace::{PoolId, StreamId};
 

@@ -4,73 +4,90 @@ mod checked;
 mod lanes;
 mod properties;
 
-use whyoom_allocators::policies::{
-    bfc, binned,
-    pytorch::{PyTorch, PyTorchSettings, TieBreak},
-    rmm_pool,
-    stitch::Stitch,
-    stream_ordered,
+use whyoom_allocators::{
+    Device, Policy,
+    catalogue::{CATALOGUE, Conditions},
+    policies::{
+        bfc,
+        pytorch::{PyTorch, PyTorchSettings, TieBreak},
+        rmm_pool, stream_ordered,
+    },
 };
-use whyoom_allocators::{Device, Policy};
 
 use checked::{Checked, Xorshift};
 
-/// A policy's name and how it is made.
-type Entry = (&'static str, fn() -> Box<dyn Policy>);
+/// How a policy is made.
+type Make = Box<dyn Fn() -> Box<dyn Policy>>;
 
-/// Every policy, and every setting that changes how one works.
-const POLICIES: &[Entry] = &[
-    ("stream_ordered", || Box::new(stream_ordered::StreamOrdered::new(Default::default()))),
-    ("stream_ordered threshold=0", || {
-        let settings = stream_ordered::Settings { release_threshold: 0, ..Default::default() };
-        Box::new(stream_ordered::StreamOrdered::new(settings))
-    }),
-    ("stream_ordered own stream only", || {
-        let settings = stream_ordered::Settings { across_streams: false, ..Default::default() };
-        Box::new(stream_ordered::StreamOrdered::new(settings))
-    }),
-    ("rmm_pool", || Box::new(rmm_pool::RmmPool::new(Default::default()))),
-    ("rmm_pool initial, maximum", || {
-        let settings = rmm_pool::Settings { initial: 32 * MIB, maximum: Some(8 * GIB) };
-        Box::new(rmm_pool::RmmPool::new(settings))
-    }),
-    ("bfc", || Box::new(bfc::Bfc::new(Default::default()))),
-    ("bfc preallocated", || Box::new(bfc::Bfc::new(bfc::Settings::JAX))),
-    ("binned", || Box::new(binned::Binned::new(Default::default()))),
-    ("pytorch", || Box::new(PyTorch::new(PyTorchSettings::default()))),
-    ("pytorch before 2026", || {
-        let settings = PyTorchSettings { tie_break: TieBreak::Address, ..Default::default() };
-        Box::new(PyTorch::new(settings))
-    }),
-    ("pytorch max_split_size", || {
-        let settings = PyTorchSettings { max_split_size: Some(32 * MIB), ..Default::default() };
-        Box::new(PyTorch::new(settings))
-    }),
-    ("pytorch roundup_power2_divisions", || {
-        let settings = PyTorchSettings { roundup_divisions: [4; 16], ..Default::default() };
-        Box::new(PyTorch::new(settings))
-    }),
-    ("pytorch garbage collection", || {
-        let settings = PyTorchSettings {
-            garbage_collection_threshold: 0.5,
-            allowed: Some(4 * GIB),
-            ..Default::default()
-        };
-        Box::new(PyTorch::new(settings))
-    }),
-    ("pytorch expandable_segments", || {
-        let settings = PyTorchSettings { expandable_segments: true, ..Default::default() };
-        Box::new(PyTorch::new(settings))
-    }),
-    ("stitch", || Box::new(Stitch::new(8 * GIB))),
-];
+/// Every policy of the catalogue, and every setting beyond it that changes how one works.
+fn policies() -> Vec<(&'static str, Make)> {
+    let of_catalogue = CATALOGUE.iter().map(|entry| {
+        let make: Make = Box::new(|| entry.make(&Conditions::default()));
+        (entry.id, make)
+    });
+    of_catalogue.chain(beyond_catalogue()).collect()
+}
+
+fn pytorch(name: &'static str, settings: PyTorchSettings) -> (&'static str, Make) {
+    (name, Box::new(move || Box::new(PyTorch::new(settings.clone()))))
+}
+
+fn beyond_catalogue() -> Vec<(&'static str, Make)> {
+    let default = PyTorchSettings::default;
+    vec![
+        (
+            "stream_ordered threshold=0",
+            Box::new(|| {
+                let settings =
+                    stream_ordered::Settings { release_threshold: 0, ..Default::default() };
+                Box::new(stream_ordered::StreamOrdered::new(settings))
+            }),
+        ),
+        (
+            "stream_ordered own stream only",
+            Box::new(|| {
+                let settings =
+                    stream_ordered::Settings { across_streams: false, ..Default::default() };
+                Box::new(stream_ordered::StreamOrdered::new(settings))
+            }),
+        ),
+        (
+            "rmm_pool initial, maximum",
+            Box::new(|| {
+                let settings = rmm_pool::Settings { initial: 32 * MIB, maximum: Some(8 * GIB) };
+                Box::new(rmm_pool::RmmPool::new(settings))
+            }),
+        ),
+        ("bfc preallocated", Box::new(|| Box::new(bfc::Bfc::new(bfc::Settings::JAX)))),
+        pytorch(
+            "pytorch before 2026",
+            PyTorchSettings { tie_break: TieBreak::Address, ..default() },
+        ),
+        pytorch(
+            "pytorch max_split_size",
+            PyTorchSettings { max_split_size: Some(32 * MIB), ..default() },
+        ),
+        pytorch(
+            "pytorch roundup_power2_divisions",
+            PyTorchSettings { roundup_divisions: [4; 16], ..default() },
+        ),
+        pytorch(
+            "pytorch garbage collection",
+            PyTorchSettings {
+                garbage_collection_threshold: 0.5,
+                allowed: Some(4 * GIB),
+                ..default()
+            },
+        ),
+    ]
+}
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Runs a test for each policy on a device of that capacity, and asks that everything goes back.
 fn for_every_policy(capacity: u64, test: impl Fn(&mut Checked)) {
-    for (name, make) in POLICIES {
+    for (name, make) in policies() {
         let mut checked = Checked::new(name, make(), capacity);
         test(&mut checked);
         checked.free_all();

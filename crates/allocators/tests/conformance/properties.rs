@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whyoom_allocators::BlockId;
 
 use crate::checked::Checked;
-use crate::{MIB, POLICIES};
+use crate::{MIB, policies};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -56,7 +56,7 @@ proptest! {
 
     #[test]
     fn any_run_keeps_the_contract(steps in prop::collection::vec(step(), 1..120)) {
-        for (name, make) in POLICIES {
+        for (name, make) in policies() {
             run(&mut Checked::new(name, make(), 160 * MIB), &steps);
         }
     }

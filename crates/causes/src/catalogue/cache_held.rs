@@ -4,128 +4,127 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, Software, Symptom};
 
 use crate::{
     cause::Cause,
+    diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    neighbours::idle_cache_beside,
-    scene::Scene,
+    other_gpu_processes::idle_cache_beside,
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "cache-held",
     title: "PyTorch's cache holds unused memory that another allocator needs",
     explanation: "\
-PyTorch keeps what it has freed, to give it out again fast. Its own requests find it there. Another
-allocator in the same process (cuBLAS, cuFFT, NCCL, CuPy, a second framework) or another process does
-not: to it the device is full.
+PyTorch caches the memory it frees so that it can reuse it quickly. Its own requests are served from
+that cache. Another allocator in the same process (cuBLAS, cuFFT, NCCL, CuPy, a second framework) or
+another process cannot use it: to them, the device is full.
 
-What it looks like: an error of a library or of a second framework while PyTorch has much more reserved
-than allocated.
+Symptoms: an error from a library or a second framework while PyTorch has much more reserved than
+allocated.
 
-What helps: torch.cuda.empty_cache() once, right before the other one allocates; a cap on the cache;
-one shared pool for both.",
+What helps: torch.cuda.empty_cache() once, right before the other allocator needs memory; a cap on
+the cache; one pool shared by both.",
     check,
 };
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if let Some((process, idle)) = idle_cache_beside(scene) {
-        return Some(beside_process(scene, process, idle));
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if let Some((process, idle)) = idle_cache_beside(diagnosis) {
+        return Some(beside_process(diagnosis, process, idle));
     }
-    if scene.incident.is_some_and(|incident| incident.of_driver) {
-        return refused_by_driver(scene);
+    if diagnosis.incident.is_some_and(|incident| incident.of_driver) {
+        return refused_by_driver(diagnosis);
     }
     let asked_outside = matches!(
-        scene.symptom()?,
-        Symptom::LibraryAllocFailed | Symptom::Disguised | Symptom::DeviceOutOfMemory
+        diagnosis.symptom()?,
+        Symptom::LibraryAllocFailed | Symptom::IndirectOom | Symptom::DeviceOutOfMemory
     );
-    let outsider = scene.software().filter(|software| *software != Software::PyTorch)?;
-    let (reserved, active, returnable) = pytorch_cache(scene).filter(|_| asked_outside)?;
-    let name = scene.allocator_name();
-    let needed = scene.situation.requested.unwrap_or(Bytes::MIB);
+    let outsider = diagnosis.software().filter(|software| *software != Software::PyTorch)?;
+    let (reserved, active, returnable) = pytorch_cache(diagnosis).filter(|_| asked_outside)?;
+    let name = diagnosis.allocator_name();
+    let needed = diagnosis.observed.requested.unwrap_or(Bytes::MIB);
     if returnable < needed || returnable.share_of(reserved) < 0.05 {
         return None;
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
         format!(
-            "{} holds {returnable} that it does not use, and {} found none",
-            cache(scene),
+            "{} holds {returnable} unused, and {} could not get memory",
+            cache(diagnosis),
             outsider.name()
         ),
-        format!("{name} has {reserved} reserved and {active} in use."),
+        format!("{name} has {reserved} reserved and {active} allocated."),
     );
-    finding.gives_back = Some(returnable);
-    add_cache(scene, &mut finding, (reserved, active, returnable));
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.reclaimable = Some(returnable);
+    add_cache(diagnosis, &mut finding, (reserved, active, returnable));
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
     finding.remedies = remedies(outsider.name(), returnable);
     Some(finding)
 }
 
 /// A process of the same run keeps memory that it does not use.
-fn beside_process(scene: &Scene<'_>, process: ProcessId, idle: Bytes) -> Finding {
-    let whose = scene.tables.process_name(process);
-    let missing = scene.situation.missing().unwrap_or_default();
-    let mut finding = scene.finding(
+fn beside_process(diagnosis: &Diagnosis<'_>, process: ProcessId, idle: Bytes) -> Finding {
+    let whose = diagnosis.tables.process_name(process);
+    let missing = diagnosis.observed.missing().unwrap_or_default();
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("PyTorch's cache in {whose} keeps {idle} that nothing uses"),
-        format!("{missing} in this process; a cache serves its own process alone."),
+        format!("PyTorch's cache in {whose} holds {idle} unused"),
+        format!("{missing} in this process; a cache serves only its own process."),
     );
-    finding.gives_back = Some(idle);
-    let label = format!("in wholly free segments of {whose}");
+    finding.reclaimable = Some(idle);
+    let label = format!("in completely free segments of {whose}");
     finding.evidence.push(Evidence::bytes(label, idle, Basis::Recorded));
     finding.remedies = remedies("the other process", idle);
     finding
 }
 
 /// The driver refused a call that was not PyTorch's, while PyTorch kept segments with nothing in them.
-fn refused_by_driver(scene: &Scene<'_>) -> Option<Finding> {
-    if !scene.device_ran_out() || scene.asked_by_pytorch() {
+fn refused_by_driver(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if !diagnosis.device_ran_out() || diagnosis.asked_by_pytorch() {
         return None;
     }
-    let incident = scene.incident?;
+    let incident = diagnosis.incident?;
     let (totals, free) = (incident.totals?, incident.free_space.as_ref()?);
-    let returnable = if scene.has_pool() { free.idle_pages } else { free.in_empty_segments };
-    let lacking = scene.situation.lacking()?;
-    if returnable < lacking || returnable == Bytes::ZERO {
+    let returnable = if diagnosis.has_pool() { free.idle_pages } else { free.in_empty_segments };
+    let shortfall = diagnosis.observed.shortfall()?;
+    if returnable < shortfall || returnable == Bytes::ZERO {
         return None;
     }
-    let requested = scene.situation.requested?;
-    let name = scene.allocator_name();
-    let place = scene.place(incident.stack);
-    let mut finding = scene.finding(
+    let requested = diagnosis.observed.requested?;
+    let name = diagnosis.allocator_name();
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
         format!(
-            "{} holds {returnable} that it does not use, and {requested} asked beside it failed",
-            cache(scene)
+            "{} holds {returnable} unused, and a request of {requested} outside it failed",
+            cache(diagnosis)
         ),
         format!(
-            "{lacking} was missing; {name} has {} reserved and {} in use. The request came from {place}, \
-             not from {name}, which would have given its cache up first.",
+            "The request fell {shortfall} short; {name} has {} reserved and {} allocated. The request \
+             did not come from {name}, which would have released its cache first.",
             totals.reserved, totals.active
         ),
     );
-    finding.gives_back = Some(returnable);
-    add_cache(scene, &mut finding, (totals.reserved, totals.active, returnable));
-    finding.remedies = remedies("the other one", returnable);
+    finding.reclaimable = Some(returnable);
+    add_cache(diagnosis, &mut finding, (totals.reserved, totals.active, returnable));
+    finding.remedies = remedies("the other allocator", returnable);
     Some(finding)
 }
 
 /// Whose cache it is, at the beginning of a sentence.
-fn cache(scene: &Scene<'_>) -> &'static str {
-    if scene.has_pool() { "whyoom's pool" } else { "PyTorch's cache" }
+fn cache(diagnosis: &Diagnosis<'_>) -> &'static str {
+    if diagnosis.has_pool() { "whyoom's pool" } else { "PyTorch's cache" }
 }
 
 fn add_cache(
-    scene: &Scene<'_>,
+    diagnosis: &Diagnosis<'_>,
     finding: &mut Finding,
     (reserved, active, returnable): (Bytes, Bytes, Bytes),
 ) {
-    let name = scene.allocator_name();
-    let idle = if scene.has_pool() { "in idle pages" } else { "in wholly free segments" };
+    let name = diagnosis.allocator_name();
+    let idle = if diagnosis.has_pool() { "in idle pages" } else { "in completely free segments" };
     finding.evidence.extend([
         Evidence::bytes(format!("reserved by {name}"), reserved, Basis::Recorded),
-        Evidence::bytes(format!("in use by {name}"), active, Basis::Recorded),
+        Evidence::bytes(format!("allocated by {name}"), active, Basis::Recorded),
         Evidence::bytes(idle, returnable, Basis::Recorded),
     ]);
 }
@@ -139,15 +138,16 @@ fn remedies(outsider: &str, returnable: Bytes) -> Vec<Remedy> {
         .freeing(returnable),
         Remedy::line(
             "torch.cuda.set_per_process_memory_fraction(0.8)",
-            "cap PyTorch, so that there is always room for the other",
+            "cap PyTorch, so that there is always memory for the other allocator",
         ),
     ]
 }
 
 /// What PyTorch holds, uses and could give back, from a snapshot that was given beside the message.
-fn pytorch_cache(scene: &Scene<'_>) -> Option<(Bytes, Bytes, Bytes)> {
-    let fits = |device: DeviceId| device == scene.device || scene.device == DeviceId::UNKNOWN;
-    let spaces = scene.model.spaces().filter(|(_, device, _)| fits(*device));
+fn pytorch_cache(diagnosis: &Diagnosis<'_>) -> Option<(Bytes, Bytes, Bytes)> {
+    let fits =
+        |device: DeviceId| device == diagnosis.device || diagnosis.device == DeviceId::UNKNOWN;
+    let spaces = diagnosis.model.spaces().filter(|(_, device, _)| fits(*device));
     spaces
         .map(|(_, _, space)| {
             let totals = space.totals();

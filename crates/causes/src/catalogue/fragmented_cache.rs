@@ -4,25 +4,26 @@ use whyoom_trace::{Bytes, Software};
 
 use crate::{
     cause::Cause,
+    diagnosis::{Diagnosis, Era},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    scene::{Era, Scene},
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "fragmented-cache",
-    title: "enough is free inside PyTorch's cache, but in pieces",
+    title: "PyTorch's cache has enough free memory, but it is fragmented",
     explanation: "\
-PyTorch takes memory from the driver in segments and cuts them into blocks. Before it gives up it
-returns every segment that is wholly free. What is still \"reserved but unallocated\" then lies in
-segments that at least one live block pins: together it would have been enough, but no piece is large
-enough, and no segment can be given back.
+PyTorch takes memory from the driver in segments and splits them into blocks. Before it fails a
+request, it releases every segment that is completely free. What is still \"reserved but
+unallocated\" is in segments that at least one live block pins: in total it would be enough, but no
+free block is large enough, and no segment can be released.
 
-What it looks like: a large \"reserved by PyTorch but unallocated\" in the message; sizes that vary from
-step to step (sequence lengths, image sizes).
+Symptoms: a large \"reserved by PyTorch but unallocated\" in the message; sizes that vary from step
+to step (sequence lengths, image sizes).
 
-What helps: expandable segments, which map memory where it is needed so that pieces join up; a
-largest size that may be split (max_split_size_mb), which keeps large segments whole; padding to a few
-fixed sizes. empty_cache() does not help: it returns only what PyTorch returns by itself.",
+What helps: expandable segments, which map memory where it is needed so that free blocks can merge;
+a limit on the size that may be split (max_split_size_mb), which keeps large segments intact;
+padding to a few fixed sizes. empty_cache() does not help: it releases only what PyTorch releases by
+itself.",
     check,
 };
 
@@ -33,123 +34,134 @@ const SOMETHING: f64 = 0.01;
 /// How many stacks that pin segments are listed.
 const LISTED_PINS: usize = 3;
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let ran_out = scene.device_ran_out();
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let ran_out = diagnosis.device_ran_out();
     // whyoom's pool joins pieces up before it gives up.
-    if !(ran_out || scene.refused_by_pytorch()) || scene.has_pool() || scene.is_stream_ordered() {
+    if !(ran_out || diagnosis.refused_by_pytorch())
+        || diagnosis.has_pool()
+        || diagnosis.is_stream_ordered()
+    {
         return None;
     }
-    let situation = &scene.situation;
-    let requested = situation.requested?;
+    let observed = &diagnosis.observed;
+    let requested = observed.requested?;
     // Under a cap, what is free on the device is out of reach.
     let enough = |cached: &Bytes| *cached > Bytes::ZERO && (ran_out || *cached >= requested);
-    let cached = situation.cache_that_would_do().filter(enough)?;
-    let free = situation.free.unwrap_or_default();
-    let whole = situation.capacity.or(situation.reserved)?;
+    let cached = observed.cache_that_would_do().filter(enough)?;
+    let free = observed.free.unwrap_or_default();
+    let whole = observed.capacity.or(observed.reserved)?;
     let strength = match cached.share_of(whole) >= WORTH_NAMING {
         true => Strength::Explains,
         // Nobody saw in which pieces it lies; where nothing else explains the failure, this does.
         false
-            if scene.is_message()
+            if diagnosis.is_message()
                 && cached.share_of(whole) >= SOMETHING
-                && scene.said().is_none() =>
+                && diagnosis.said().is_none() =>
         {
             Strength::Likely
         }
-        false if scene.is_message() => return None,
+        false if diagnosis.is_message() => return None,
         false => Strength::Contributing,
     };
-    let largest = scene.incident?.free_space.as_ref().map(|space| space.usable_largest);
+    let largest = diagnosis.incident?.free_space.as_ref().map(|space| space.usable_largest);
     if let Some(largest) = largest.filter(|largest| *largest >= requested) {
-        return forbidden_to_split(scene, largest, requested);
+        return forbidden_to_split(diagnosis, largest, requested);
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         strength,
         format!(
-            "{cached} is free in {}'s cache, but in pieces too small for {requested}",
-            scene.allocator_name()
+            "{cached} is free in {}'s cache but split up: {requested} does not fit",
+            diagnosis.allocator_name()
         ),
         format!(
-            "With the {free} free on the device that is {}, enough for the {requested} that was \
-             asked for.",
+            "With the {free} free on the device that is {}, enough for the {requested} requested.",
             cached.plus(free)
         ),
     );
-    finding.gives_back = Some(cached);
+    finding.reclaimable = Some(cached);
     match largest {
-        Some(largest) => finding.because.push_str(&format!(" The largest piece is {largest}.")),
-        None => finding.because.push_str(" What pins the pieces, only a snapshot shows."),
+        Some(largest) => finding.because.push_str(&format!(" The largest block is {largest}.")),
+        None => finding.because.push_str(" Record a snapshot to see what pins the blocks."),
     }
-    add_layout(scene, &mut finding);
-    finding.remedies = remedies(scene, cached);
+    add_layout(diagnosis, &mut finding);
+    finding.remedies = remedies(diagnosis, cached);
     Some(finding)
 }
 
 /// A piece is large enough, and may not be cut: max_split_size_mb keeps it whole.
-fn forbidden_to_split(scene: &Scene<'_>, largest: Bytes, requested: Bytes) -> Option<Finding> {
-    if !scene.max_split_size_set() {
+fn forbidden_to_split(
+    diagnosis: &Diagnosis<'_>,
+    largest: Bytes,
+    requested: Bytes,
+) -> Option<Finding> {
+    if !diagnosis.max_split_size_set() {
         return None;
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("A free piece of {largest} may not be split for {requested}: max_split_size_mb forbids it"),
-        "Blocks above that size serve only requests of about their own size.",
+        format!(
+            "A free block of {largest} cannot be split for {requested}: max_split_size_mb \
+                 prevents it"
+        ),
+        "Blocks above that size serve only requests close to their own size.",
     );
-    finding.gives_back = Some(largest);
-    add_layout(scene, &mut finding);
-    let what = "raise max_split_size_mb in it, or remove it";
+    finding.reclaimable = Some(largest);
+    add_layout(diagnosis, &mut finding);
+    let what = "raise max_split_size_mb in that variable, or remove it";
     finding.remedies = vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(largest)];
     Some(finding)
 }
 
-fn add_layout(scene: &Scene<'_>, finding: &mut Finding) {
-    let Some(space) = scene.incident.and_then(|incident| incident.free_space.as_ref()) else {
+fn add_layout(diagnosis: &Diagnosis<'_>, finding: &mut Finding) {
+    let Some(space) = diagnosis.incident.and_then(|incident| incident.free_space.as_ref()) else {
         return;
     };
     let label = "segments pinned by live blocks";
     finding.evidence.push(Evidence::count(label, space.pinned_segments, Basis::Recorded));
     for pin in space.pins.iter().take(LISTED_PINS) {
-        let plural = if pin.blocks == 1 { "" } else { "s" };
-        let label = format!("pinned by {} block{plural} of {}", pin.blocks, scene.place(pin.stack));
-        finding.evidence.push(Evidence::bytes(label, pin.holds, Basis::Recorded));
+        let what = match pin.blocks {
+            1 => format!("1 live block pins {}", pin.holds),
+            blocks => format!("{blocks} live blocks pin {}", pin.holds),
+        };
+        finding.point_at(diagnosis.call_site(pin.stack), what);
     }
 }
 
 /// Settings that exist in that release and are not on already. Where the run was recorded, a replay
 /// decides which of them stay.
-fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
-    if scene.software() == Some(Software::Rmm) {
+fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
+    if diagnosis.software() == Some(Software::Rmm) {
         return for_rmm();
     }
-    if scene.expandable_segments_on() {
+    if diagnosis.expandable_segments_on() {
         return vec![Remedy::advice(
-            "expandable segments are on already: pad inputs to a few fixed sizes, so that freed \
+            "expandable segments are already on: pad inputs to a few fixed sizes, so that freed \
              blocks fit the next request",
         )];
     }
-    if scene.era() == Era::BeforeSettings {
+    if diagnosis.era() == Era::BeforeSettings {
         return vec![Remedy::advice(
-            "this release of PyTorch has no setting against it: use 2.1 or newer, or pad inputs to a \
-             few fixed sizes",
+            "this PyTorch version has no setting for it: use 2.1 or newer, or pad inputs to a few \
+             fixed sizes",
         )];
     }
     let mut remedies = Vec::new();
     // Windows has no expandable segments.
-    if scene.era() == Era::Today && !scene.on_windows() {
-        let what = "lets free pieces join up; set it before Python starts";
-        let line = scene.set_conf("expandable_segments:True");
+    if diagnosis.era() == Era::Today && !diagnosis.on_windows() {
+        let what = "lets free blocks merge; set it before Python starts";
+        let line = diagnosis.set_conf("expandable_segments:True");
         let remedy = Remedy::line(line, what).by_setting("expandable_segments:True");
         remedies.push(remedy.freeing(cached));
     }
-    if !scene.max_split_size_set() {
+    if !diagnosis.max_split_size_set() {
         let what = if remedies.is_empty() {
-            "keeps large segments whole; set it before Python starts"
+            "keeps large segments intact; set it before Python starts"
         } else {
-            "where expandable segments cannot be used: keeps large segments whole"
+            "if expandable segments cannot be used: keeps large segments intact"
         };
-        let line = scene.set_conf("max_split_size_mb:128");
+        let line = diagnosis.set_conf("max_split_size_mb:128");
         remedies.push(Remedy::line(line, what).by_setting("max_split_size_mb:128"));
     }
     remedies
@@ -158,10 +170,10 @@ fn remedies(scene: &Scene<'_>, cached: Bytes) -> Vec<Remedy> {
 /// RMM's pool of a fixed size joins nothing up; the driver's own pool maps pages where they are needed.
 fn for_rmm() -> Vec<Remedy> {
     vec![
-        Remedy::line(
+        Remedy::example(
             "rmm::mr::cuda_async_memory_resource",
-            "in place of the pool: the driver's stream-ordered pool maps memory where it is needed (Python: \
-             rmm.mr.CudaAsyncMemoryResource(); Spark: spark.rapids.memory.gpu.pool=ASYNC)",
+            "use the driver's stream-ordered pool instead: it maps memory where it is needed \
+             (Python: rmm.mr.CudaAsyncMemoryResource(); Spark: spark.rapids.memory.gpu.pool=ASYNC)",
         ),
         Remedy::advice(
             "or a larger pool (Spark: a smaller spark.rapids.memory.gpu.reserve), and smaller batches",

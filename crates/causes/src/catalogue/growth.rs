@@ -1,34 +1,34 @@
 //! Live bytes grow from iteration to iteration.
 
-use whyoom_memory::{Growth, Hold, Interface};
-use whyoom_trace::{Bytes, DeviceId, StackId, Symptom};
+use whyoom_memory::{Growth, Interface, Retention, Space};
+use whyoom_trace::{Bytes, Counter, DeviceId, Software, StackId, Symptom};
 
 use crate::{
     cause::Cause,
-    command::for_shell,
+    diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    keepers::Way,
-    scene::Scene,
+    referrer::RetentionKind,
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "growth",
-    title: "memory in use grows from iteration to iteration",
+    title: "allocated memory grows from iteration to iteration",
     explanation: "\
-At the same point of each iteration more is in use than in the one before, and it does not come back.
-Sooner or later any device is full; a smaller batch only makes it later.
+At the same point of each iteration more memory is allocated than in the previous one, and it is
+never freed. Sooner or later any device is full; a smaller batch only delays it.
 
-What it looks like: the first steps run, a later one runs out. memory_allocated() after each step
-rises in a straight line.
+Symptoms: the first steps run, a later one runs out of memory. memory_allocated() after each step
+rises linearly.
 
-Why it happens: `total += loss` keeps every step's whole graph (use loss.item() or loss.detach()); a
-list collects outputs on the GPU (move them to the host, or reduce them early); evaluation runs
-without torch.no_grad(); an exception's traceback keeps the frames, and so their tensors, alive while
-the except block retries. In C and C++: a return or an exception skips the free.
+Why it happens: `total += loss` keeps the whole graph of every step (use loss.item() or
+loss.detach()); a list collects outputs on the GPU (move them to the host, or reduce them early);
+evaluation runs without torch.no_grad(); an exception's traceback keeps the frames, and so their
+tensors, alive while the except block retries. In C and C++: a return or an exception skips the
+free.
 
-What helps: find what keeps the tensors of the named line alive. The allocator cannot know: it only
-sees that nobody gives them back. Python does: `whyoom run --keepers -- CMD` asks it, and names the variable,
-the list or the exceptions that have them.",
+What helps: find what keeps the tensors allocated at the reported line alive. The allocator only
+sees that they are not freed. Python knows more: `whyoom run --keepers -- CMD` reports the variable,
+list or exceptions that reference them.",
     check,
 };
 
@@ -36,88 +36,150 @@ the list or the exceptions that have them.",
 const LISTED: usize = 3;
 
 /// A text that shows what was in use, again and again, and that it rose.
-fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
-    let (first, last) = (scene.situation.allocated?, scene.situation.process_used?);
-    let mut finding = scene.finding(
+fn reported_in_text(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let observed = &diagnosis.observed;
+    let room = diagnosis.incident?.counter(Counter::RoomLeft);
+    let (what, verb, first, last) = match room.zip(observed.free) {
+        Some((first, last)) => ("Free memory", "falls", first, last),
+        None => ("Memory in use", "rises", observed.allocated?, observed.process_used?),
+    };
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("What is in use rises from {first} to {last} over the readings in this text"),
-        "It goes up from one to the next and never down; where it ends, memory runs out.",
-    );
-    finding.gives_back = Some(last.minus(first));
-    finding.remedies = vec![
-        Remedy::advice(
-            "find what is kept from one round to the next: a list of outputs, a sum of losses, a cache; the \
-             first rounds fit",
+        format!(
+            "{what} {verb} from {first} to {last} in this log: something is kept in each round"
         ),
-        Remedy::advice("rerun it under `whyoom run`: it names the line that grows"),
+        format!("It {verb} from reading to reading, until memory runs out."),
+    );
+    finding.reclaimable = Some(Bytes(first.0.abs_diff(last.0)));
+    // The readings, by their own names: they are of the device, not of an allocator.
+    finding
+        .evidence
+        .retain(|item| !["allocated", "free on the device"].contains(&item.label.as_str()));
+    let label = what.to_lowercase();
+    finding.evidence.extend([
+        Evidence::bytes(format!("{label} at the first reading"), first, Basis::Message),
+        Evidence::bytes(format!("{label} at the last reading"), last, Basis::Message),
+    ]);
+    let kept = match diagnosis.software() {
+        Some(Software::Program) => "an allocation without its free, a cache",
+        _ => "a list of outputs, a sum of losses, a cache",
+    };
+    finding.remedies = vec![
+        diagnosis.rerun("", "rerun it like this: it reports the line that grows"),
+        Remedy::advice(format!(
+            "find what is kept from one round to the next: {kept}; the first rounds fit"
+        )),
     ];
     Some(finding)
 }
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.symptom() == Some(Symptom::UsageGrew) {
-        return told_by_text(scene);
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if diagnosis.symptom() == Some(Symptom::UsageGrew) {
+        return reported_in_text(diagnosis);
     }
     // Pinned memory that grows is a cause of its own.
-    let growth = scene.growth.as_ref().filter(|_| !is_pinned(scene))?;
-    let lacking = scene.situation.lacking();
-    let covers = lacking.is_none_or(|lacking| growth.total >= lacking);
+    let growth = diagnosis.growth.as_ref().filter(|_| !is_pinned(diagnosis))?;
+    let shortfall = diagnosis.observed.shortfall();
+    let covers = shortfall.is_none_or(|shortfall| growth.total >= shortfall);
     let strength = match covers {
-        true if is_harmless(scene) => Strength::Likely,
+        true if is_harmless(diagnosis) => Strength::Likely,
         true => Strength::Explains,
         false => Strength::Contributing,
     };
     let worst = growth.stacks.first()?;
     let stacks = growth.stacks.iter().map(|growing| (growing.stack, growing.usage)).collect();
-    let places = scene.by_place(stacks);
-    let (place, most) = places.first()?;
-    let mut finding = scene.finding(
+    let call_sites = diagnosis.by_call_site(stacks);
+    let (call_site, _) = call_sites.first()?;
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         strength,
-        format!("Memory grows by {} every iteration and is not given back", growth.per_iteration),
-        format!(
-            "{} iterations added {}; {} of it was made at {place}.",
-            growth.iterations, growth.total, most
-        ),
+        headline(diagnosis, growth),
+        format!("{} iterations added {}.", growth.iterations, growth.total),
     );
-    finding.gives_back = Some(growth.total);
+    finding.reclaimable = Some(growth.total);
     finding.evidence.extend([
         Evidence::bytes("growth per iteration", growth.per_iteration, Basis::Computed),
-        Evidence::count("iterations that left something", growth.iterations, Basis::Computed),
-        Evidence::text("iterations found by", growth.source.describe(), Basis::Computed),
-        Evidence::text("with 95 % confidence", confidence(growth), Basis::Computed),
-        Evidence::bytes("growth in all", growth.total, Basis::Computed),
+        Evidence::count("iterations that leave memory behind", growth.iterations, Basis::Computed),
+        Evidence::text("iterations detected by", growth.source.describe(), Basis::Computed),
+        Evidence::text("at 95 % confidence", confidence(growth), Basis::Computed),
+        Evidence::bytes("total growth", growth.total, Basis::Computed),
     ]);
-    for (place, bytes) in places.iter().take(LISTED) {
-        let label = format!("kept, from {place}");
-        finding.evidence.push(Evidence::bytes(label, *bytes, Basis::Recorded));
+    for (call_site, bytes) in call_sites.iter().take(LISTED) {
+        finding.point_at(call_site, format!("{bytes} still allocated"));
     }
-    if scene.exited() {
-        let text =
-            "the driver took everything back: the next program finds the device as this one did";
-        finding.evidence.push(Evidence::text("after the program's end", text, Basis::Recorded));
+    if diagnosis.exited() {
+        let text = "the driver freed everything: the next program finds the device as this one did";
+        finding.evidence.push(Evidence::text("after the program exited", text, Basis::Recorded));
     }
     add_hold(growth, &mut finding);
-    finding.remedies = match (is_of_allocator(scene, worst.stack), scene.is_compiled(worst.stack)) {
-        (true, true) if place.starts_with("backward of") => of_backward(scene, place, growth.total),
-        (_, true) => for_compiled(place, growth.total),
-        (false, false) if !is_of_arrays(scene, worst.stack) => {
-            vec![freed_by_hand(place, growth.total)]
-        }
-        (_, false) => for_python(scene, growth, place),
-    };
+    finding.remedies =
+        match (is_of_allocator(diagnosis, worst.stack), diagnosis.is_compiled(worst.stack)) {
+            (true, true) if call_site.starts_with("backward of") => {
+                of_backward(diagnosis, call_site, growth.total)
+            }
+            (_, true) if growth.is_replaced => replaced_once(call_site),
+            (_, true) if is_freed_later(diagnosis, growth) => keep_less(call_site, growth.total),
+            (_, true) => for_compiled(call_site, growth.total),
+            (false, false) if !is_of_arrays(diagnosis, worst.stack) => {
+                vec![freed_by_hand(call_site, growth.total)]
+            }
+            (_, false) => for_python(diagnosis, growth, call_site),
+        };
     Some(finding)
+}
+
+fn headline(diagnosis: &Diagnosis<'_>, growth: &Growth) -> String {
+    let Growth { per_iteration, total, .. } = growth;
+    if growth.is_replaced {
+        return format!(
+            "A buffer is replaced by a larger one again and again: it has grown to {total}, and the \
+             old one stays until the new one exists"
+        );
+    }
+    match is_freed_later(diagnosis, growth) {
+        true => format!(
+            "Memory grows by {per_iteration} every iteration; the program frees it only after the \
+             failure"
+        ),
+        false => format!("Memory grows by {per_iteration} every iteration and is not freed"),
+    }
+}
+
+/// Whether the program itself freed everything in the end: then something owns it, and keeps too much.
+fn is_freed_later(diagnosis: &Diagnosis<'_>, growth: &Growth) -> bool {
+    let left = diagnosis.space.filter(|space| !space.has_allocator()).map(Space::totals);
+    diagnosis.exited() && left.is_some_and(|left| left.active.0 < growth.total.0 / 10)
+}
+
+/// What is replaced by a larger one needs the memory of both for a moment.
+fn replaced_once(call_site: &str) -> Vec<Remedy> {
+    vec![
+        Remedy::advice(format!(
+            "allocate the final size once, before the loop, instead of a larger buffer each time at \
+             {call_site}"
+        )),
+        Remedy::advice("or free the old buffer first, if its contents are not needed"),
+    ]
+}
+
+fn keep_less(call_site: &str, total: Bytes) -> Vec<Remedy> {
+    let what = format!(
+        "keep fewer of the buffers that {call_site} allocates at a time: load them when they are \
+         needed, free them when they are not"
+    );
+    vec![Remedy::advice(what).freeing(total)]
 }
 
 /// What keeps the blocks, where the places that made them tell.
 fn add_hold(growth: &Growth, finding: &mut Finding) {
     let told = match growth.hold {
-        Hold::Graph { inside } => format!(
-            "autograd's saved tensors: {inside} was made inside layers, before the model's output"
+        Retention::Graph { inside } => format!(
+            "autograd's saved tensors: {inside} was allocated inside layers, before the model's \
+             output"
         ),
-        Hold::Value => "a value that the program keeps: one block an iteration".to_owned(),
-        Hold::Unknown => return,
+        Retention::Value => "a value that the program keeps: one block per iteration".to_owned(),
+        Retention::Unknown => return,
     };
     finding.evidence.push(Evidence::text("what keeps it", told, Basis::Computed));
 }
@@ -125,24 +187,25 @@ fn add_hold(growth: &Growth, finding: &mut Finding) {
 /// The slope with what it may be off by.
 fn confidence(growth: &Growth) -> String {
     let (low, high) = growth.interval;
-    format!("{} ± {} an iteration", growth.per_iteration, Bytes(high.minus(low).0.div_ceil(2)))
+    format!("{} ± {} per iteration", growth.per_iteration, Bytes(high.minus(low).0.div_ceil(2)))
 }
 
-fn is_pinned(scene: &Scene<'_>) -> bool {
-    scene.device == DeviceId::HOST && scene.space.is_some_and(|space| space.driver().is_some())
+fn is_pinned(diagnosis: &Diagnosis<'_>) -> bool {
+    diagnosis.device == DeviceId::HOST
+        && diagnosis.space.is_some_and(|space| space.driver().is_some())
 }
 
 /// A program without a caching allocator that ended in order and never lacked memory: it grew, and
 /// nothing came of it.
-fn is_harmless(scene: &Scene<'_>) -> bool {
-    let own = scene.space.is_some_and(|space| !space.has_allocator());
-    own && scene.incident.is_none() && scene.exited()
+fn is_harmless(diagnosis: &Diagnosis<'_>) -> bool {
+    let own = diagnosis.space.is_some_and(|space| !space.has_allocator());
+    own && diagnosis.incident.is_none() && diagnosis.exited()
 }
 
 /// Whether a stack's memory came from a caching allocator, and not from the driver. Where that is not told, it is
 /// taken to.
-fn is_of_allocator(scene: &Scene<'_>, stack: StackId) -> bool {
-    let live = scene.incident.map_or(&[][..], |incident| &incident.live);
+fn is_of_allocator(diagnosis: &Diagnosis<'_>, stack: StackId) -> bool {
+    let live = diagnosis.incident.map_or(&[][..], |incident| &incident.live);
     live.iter()
         .find(|sum| sum.stack == stack)
         .is_none_or(|sum| sum.interface == Interface::Allocator)
@@ -151,27 +214,27 @@ fn is_of_allocator(scene: &Scene<'_>, stack: StackId) -> bool {
 /// Libraries whose arrays take memory from the driver, and give it back when nobody has them any more.
 const ARRAYS: [&str; 6] = ["cupy", "numba", "jax", "tensorflow", "pycuda", "rmm"];
 
-fn is_of_arrays(scene: &Scene<'_>, stack: StackId) -> bool {
-    let mut frames = scene.tables.frames(stack);
+fn is_of_arrays(diagnosis: &Diagnosis<'_>, stack: StackId) -> bool {
+    let mut frames = diagnosis.tables.frames(stack);
     frames.any(|frame| ARRAYS.iter().any(|library| frame.file.contains(library)))
 }
 
 /// Memory that Python code takes from the driver itself: nothing frees it when a variable goes.
-fn freed_by_hand(place: &str, total: Bytes) -> Remedy {
+fn freed_by_hand(call_site: &str, total: Bytes) -> Remedy {
     let what = format!(
-        "what {place} takes from the driver nobody else frees: free it in a `finally` block or a context manager, \
-         so that no exception and no early return skips it"
+        "only {call_site} can free what it allocates from the driver: free it in a `finally` block or a \
+         context manager, so that no exception and no early return skips it"
     );
     Remedy::advice(what).freeing(total)
 }
 
 /// Tensors that PyTorch makes where no Python code runs: in backward.
-fn of_backward(scene: &Scene<'_>, place: &str, total: Bytes) -> Vec<Remedy> {
+fn of_backward(diagnosis: &Diagnosis<'_>, call_site: &str, total: Bytes) -> Vec<Remedy> {
     let what = format!(
-        "something keeps what backward makes at {place}: a hook that collects gradients (keep the last one, or \
-         `.detach().cpu()`), or retain_graph=True"
+        "something keeps what backward allocates at {call_site}: a hook that collects gradients (keep \
+         only the last one, or `.detach().cpu()`), or retain_graph=True"
     );
-    vec![Remedy::advice(what).freeing(total), ask_python(scene)]
+    vec![Remedy::advice(what).freeing(total), ask_python(diagnosis)]
 }
 
 /// What to write instead, by what keeps the tensors.
@@ -183,82 +246,85 @@ const NO_GRAPH: &str = "with torch.no_grad():";
 const ASK_PYTHON: &str = "whyoom run --keepers";
 
 /// What to do, in the order of what the places tell: first what they speak for.
-fn for_python(scene: &Scene<'_>, growth: &Growth, place: &str) -> Vec<Remedy> {
+fn for_python(diagnosis: &Diagnosis<'_>, growth: &Growth, call_site: &str) -> Vec<Remedy> {
     let total = growth.total;
-    let sum = Remedy::line(
+    let sum = Remedy::example(
         SUM,
-        format!("if a running sum keeps what {place} makes: add a number, not the tensor"),
+        format!("if a running sum keeps what {call_site} allocates: add a number, not the tensor"),
     )
     .freeing(total);
-    let list = Remedy::line(LIST, "if a list keeps it: collect on the host, without the graph")
+    let list = Remedy::example(LIST, "if a list keeps it: collect on the host, without the graph")
         .freeing(total);
-    let exception = Remedy::line(
+    let exception = Remedy::example(
         EXCEPTION,
-        "if an exception is kept: its traceback keeps the variables of every function it passed",
+        "if an exception is kept: its traceback references the variables of every function it \
+         passed",
     )
     .freeing(total);
     match growth.hold {
-        Hold::Value => {
+        Retention::Value => {
             let what = format!(
-                "keep what {place} makes on the host, without the graph; of a loss its number, loss.item()"
+                "keep what {call_site} allocates on the host, without the graph; for a loss keep the \
+                 number, loss.item()"
             );
-            vec![Remedy::line(LIST, what).freeing(total)]
+            vec![Remedy::example(LIST, what).freeing(total), ask_python(diagnosis)]
         }
-        Hold::Graph { inside } if !growth.backward => {
+        Retention::Graph { inside } if !growth.backward => {
             let what = format!(
-                "around the loop that calls {place}: backward is never called, so that no graph is needed"
+                "run the loop that calls {call_site} without a graph: backward is not called in it"
             );
-            let without = Remedy::line(NO_GRAPH, what).freeing(inside);
-            vec![without, list, sum, exception, ask_python(scene)]
+            let without = Remedy::example(NO_GRAPH, what).freeing(inside);
+            vec![without, ask_python(diagnosis), list, sum, exception]
         }
-        Hold::Graph { .. } => {
-            let state = Remedy::line(
+        Retention::Graph { .. } => {
+            let state = Remedy::example(
                 STATE,
-                "if a state is carried from one step to the next: cut its graph, and drop retain_graph",
+                "if a state is carried from one step to the next: detach it, and drop retain_graph",
             );
-            vec![sum, state.freeing(total), list, exception, ask_python(scene)]
+            vec![sum, ask_python(diagnosis), state.freeing(total), list, exception]
         }
-        Hold::Unknown => vec![list, sum, exception, ask_python(scene)],
+        Retention::Unknown => vec![list, ask_python(diagnosis), sum, exception],
     }
 }
 
 /// The line that has Python itself say what keeps the tensors.
-fn ask_python(scene: &Scene<'_>) -> Remedy {
-    let words = scene.command().map_or("…".to_owned(), |words| {
-        words.split('\0').map(for_shell).collect::<Vec<_>>().join(" ")
-    });
-    let line = format!("{ASK_PYTHON} -- {words}");
-    Remedy::line(line, "to see which of these it is: Python then tells by which name it keeps them")
+fn ask_python(diagnosis: &Diagnosis<'_>) -> Remedy {
+    let what = "names the variable, list or exception that keeps them";
+    diagnosis.rerun(" --keepers", what)
 }
 
 /// Where Python told what keeps the blocks, the remedy for that comes first, and the others go.
-pub(crate) fn order_by_keeper(finding: &mut Finding, way: Way, name: &str) {
+pub(crate) fn order_by_referrer(finding: &mut Finding, way: RetentionKind, name: &str) {
     let (line, what) = match way {
-        Way::Variable => {
+        RetentionKind::Variable => {
             (SUM, format!("\"{name}\" keeps the tensors: add numbers to it, not tensors"))
         }
-        Way::Container => {
+        RetentionKind::Container => {
             (LIST, format!("\"{name}\" keeps them: collect on the host, without the graph"))
         }
-        Way::Exceptions => (
+        RetentionKind::Exceptions => (
             EXCEPTION,
-            format!("exceptions in \"{name}\" keep the variables of every function they passed"),
+            format!(
+                "exceptions in \"{name}\" reference the variables of every function they passed"
+            ),
         ),
     };
-    let frees = finding.gives_back;
-    let remedy = Remedy { frees, ..Remedy::line(line, what) };
+    let frees = finding.reclaimable;
+    let remedy = Remedy { frees, ..Remedy::example(line, what) };
     let guesses = [SUM, LIST, STATE, EXCEPTION];
     finding.remedies.retain(|other| {
-        let paste = other.paste.as_deref().unwrap_or_default();
-        !guesses.contains(&paste) && !paste.starts_with(ASK_PYTHON)
+        let code = other.code().unwrap_or_default();
+        !guesses.contains(&code) && !code.starts_with(ASK_PYTHON)
     });
     finding.remedies.insert(0, remedy);
 }
 
-fn for_compiled(place: &str, total: Bytes) -> Vec<Remedy> {
-    let what = format!(
-        "let an owner free what {place} allocates: then no early return and no exception skips it"
+fn for_compiled(call_site: &str, total: Bytes) -> Vec<Remedy> {
+    let free = format!(
+        "call cudaFree (driver API: cuMemFree) for what {call_site} allocates, when it is no longer \
+         needed and on every path out"
     );
-    let line = "std::unique_ptr<void, decltype(&cudaFree)> owner(pointer, cudaFree);";
-    vec![Remedy::line(line, what).freeing(total)]
+    let own = "in C++, let an object own it";
+    let owner = "std::unique_ptr<void, decltype(&cudaFree)> owner(pointer, cudaFree);";
+    vec![Remedy::advice(free).freeing(total), Remedy::example(owner, own)]
 }

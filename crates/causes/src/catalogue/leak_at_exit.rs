@@ -7,36 +7,38 @@ use whyoom_trace::{Bytes, DeviceId, StackId};
 
 use crate::{
     cause::Cause,
+    diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    habit::{Habit, missing_call, pinned_steadily},
-    scene::Scene,
+    leak_site::{LeakSite, missing_call, pinned_steadily},
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "leak-at-exit",
-    title: "something was never freed by a program that frees the rest",
+    title: "some memory was never freed, in a program that frees everything else",
     explanation: "\
-When a process ends, the driver takes all its memory back: what was not freed then harms nobody. It is worth
-naming where the program frees everything else, because what was forgotten at the end was forgotten all the
-way there, and a longer run, or a server that calls the same library, runs out.
+When a process exits, the driver frees all its memory, so memory that is still allocated at that
+point does no harm by itself. It is worth reporting if the program frees everything else: the same
+code also leaks during the run, and a longer run, or a server that calls the same library, runs out
+of memory.
 
-The rule: the process ended in order; other places freed what they took; and one place in a library left two
-or more allocations behind. In the program itself, which may keep a few buffers to its end on purpose, one
-place must have left something again and again, with other memory freed in between, up to the end of the
-work; or it is the only place that left anything, in a program that takes care: several others took memory,
-and every one of them gave all of it back. Else what took a single buffer, or all of it at the start, is
-mentioned, not blamed. Beside a caching allocator eight are needed, for libraries keep handles and
-workspaces. A program that frees nothing at all before it ends leaks nothing worth naming, and neither do
-libraries that keep buffers on purpose (PyTorch, NCCL, cuBLAS, cuDNN).
+It is reported if the process exited normally, other call sites freed their memory, and one call
+site in a library left two or more allocations behind. The program itself may keep a few buffers
+until exit on purpose. A call site in the program is therefore reported only if it left allocations
+behind repeatedly, with other memory freed in between, up to the end of the work; or if it is the
+only call site that left anything, and several other call sites freed all of their memory.
+Otherwise, a call site that allocated a single buffer, or everything at startup, is mentioned but
+not reported as the cause. If there is a caching allocator, eight allocations are required, because
+libraries keep handles and workspaces. A program that frees nothing at all before it exits is not
+reported, nor are libraries that keep buffers on purpose (PyTorch, NCCL, cuBLAS, cuDNN).
 
-Whose it is: the innermost file on the stack that is neither CUDA's nor the system's. A library that leaks
-inside is named as that library, whoever called it.
+The reported file is the innermost file on the stack that belongs neither to CUDA nor to the system.
+If a library leaks internally, that library is named, whatever called it.
 
-What helps: the missing free, in that library or by the call that it offers for cleaning up.",
+What helps: add the missing free to that library, or call the library's cleanup function.",
     check,
 };
 
-/// Blocks at one place of a library from which on it is a habit.
+/// Blocks at one call site of a library from which on it is a leak site.
 const REPEATED: u64 = 2;
 /// The same in the program itself: that may keep a few buffers to its end on purpose.
 const REPEATED_BY_PROGRAM: u64 = 3;
@@ -64,82 +66,85 @@ const CAREFUL_ALLOCATIONS: u64 = 4;
 /// How many places are listed.
 const LISTED: usize = 4;
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    let space = scene.space.filter(|_| scene.incident.is_none() && scene.exited())?;
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let space = diagnosis.space.filter(|_| diagnosis.incident.is_none() && diagnosis.exited())?;
     // What pins more and more is a cause of its own.
-    let pinned_more = || scene.growth.is_some() || pinned_steadily(scene, space).is_some();
-    if scene.device == DeviceId::HOST && pinned_more() {
+    let pinned_more = || diagnosis.growth.is_some() || pinned_steadily(diagnosis, space).is_some();
+    if diagnosis.device == DeviceId::HOST && pinned_more() {
         return None;
     }
     let outside: BTreeSet<StackId> =
         space.outside_by_stack().into_iter().map(|(stack, _)| stack).collect();
-    let counts = |stack| outside.contains(&stack) && !keeps_on_purpose(scene, stack);
-    let left = Habit::all(scene, space, counts);
-    let leaks = leaks(scene, left)?;
-    let leak = largest_owner(scene, &leaks.places)?;
+    let counts = |stack| outside.contains(&stack) && !keeps_on_purpose(diagnosis, stack);
+    let left = LeakSite::all(diagnosis, space, counts);
+    let leaks = leaks(diagnosis, left)?;
+    let leak = largest_owner(diagnosis, &leaks.sites)?;
     let strength = if leaks.blamed { Strength::Explains } else { Strength::Contributing };
-    Some(finding(scene, space, strength, &leaks.places, &leak))
+    Some(finding(diagnosis, space, strength, &leaks.sites, &leak))
 }
 
 /// Places that left something, and whether that is to be blamed.
 struct Leaks {
-    places: Vec<Habit>,
+    sites: Vec<LeakSite>,
     blamed: bool,
 }
 
 /// What is worth naming of all that was left: what libraries left again and again; else what the program
 /// itself did; else single buffers.
-fn leaks(scene: &Scene<'_>, left: Vec<Habit>) -> Option<Leaks> {
-    let places_that_free = places_that_free(scene);
+fn leaks(diagnosis: &Diagnosis<'_>, left: Vec<LeakSite>) -> Option<Leaks> {
+    let places_that_free = places_that_free(diagnosis);
     if left.is_empty() || places_that_free == 0 {
         return None;
     }
-    let beside_allocator = scene.uses_allocator();
-    let of_library = |habit: &Habit| owner(scene, habit.worst).1;
+    let beside_allocator = diagnosis.uses_allocator();
+    let of_library = |site: &LeakSite| owner(diagnosis, site.worst).1;
     let (libraries, own): (Vec<_>, Vec<_>) = left.into_iter().partition(of_library);
-    let habit = if beside_allocator { REPEATED_BESIDE_ALLOCATOR } else { REPEATED };
+    let often = if beside_allocator { REPEATED_BESIDE_ALLOCATOR } else { REPEATED };
     let (by_libraries, mut single): (Vec<_>, Vec<_>) =
-        libraries.into_iter().partition(|place| place.usage.blocks >= habit);
+        libraries.into_iter().partition(|site| site.usage.blocks >= often);
     if !by_libraries.is_empty() {
-        let kept_up = by_libraries.iter().any(|place| place.is_kept_up(habit));
-        return Some(Leaks { places: by_libraries, blamed: kept_up || !beside_allocator });
+        let kept_up = by_libraries.iter().any(|site| site.is_kept_up(often));
+        return Some(Leaks { sites: by_libraries, blamed: kept_up || !beside_allocator });
     }
-    let kept_up = |place: &Habit| place.is_kept_up(REPEATED_BY_PROGRAM);
+    let kept_up = |site: &LeakSite| site.is_kept_up(REPEATED_BY_PROGRAM);
     // Growth tells it better, and a program that leaves much else does not care to free.
-    let cares = own.iter().all(|place| kept_up(place) || place.usage.blocks == 1);
-    if own.iter().any(kept_up) && cares && scene.growth.is_none() && !beside_allocator {
-        let places = own.into_iter().filter(kept_up).collect();
-        return Some(Leaks { places, blamed: true });
+    let cares = own.iter().all(|site| kept_up(site) || site.usage.blocks == 1);
+    if own.iter().any(kept_up) && cares && diagnosis.growth.is_none() && !beside_allocator {
+        let sites = own.into_iter().filter(kept_up).collect();
+        return Some(Leaks { sites, blamed: true });
     }
     let (repeated, others): (Vec<_>, Vec<_>) =
-        own.into_iter().partition(|place| place.usage.blocks >= habit);
+        own.into_iter().partition(|site| site.usage.blocks >= often);
     single.extend(others);
     if repeated.is_empty() && (beside_allocator || single.len() >= places_that_free) {
         return None;
     }
     let alone = repeated.len() + single.len() == 1 && !beside_allocator;
-    let places = if repeated.is_empty() { single } else { repeated };
-    let blamed = alone && scene.growth.is_none() && frees_all_else(scene, &places);
-    Some(Leaks { places, blamed })
+    let sites = if repeated.is_empty() { single } else { repeated };
+    let blamed = alone && diagnosis.growth.is_none() && frees_all_else(diagnosis, &sites);
+    Some(Leaks { sites, blamed })
 }
 
 /// Whether the process took care to free whatever else it took, on any device and on the host.
-fn frees_all_else(scene: &Scene<'_>, leaks: &[Habit]) -> bool {
-    let rest = elsewhere(scene, leaks);
-    let cares = places_that_free(scene) >= CAREFUL_PLACES && rest.made >= CAREFUL_ALLOCATIONS;
+fn frees_all_else(diagnosis: &Diagnosis<'_>, leaks: &[LeakSite]) -> bool {
+    let rest = elsewhere(diagnosis, leaks);
+    let cares = places_that_free(diagnosis) >= CAREFUL_PLACES && rest.made >= CAREFUL_ALLOCATIONS;
     rest.left() == 0 && cares
 }
 
 /// Whose code left something, and whether that is a library and not the program itself.
-fn owner(scene: &Scene<'_>, stack: StackId) -> (String, bool) {
-    let library = scene.library(stack).filter(|file| {
+fn owner(diagnosis: &Diagnosis<'_>, stack: StackId) -> (String, bool) {
+    let library = diagnosis.library(stack).filter(|file| {
         let is_library = file.ends_with(".so") || file.contains(".so.");
-        is_library && !(scene.has_python(stack) && passes_calls_on(file))
+        is_library && !(diagnosis.has_python(stack) && passes_calls_on(file))
     });
     match library {
         Some(library) => (library.to_owned(), true),
-        None if scene.has_python(stack) => (scene.place(stack), false),
-        None => (scene.library(stack).map_or_else(|| scene.place(stack), str::to_owned), false),
+        None if diagnosis.has_python(stack) => (diagnosis.call_site(stack), false),
+        None => (
+            diagnosis.library(stack).map_or_else(|| diagnosis.call_site(stack), str::to_owned),
+            false,
+        ),
     }
 }
 
@@ -158,44 +163,43 @@ fn passes_calls_on(file: &str) -> bool {
     BINDINGS.iter().any(|name| file.starts_with(name))
 }
 
-fn keeps_on_purpose(scene: &Scene<'_>, stack: StackId) -> bool {
-    let keeps = |library: &str| KEEPERS.iter().any(|keeper| library.starts_with(keeper));
-    scene.library(stack).is_some_and(keeps)
+fn keeps_on_purpose(diagnosis: &Diagnosis<'_>, stack: StackId) -> bool {
+    let keeps = |library: &str| KEEPERS.iter().any(|referrer| library.starts_with(referrer));
+    diagnosis.library(stack).is_some_and(keeps)
 }
 
 /// Places of the process that gave back all that they took from the driver.
-fn places_that_free(scene: &Scene<'_>) -> usize {
-    sites(scene).filter(|(_, site)| site.left() == 0).count()
+fn places_that_free(diagnosis: &Diagnosis<'_>) -> usize {
+    sites(diagnosis).filter(|(_, site)| site.left() == 0).count()
 }
 
 /// Where the process took memory from the driver, on any device and on the host.
-fn sites<'a>(scene: &Scene<'a>) -> impl Iterator<Item = (StackId, Site)> + use<'a> {
-    let process = scene.process;
-    let spaces = scene.model.spaces().filter(move |(other, ..)| *other == process);
+fn sites<'a>(diagnosis: &Diagnosis<'a>) -> impl Iterator<Item = (StackId, Site)> + use<'a> {
+    let process = diagnosis.process;
+    let spaces = diagnosis.model.spaces().filter(move |(other, ..)| *other == process);
     spaces.filter_map(|(_, _, space)| space.driver()).flat_map(DriverMemory::sites)
 }
 
 /// What became of all that the others took, in numbers.
-fn elsewhere(scene: &Scene<'_>, leaks: &[Habit]) -> Site {
+fn elsewhere(diagnosis: &Diagnosis<'_>, leaks: &[LeakSite]) -> Site {
     let leaking = |stack: &StackId| leaks.iter().any(|leak| leak.stacks.contains(stack));
-    sites(scene).filter(|(stack, _)| !leaking(stack)).fold(Site::default(), |sum, (_, site)| Site {
-        made: sum.made + site.made,
-        ended: sum.ended + site.ended,
+    sites(diagnosis).filter(|(stack, _)| !leaking(stack)).fold(Site::default(), |sum, (_, site)| {
+        Site { made: sum.made + site.made, ended: sum.ended + site.ended }
     })
 }
 
-/// Whoever left most, what that is, and the place that left most of it.
+/// Whoever left most, what that is, and the call site that left most of it.
 struct Leak<'a> {
     owner: String,
     usage: Usage,
-    worst: &'a Habit,
+    worst: &'a LeakSite,
 }
 
 fn finding(
-    scene: &Scene<'_>,
+    diagnosis: &Diagnosis<'_>,
     space: &Space,
     strength: Strength,
-    leaks: &[Habit],
+    leaks: &[LeakSite],
     Leak { owner, usage, worst }: &Leak<'_>,
 ) -> Finding {
     let headline = format!(
@@ -204,35 +208,35 @@ fn finding(
         if usage.blocks == 1 { "" } else { "s" },
         usage.bytes
     );
-    let rest = elsewhere(scene, leaks);
+    let rest = elsewhere(diagnosis, leaks);
     let Site { made, ended } = rest;
     let told = match rest.left() {
         0 => format!("Everything else was freed: {ended} of {made} allocations."),
         _ => format!("Elsewhere {ended} of {made} allocations were freed."),
     };
-    let because = format!("{told} At exit the driver took this back too.");
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
-    finding.gives_back = Some(usage.bytes);
+    let because = format!("{told} The driver freed this at exit, too.");
+    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because);
+    finding.reclaimable = Some(usage.bytes);
     finding.evidence.extend([
         Evidence::bytes("left at exit", space.in_use(), Basis::Recorded),
         Evidence::bytes(format!("of {owner}"), usage.bytes, Basis::Recorded),
-        Evidence::count("allocations that it left", usage.blocks, Basis::Recorded),
-        Evidence::count("allocations elsewhere that were freed", ended, Basis::Recorded),
+        Evidence::count("allocations left", usage.blocks, Basis::Recorded),
+        Evidence::count("other allocations that were freed", ended, Basis::Recorded),
     ]);
     for leak in leaks.iter().take(LISTED) {
-        let label = format!("made at {}", leak.place);
-        finding.evidence.push(Evidence::bytes(label, leak.usage.bytes, Basis::Recorded));
+        finding.point_at(leak.call_site.as_str(), format!("{} never freed", leak.usage.bytes));
     }
-    let what = format!("where {} is done with what it allocated", worst.place);
-    finding.remedies = vec![Remedy::line(missing_call(worst.interface), what).freeing(usage.bytes)];
+    let what = format!("free it when {} no longer needs what it allocated", worst.call_site);
+    finding.remedies =
+        vec![Remedy::example(missing_call(worst.interface), what).freeing(usage.bytes)];
     finding
 }
 
 /// Whoever left most: a library, or the program's own code.
-fn largest_owner<'a>(scene: &Scene<'_>, leaks: &'a [Habit]) -> Option<Leak<'a>> {
+fn largest_owner<'a>(diagnosis: &Diagnosis<'_>, leaks: &'a [LeakSite]) -> Option<Leak<'a>> {
     let mut owners = BTreeMap::<String, Leak<'a>>::new();
     for leak in leaks {
-        let (owner, _) = owner(scene, leak.worst);
+        let (owner, _) = owner(diagnosis, leak.worst);
         let known = owners.entry(owner.clone()).or_insert(Leak {
             owner,
             usage: Usage::default(),

@@ -6,114 +6,128 @@ use whyoom_trace::{Bytes, Software, StackId, Symptom};
 
 use crate::{
     cause::Cause,
+    diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     library_knobs::{knobs, nccl},
+    observed::CONTEXT_ALLOWANCE,
     outside::{block_in_advance, names_library},
-    scene::Scene,
-    situation::CONTEXT_ALLOWANCE,
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "library-workspace",
-    title: "a library took memory beside the framework's allocator",
+    title: "a library allocated memory outside the framework's allocator",
     explanation: "\
-cuBLAS, cuDNN, NCCL, cuFFT and a program's own extensions may take memory from the driver directly.
-PyTorch's figures do not contain it, its cache cannot serve it, and empty_cache() does not free it.
+cuBLAS, cuDNN, NCCL, cuFFT and a program's own extensions may allocate directly from the driver.
+PyTorch's statistics do not include that memory, its cache cannot serve it, and empty_cache() does
+not free it.
 
-What it looks like: \"this process has 20 GiB in use\" while PyTorch reserves 14; the difference is more than
+Symptoms: \"this process has 20 GiB in use\" while PyTorch reserves 14; the difference is more than
 a context.
 
-What helps: the library's own setting (a smaller workspace or buffer, fewer plans or channels), or giving
-it memory of the framework's allocator where it takes such.",
+What helps: the library's own setting (a smaller workspace or buffer, fewer plans or channels), or
+letting it use the framework's allocator if it supports that.",
     check,
 };
 
 /// How many are listed.
 const LISTED: usize = 4;
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.is_message() {
-        return told_by_text(scene);
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if diagnosis.is_message() {
+        return reported_in_text(diagnosis);
     }
     // Without any block PyTorch has no totals, and was still the one that asked.
-    let incident = scene.incident?;
+    let incident = diagnosis.incident?;
     if incident.totals.is_none() && incident.of_driver {
         return None;
     }
     let totals = incident.totals.unwrap_or_default();
-    if !scene.device_ran_out() {
+    if !diagnosis.device_ran_out() {
         return None;
     }
-    // A share that was taken in advance is told as that.
-    let in_advance = block_in_advance(scene).map_or(Bytes::ZERO, |(_, bytes)| bytes);
-    let outside = scene.driver()?.outside_bytes().minus(in_advance);
-    let by_library = by_library(scene);
+    // A share that was preallocated is told as that.
+    let in_advance = block_in_advance(diagnosis).map_or(Bytes::ZERO, |(_, bytes)| bytes);
+    let outside = diagnosis.driver()?.outside_bytes().minus(in_advance);
+    let by_library = by_library(diagnosis);
     let (name, most) = by_library.first()?;
-    let (lacking, capacity) = (scene.situation.lacking()?, scene.situation.capacity);
+    let (shortfall, capacity) = (diagnosis.observed.shortfall()?, diagnosis.observed.capacity);
     let notable = capacity.is_none_or(|capacity| outside.share_of(capacity) >= 0.05);
-    if outside < lacking || !notable {
+    if outside < shortfall || !notable {
         return None;
     }
     // What asked beside PyTorch counts its own memory as used: not this was in its way.
-    let asked_beside = scene.incident?.of_driver && !scene.asked_by_pytorch();
+    let asked_beside = diagnosis.incident?.of_driver && !diagnosis.asked_by_pytorch();
     let strength = if asked_beside { Strength::Contributing } else { Strength::Explains };
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         strength,
         match *most == outside {
-            true => format!("{name} took {outside} beside PyTorch's allocator"),
+            true => format!("{name} allocated {outside} outside PyTorch's allocator"),
             false => {
-                format!("{outside} was taken beside PyTorch's allocator, {most} of it by {name}")
+                format!(
+                    "{outside} was allocated outside PyTorch's allocator, {most} of it by {name}"
+                )
             }
         },
-        format!("{lacking} was missing; PyTorch itself reserves {}.", totals.reserved),
+        format!("The request fell {shortfall} short; PyTorch itself reserves {}.", totals.reserved),
     );
-    finding.gives_back = Some(outside);
+    finding.reclaimable = Some(outside);
     for (name, bytes) in by_library.iter().take(LISTED) {
-        finding.evidence.push(Evidence::bytes(format!("taken by {name}"), *bytes, Basis::Recorded));
+        finding.evidence.push(Evidence::bytes(
+            format!("allocated by {name}"),
+            *bytes,
+            Basis::Recorded,
+        ));
     }
-    for (place, bytes) in scene.by_place(scene.driver()?.outside.clone()).into_iter().take(LISTED) {
-        finding.evidence.push(Evidence::bytes(format!("taken at {place}"), bytes, Basis::Recorded));
+    for (call_site, bytes) in
+        diagnosis.by_call_site(diagnosis.driver()?.outside.clone()).into_iter().take(LISTED)
+    {
+        finding.point_at(call_site, format!("{bytes} outside PyTorch's allocator"));
     }
-    let stack = scene.driver()?.outside.first().map_or(StackId(0), |(stack, _)| *stack);
-    finding.remedies = knobs(scene, name, stack, *most);
+    let stack = diagnosis.driver()?.outside.first().map_or(StackId(0), |(stack, _)| *stack);
+    finding.remedies = knobs(diagnosis, name, stack, *most);
     Some(finding)
 }
 
 /// Of a message: far more than a context lies beside PyTorch's memory, and the log shows who may have taken it.
-fn told_by_text(scene: &Scene<'_>) -> Option<Finding> {
-    let situation = &scene.situation;
-    if scene.symptom() == Some(Symptom::LibraryAllocFailed) {
-        return of_a_tactic(scene);
+fn reported_in_text(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let observed = &diagnosis.observed;
+    if diagnosis.symptom() == Some(Symptom::LibraryAllocFailed) {
+        return of_a_tactic(diagnosis);
     }
-    let (outside, lacking) = (situation.outside_allocator()?, situation.lacking()?);
+    let (outside, shortfall) = (observed.outside_allocator()?, observed.shortfall()?);
     let taken = outside.minus(CONTEXT_ALLOWANCE);
-    if !scene.device_ran_out() || taken < lacking || scene.setting("nccl").is_none() {
+    if !diagnosis.device_ran_out() || taken < shortfall || diagnosis.setting("nccl").is_none() {
         return None;
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Likely,
-        format!("{outside} of this process lies outside PyTorch's allocator, and NCCL is at work in it"),
-        format!("{lacking} was missing; a context takes less than 1 GiB of that, communicators the rest."),
+        format!(
+            "{outside} of this process is outside PyTorch's allocator, and the process uses NCCL"
+        ),
+        format!(
+            "The request fell {shortfall} short; a context takes less than 1 GiB of that, \
+                 communicators the rest."
+        ),
     );
-    finding.gives_back = Some(outside);
-    let label = "beside PyTorch's allocator, with the context";
+    finding.reclaimable = Some(outside);
+    let label = "outside PyTorch's allocator, including the context";
     finding.evidence.push(Evidence::bytes(label, outside, Basis::Computed));
     finding.remedies = nccl(taken);
     Some(finding)
 }
 
 /// TensorRT's builder may use so much for a layer, and no tactic for it needs as little.
-fn workspace_too_small(scene: &Scene<'_>) -> Finding {
-    let mut finding = scene.finding(
+fn workspace_too_small(diagnosis: &Diagnosis<'_>) -> Finding {
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        "TensorRT's workspace is too small for any tactic of a layer; the GPU need not be full",
-        "Its own message says so: the limit is one of the builder.",
+        "TensorRT's workspace is too small for any tactic of a layer; the GPU may not be full",
+        "According to its message, the limit is the builder's.",
     );
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
-    finding.remedies = vec![Remedy::line(
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
+    finding.remedies = vec![Remedy::example(
         "config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 4 << 30)",
         "a larger workspace for the builder (trtexec: --memPoolSize=workspace:4096; before TensorRT 8.4: \
          setMaxWorkspaceSize)",
@@ -122,30 +136,30 @@ fn workspace_too_small(scene: &Scene<'_>) -> Finding {
 }
 
 /// TensorRT tries tactics that want a workspace, and leaves out those that find none.
-fn of_a_tactic(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.software() != Some(Software::TensorRt) {
+fn of_a_tactic(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if diagnosis.software() != Some(Software::TensorRt) {
         return None;
     }
-    if scene.message().contains("increasing the workspace size") {
-        return Some(workspace_too_small(scene));
+    if diagnosis.message().contains("increasing the workspace size") {
+        return Some(workspace_too_small(diagnosis));
     }
-    let requested = scene.situation.requested?;
-    let mut finding = scene.finding(
+    let requested = diagnosis.observed.requested?;
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("TensorRT tried a tactic that wants a workspace of {requested}, and left it out"),
-        "It is a warning: where the engine is built, nothing is wrong.",
+        format!("TensorRT tried a tactic that needs a workspace of {requested}, and skipped it"),
+        "It is a warning: if the engine is built, nothing is wrong.",
     );
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
     Some(finding)
 }
 
 /// What was taken beside the allocator, by the compiled file that took it, the most first.
-fn by_library(scene: &Scene<'_>) -> Vec<(String, Bytes)> {
+fn by_library(diagnosis: &Diagnosis<'_>) -> Vec<(String, Bytes)> {
     let mut sums = BTreeMap::<String, Bytes>::new();
-    for (stack, usage) in scene.driver().iter().flat_map(|driver| &driver.outside) {
-        let library = names_library(scene, *stack);
-        let name = library.map_or_else(|| scene.place(*stack), str::to_owned);
+    for (stack, usage) in diagnosis.driver().iter().flat_map(|driver| &driver.outside) {
+        let library = names_library(diagnosis, *stack);
+        let name = library.map_or_else(|| diagnosis.call_site(*stack), str::to_owned);
         let sum = sums.entry(name).or_default();
         *sum = sum.plus(usage.bytes);
     }

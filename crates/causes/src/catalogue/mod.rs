@@ -1,4 +1,4 @@
-//! The catalogue: one file a cause. To add one: a file here, a line in [`CATALOGUE`], its cases in
+//! The catalogue: one file per cause. To add one: a file here, a line in [`CATALOGUE`], its cases in
 //! `tests/`.
 
 mod cache_held;
@@ -28,8 +28,8 @@ mod unknown;
 mod unseen_holder;
 mod working_set;
 
-pub(crate) use self::growth::order_by_keeper;
-use crate::{cause::Cause, finding::Finding, scene::Scene};
+pub(crate) use self::growth::order_by_referrer;
+use crate::{cause::Cause, diagnosis::Diagnosis, finding::Finding};
 
 /// Every cause that is known. Of two that are equally strong and give back equally much, the
 /// earlier is named first.
@@ -72,6 +72,6 @@ pub fn find(id: &str) -> Option<&'static Cause> {
 }
 
 /// The verdict where there was nothing to judge.
-pub(crate) fn nothing_found(scene: &Scene<'_>) -> Finding {
-    unknown::nothing_found(scene)
+pub(crate) fn nothing_found(diagnosis: &Diagnosis<'_>) -> Finding {
+    unknown::nothing_found(diagnosis)
 }

@@ -1,89 +1,91 @@
 //! A holder that nobody waits for any longer.
 
 use whyoom_memory::Holder;
-use whyoom_trace::{Bytes, Standing, Symptom};
+use whyoom_trace::{Bytes, ProcessState, Symptom};
 
 use crate::{
     cause::Cause,
+    diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
-    neighbours::{Neighbours, held, pids},
-    scene::Scene,
+    other_gpu_processes::{OtherGpuProcesses, held, pids},
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "orphan",
-    title: "a process that nobody waits for any longer holds the memory",
+    title: "an orphaned process holds the memory",
     explanation: "\
-A process keeps its GPU memory until it has really ended. A worker whose parent has gone, a program whose
-first thread ended while others live on, one that hangs in the driver: each still holds what it took, and
-nobody is left who would stop it.
+A process keeps its GPU memory until it has fully exited. A worker whose parent is gone, a program
+whose main thread has exited while other threads run, one that hangs in the driver: each still holds
+what it allocated, and nothing is left to stop it.
 
-What it looks like: memory in use on a GPU on which \"nothing runs\"; a launcher was killed and its workers
+Symptoms: memory in use on a GPU on which \"nothing runs\"; a launcher was killed and its workers
 were not.
 
-What helps: end them. One that waits in the kernel where ordinary signals do not reach it is often ended by
-signal 9; one that waits in the driver by no signal: it goes when that call returns, or with a reset of the GPU
-or a restart. A process that the driver lists and the system does not know is not called so: it may run in
-another container, or be another user's.",
+What helps: stop them. A process in an uninterruptible wait in the kernel often exits on signal 9.
+One that waits in the driver reacts to no signal: it exits when that call returns, or with a GPU
+reset or a restart of the machine. A process that the driver lists but the system does not know is
+not reported as an orphan: it may run in another container, or belong to another user.",
     check,
 };
 
 /// A text that says that memory stays in use though its program has ended.
-fn told_by_text(scene: &Scene<'_>) -> Finding {
-    let mut finding = scene.finding(
+fn reported_in_text(diagnosis: &Diagnosis<'_>) -> Finding {
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Likely,
-        "Memory stays in use after its program's end: a process that was left over holds it",
-        "When a process has really ended, the driver takes its memory back. A child or worker of it lives on, or \
-         a process has the GPU's files open that nvidia-smi does not list.",
+        "Memory stays in use after its program exited: a leftover process holds it",
+        "When a process has fully exited, the driver frees its memory. A child or worker of it is \
+         still running, or a process that nvidia-smi does not list has the GPU's device files \
+         open.",
     );
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
     finding.remedies = vec![
         Remedy::line(
             "sudo whyoom who",
-            "names every process that has the GPU open, and which was left over",
+            "lists every process that has the GPU open, and which of them are leftovers",
         ),
         Remedy::line(
             "sudo fuser -v /dev/nvidia*",
-            "the same list, without whyoom; end those that are yours",
+            "the same list, without whyoom; stop those that are yours",
         ),
     ];
     finding
 }
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if scene.symptom() == Some(Symptom::HeldAfterEnd) {
-        return Some(told_by_text(scene));
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if diagnosis.symptom() == Some(Symptom::HeldAfterEnd) {
+        return Some(reported_in_text(diagnosis));
     }
-    if !scene.device_ran_out() {
+    if !diagnosis.device_ran_out() {
         return None;
     }
-    let orphans = Neighbours::of(scene).lost;
+    let orphans = OtherGpuProcesses::of(diagnosis).lost;
     let held = held(&orphans);
     let largest = *orphans.iter().max_by_key(|holder| holder.bytes)?;
-    let strength = if enough(scene, held) { Strength::Explains } else { Strength::Contributing };
-    let missing = scene.situation.missing()?;
+    let strength =
+        if enough(diagnosis, held) { Strength::Explains } else { Strength::Contributing };
+    let missing = diagnosis.observed.missing()?;
     let headline = match orphans.len() {
         1 => format!(
             "{} holds {} of this GPU, and {}{}",
-            capitalized(&scene.name_of(largest)),
+            capitalized(&diagnosis.name_of(largest)),
             largest.bytes,
             standing(largest.standing),
-            age(scene, largest)
+            age(diagnosis, largest)
         ),
         count => format!(
-            "{count} processes that nobody waits for hold {held} of this GPU; the largest is {} with {}",
-            scene.name_of(largest),
+            "{count} orphaned processes hold {held} of this GPU; the largest is {} with {}",
+            diagnosis.name_of(largest),
             largest.bytes
         ),
     };
-    let gives = if orphans.len() == 1 { "its end gives" } else { "their end gives" };
-    let because = format!("{missing}; {gives} back {held}.");
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
-    finding.gives_back = Some(held);
+    let gives = if orphans.len() == 1 { "stopping it frees" } else { "stopping them frees" };
+    let because = format!("{missing}; {gives} {held}.");
+    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because);
+    finding.reclaimable = Some(held);
     for holder in &orphans {
-        let label = format!("how {} stands", scene.name_of(holder));
-        let text = format!("{}{}", standing(holder.standing), age(scene, holder));
+        let label = format!("state of {}", diagnosis.name_of(holder));
+        let text = format!("{}{}", standing(holder.standing), age(diagnosis, holder));
         finding.evidence.push(Evidence::text(label, text, Basis::Recorded));
     }
     finding.remedies = remedies(&orphans);
@@ -91,55 +93,56 @@ fn check(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 /// Whether the request would have been served without them.
-fn enough(scene: &Scene<'_>, held: Bytes) -> bool {
-    let alone = scene.situation.too_much_alone().unwrap_or(false);
-    !alone && scene.situation.lacking().is_some_and(|lacking| held >= lacking)
+fn enough(diagnosis: &Diagnosis<'_>, held: Bytes) -> bool {
+    let alone = diagnosis.observed.too_much_alone().unwrap_or(false);
+    !alone && diagnosis.observed.shortfall().is_some_and(|shortfall| held >= shortfall)
 }
 
 /// How long it had run, in words that follow how it stands.
-fn age(scene: &Scene<'_>, holder: &Holder) -> String {
-    scene.age_of(holder).map_or(String::new(), |age| format!("; it has run for {age}"))
+fn age(diagnosis: &Diagnosis<'_>, holder: &Holder) -> String {
+    diagnosis.age_of(holder).map_or(String::new(), |age| format!("; running for {age}"))
 }
 
-fn standing(standing: Standing) -> &'static str {
+fn standing(standing: ProcessState) -> &'static str {
     match standing {
-        Standing::Orphan => "its parent has ended",
-        Standing::ZombieLeader => "its first thread has ended while others live on",
-        Standing::Stuck => "it waits in the GPU's driver, where no signal reaches it",
-        Standing::Hangs => "it waits in the kernel, where ordinary signals do not reach it",
-        _ => "nothing is known against it",
+        ProcessState::Orphan => "its parent has exited",
+        ProcessState::ZombieLeader => "its main thread has exited while others run",
+        ProcessState::Stuck => "it waits in the GPU driver and reacts to no signal",
+        ProcessState::Hangs => "it is in an uninterruptible wait in the kernel",
+        _ => "no problem is known",
     }
 }
 
 fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
-    let stand = |wanted: Standing| -> Vec<&Holder> {
+    let stand = |wanted: ProcessState| -> Vec<&Holder> {
         orphans.iter().copied().filter(|holder| holder.standing == wanted).collect()
     };
     let mut remedies = Vec::new();
-    let abandoned = stand(Standing::Orphan);
+    let abandoned = stand(ProcessState::Orphan);
     if !abandoned.is_empty() {
-        let what = "nobody waits for it any longer; only its own user and root may end it";
+        let what = "it is orphaned; only its own user and root may stop it";
         remedies.push(end("kill", &abandoned, what));
-        let what = "or: ends all of yours whose parent has gone, after asking";
+        let what = "or: stops all of your orphaned processes, after asking";
         let line = Remedy::line("whyoom who --kill-orphans", what);
         remedies.push(line.freeing(held(&abandoned)));
     }
-    let leaders = stand(Standing::ZombieLeader);
+    let leaders = stand(ProcessState::ZombieLeader);
     if !leaders.is_empty() {
-        let what = "ends its other threads too, whatever its first one did";
+        let what = "stops its other threads as well";
         remedies.push(end("kill -9", &leaders, what));
     }
-    let hanging = stand(Standing::Hangs);
+    let hanging = stand(ProcessState::Hangs);
     if !hanging.is_empty() {
-        let what = "signal 9 ends such a wait where others do not; if it stays, whyoom who says what it \
-                    waits for";
+        let what = "signal 9 may end such a wait when other signals do not; if the process stays, \
+                    whyoom who shows what it waits for";
         remedies.push(end("kill -9", &hanging, what));
     }
-    let stuck = stand(Standing::Stuck);
+    let stuck = stand(ProcessState::Stuck);
     if !stuck.is_empty() {
         let what = format!(
-            "no signal ends process {}, which waits in the driver: this says where; if that lasts, only a \
-             reset of the GPU (nvidia-smi --gpu-reset) or a restart of the machine frees the memory",
+            "no signal stops process {}, which waits in the driver: this shows where; if it does \
+             not return, only a GPU reset (nvidia-smi --gpu-reset) or a restart of the machine \
+             frees the memory",
             pids(&stuck)
         );
         remedies.push(Remedy::line("whyoom who", what));

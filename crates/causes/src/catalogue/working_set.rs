@@ -5,99 +5,105 @@ use whyoom_trace::{Bytes, Counter, Software, Symptom, facts::Said};
 
 use crate::{
     cause::Cause,
+    diagnosis::Diagnosis,
     driver_pools,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     library_knobs::llama_cpp,
+    memory_fraction::{cache_beyond_share, shorter},
+    observed::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, ObservedFigures},
     outside::asking_library,
     phases,
-    scene::Scene,
-    server_share::{cache_beyond_share, shorter},
-    situation::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, Situation},
 };
 
 pub(super) const CAUSE: Cause = Cause {
     id: "working-set",
-    title: "the work itself needs more than the device has",
+    title: "the workload needs more memory than the device has",
     explanation: "\
-What is live at the peak, together with the request that failed, exceeds the device. Nothing is wasted
-that would be worth naming: no allocator setting can help.
+The memory live at the peak, plus the failed request, exceeds the device. There is no significant
+waste: no allocator setting can help.
 
-What it looks like: \"allocated by PyTorch\" close to the capacity, \"reserved but unallocated\" small.
+Symptoms: \"allocated by PyTorch\" close to the capacity, \"reserved but unallocated\" small.
 
-What it is made of, in training: parameters, gradients (as large again), optimizer state (Adam: twice
-as large again in fp32), activations (in proportion to batch and sequence length), temporaries.
+What it consists of, in training: parameters, gradients (the same size again), optimizer state
+(Adam: twice that size in fp32), activations (proportional to batch size and sequence length),
+temporaries.
 
-What helps: a smaller batch with gradient accumulation; activation checkpointing; mixed precision; an
-optimizer with less state; sharding or offloading. Each with the bytes it frees, where the recording
-tells them.",
+What helps: a smaller batch with gradient accumulation; activation checkpointing; mixed precision;
+an optimizer with less state; sharding or offloading. Each is shown with the bytes it frees, if the
+recording contains them.",
     check,
 };
 
 /// A cache below this share of the device is not worth naming.
 const SMALL_CACHE: f64 = 0.05;
 
-fn check(scene: &Scene<'_>) -> Option<Finding> {
-    if let Some((needed, left)) = cache_beyond_share(scene) {
-        return Some(cache_too_large(scene, needed, left));
+fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    if let Some((needed, left)) = cache_beyond_share(diagnosis) {
+        return Some(cache_too_large(diagnosis, needed, left));
     }
-    if scene.symptom() == Some(Symptom::WorkTooLarge) {
-        return Some(by_own_account(scene));
+    if diagnosis.symptom() == Some(Symptom::WorkTooLarge) {
+        return Some(by_own_account(diagnosis));
     }
-    if let Some(finding) = one_large_request(scene).or_else(|| fills_by_itself(scene)) {
+    if let Some(finding) = one_large_request(diagnosis).or_else(|| fills_by_itself(diagnosis)) {
         return Some(finding);
     }
-    if let Some(finding) = on_idle_device(scene).or_else(|| in_evaluation(scene)) {
+    if let Some(finding) = on_idle_device(diagnosis).or_else(|| in_evaluation(diagnosis)) {
         return Some(finding);
     }
-    if let Some((needed, took)) = by_xla(scene) {
-        return Some(program_too_large(scene, needed, took));
+    if let Some((needed, took)) = by_xla(diagnosis) {
+        return Some(program_too_large(diagnosis, needed, took));
     }
-    if !scene.device_ran_out() {
+    if !diagnosis.device_ran_out() {
         return None;
     }
-    let situation = &scene.situation;
-    let (allocated, requested) = (situation.allocated?, situation.requested?);
-    let capacity = situation.capacity;
-    if scene.was_recorded() && (explained_better(scene) || caches_would_do(situation)) {
+    let observed = &diagnosis.observed;
+    let (allocated, requested) = (observed.allocated?, observed.requested?);
+    let capacity = observed.capacity;
+    if diagnosis.was_recorded() && (explained_better(diagnosis) || caches_would_do(observed)) {
         return None;
     }
     let fills = match capacity {
-        Some(capacity) => fills_device(situation, capacity)?,
-        None => fills_allocator(situation)?,
+        Some(capacity) => fills_device(observed, capacity)?,
+        None => fills_allocator(observed)?,
     };
     if !fills {
         return None;
     }
-    let lacking = situation.lacking()?;
-    let headline = headline(situation, allocated, requested);
+    let shortfall = observed.shortfall()?;
+    let headline = headline(observed, allocated, requested);
     // Without the capacity it may also be that something else holds the rest of the device.
-    let strength = match (capacity, scene.said()) {
+    let strength = match (capacity, diagnosis.said()) {
         // Something filled it little by little, whoever wrote the text says.
         (_, Some(Said::Grows)) => Strength::Contributing,
         (Some(_), _) => Strength::Explains,
         (None, _) => Strength::Likely,
     };
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because(situation, lacking));
+    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because(observed, shortfall));
     // It gives back what is missing and no more: any waste that is larger comes first.
-    finding.gives_back = Some(lacking);
-    add_composition(scene, &mut finding);
-    finding.remedies = remedies(scene, lacking);
+    finding.reclaimable = Some(shortfall);
+    add_composition(diagnosis, &mut finding);
+    finding.remedies = remedies(diagnosis, shortfall);
     Some(finding)
 }
 
 /// nvidia-smi, pasted with a message without figures, shows GPUs that are empty but for this program.
-fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
-    let situation = &scene.situation;
-    let words = scene.idle_tables()?;
-    let fits = situation.requested.zip(situation.free).is_some_and(|(one, free)| one <= free);
-    if !scene.device_refused() || situation.allocated.is_some() || fits || scene.said().is_some() {
+fn on_idle_device(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let observed = &diagnosis.observed;
+    let words = diagnosis.idle_tables()?;
+    let fits = observed.requested.zip(observed.free).is_some_and(|(one, free)| one <= free);
+    if !diagnosis.device_refused()
+        || observed.allocated.is_some()
+        || fits
+        || diagnosis.said().is_some()
+    {
         return None;
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Likely,
-        "Probably the work itself is too large: by nvidia-smi little of the GPU is in use otherwise",
-        "What this program holds when it fails, the text does not tell.",
+        "Probably the workload is too large: according to nvidia-smi, little of the GPU is in use \
+         otherwise",
+        "The text does not show what this program holds when it fails.",
     );
     finding.evidence.push(Evidence::text("nvidia-smi", words, Basis::Message));
     finding.remedies = use_less();
@@ -106,116 +112,118 @@ fn on_idle_device(scene: &Scene<'_>) -> Option<Finding> {
 
 /// A message without figures whose traceback leads through an evaluation: what is kept for backward is never freed
 /// there.
-fn in_evaluation(scene: &Scene<'_>) -> Option<Finding> {
-    let situation = &scene.situation;
-    let told = situation.requested.is_some() || situation.allocated.is_some();
-    if told || !scene.is_message() || !scene.device_refused() || scene.said().is_some() {
+fn in_evaluation(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let observed = &diagnosis.observed;
+    let told = observed.requested.is_some() || observed.allocated.is_some();
+    if told || !diagnosis.is_message() || !diagnosis.device_refused() || diagnosis.said().is_some()
+    {
         return None;
     }
-    if !scene.is_evaluating() {
+    if !diagnosis.is_evaluating() {
         return None;
     }
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Likely,
-        "Probably evaluation needs more than training does: it keeps what backward would free",
-        "The traceback leads through an evaluation; figures are not told.",
+        "Probably evaluation needs more memory than training: it keeps what backward would free",
+        "The traceback goes through an evaluation; it gives no numbers.",
     );
     finding.remedies = vec![
-        Remedy::line(
-            "with torch.no_grad():",
-            "around the evaluation, where it is not there already",
-        ),
+        Remedy::example("with torch.no_grad():", "evaluate without a graph, unless you already do"),
         Remedy::advice(
-            "batches no larger than in training, and each batch's results moved to the host",
+            "use batches no larger than in training, and move each batch's results to the host",
         ),
     ];
     Some(finding)
 }
 
-fn headline(situation: &Situation, allocated: Bytes, requested: Bytes) -> String {
-    let on_device = situation.capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
-    match (allocated, situation.free) {
+fn headline(observed: &ObservedFigures, allocated: Bytes, requested: Bytes) -> String {
+    let on_device = observed.capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
+    match (allocated, observed.free) {
         (Bytes::ZERO, Some(free)) => format!(
-            "The work itself is too large: {requested} was asked for, and beside the context {free} is \
-             free{on_device}"
+            "The workload is too large: {requested} was requested, and {free} is free besides the \
+             context{on_device}"
         ),
         (Bytes::ZERO, None) => {
-            format!("The work itself is too large: {requested} was asked for{on_device}")
+            format!("The workload is too large: {requested} was requested{on_device}")
         }
         _ => format!(
-            "The work itself is too large: {allocated} is in use and {requested} more was asked \
-             for{on_device}"
+            "The workload is too large: {allocated} allocated + {requested} requested{on_device}"
         ),
     }
 }
 
 /// Growth that took what is missing says all there is to say; of a recorded driver call so does one request
 /// that no device of the size holds, or a pool that keeps it unused.
-fn explained_better(scene: &Scene<'_>) -> bool {
-    let situation = &scene.situation;
-    let too_big = situation.requested.zip(situation.capacity).is_some_and(|(one, all)| one > all);
-    let grown = scene.growth.as_ref().zip(situation.lacking());
-    grown.is_some_and(|(growth, lacking)| growth.total >= lacking)
-        || situation.by_driver && (too_big || driver_pools::would_do(scene))
+fn explained_better(diagnosis: &Diagnosis<'_>) -> bool {
+    let observed = &diagnosis.observed;
+    let too_big = observed.requested.zip(observed.capacity).is_some_and(|(one, all)| one > all);
+    let grown = diagnosis.growth.as_ref().zip(observed.shortfall());
+    grown.is_some_and(|(growth, shortfall)| growth.total >= shortfall)
+        || observed.by_driver && (too_big || driver_pools::would_do(diagnosis))
 }
 
 /// Whether what the process merely keeps, in pools and caches, would have served a call of the driver.
-fn caches_would_do(situation: &Situation) -> bool {
-    let kept = situation.reserved.zip(situation.allocated).map(|(held, used)| held.minus(used));
-    let could_have = kept.zip(situation.free).map(|(kept, free)| kept.plus(free));
-    let needed = situation.requested.zip(could_have);
-    situation.by_driver && needed.is_some_and(|(needed, could_have)| could_have >= needed)
+fn caches_would_do(observed: &ObservedFigures) -> bool {
+    let kept = observed.reserved.zip(observed.allocated).map(|(held, used)| held.minus(used));
+    let could_have = kept.zip(observed.free).map(|(kept, free)| kept.plus(free));
+    let needed = observed.requested.zip(could_have);
+    observed.by_driver && needed.is_some_and(|(needed, could_have)| could_have >= needed)
 }
 
 /// Whether this process alone fills the device: what is in use, what was asked for, a cache too small
 /// to matter, and a context.
-fn fills_device(situation: &Situation, capacity: Bytes) -> Option<bool> {
+fn fills_device(observed: &ObservedFigures, capacity: Bytes) -> Option<bool> {
     // All that is unused, also where this request could not use it.
-    let unused = situation.reserved.zip(situation.allocated).map(|(held, used)| held.minus(used));
-    let cached = unused.max(situation.cached).unwrap_or_default();
+    let unused = observed.reserved.zip(observed.allocated).map(|(held, used)| held.minus(used));
+    let cached = unused.max(observed.cached).unwrap_or_default();
     let cached = if cached.share_of(capacity) < SMALL_CACHE { cached } else { Bytes::ZERO };
     // Unless told, the context and libraries are taken to need a gibibyte, or an eighth of the device.
     let allowance =
         CONTEXT_ALLOWANCE.max(Bytes(capacity.0 / 8).min(Bytes(CONTEXT_ALLOWANCE.0 * 2)));
-    let rest = situation.reserved.and_then(|reserved| {
-        let in_use = capacity.minus(situation.free?);
-        Some(in_use.minus(reserved).minus(situation.others_hold()))
+    let rest = observed.reserved.and_then(|reserved| {
+        let in_use = capacity.minus(observed.free?);
+        Some(in_use.minus(reserved).minus(observed.others_hold()))
     });
-    let outside = situation.outside_allocator().or(rest).unwrap_or(allowance).min(allowance);
-    let asked = situation.requested?.max(situation.asked_of_driver?);
-    let needed = situation.allocated?.plus(asked).plus(cached).plus(outside);
+    let outside = observed.outside_allocator().or(rest).unwrap_or(allowance).min(allowance);
+    let asked = observed.requested?.max(observed.asked_of_driver?);
+    let needed = observed.allocated?.plus(asked).plus(cached).plus(outside);
     Some(needed > capacity)
 }
 
 /// The same for a recording, which does not tell the capacity: the allocator had given out nearly all
 /// that it held, and that was not little beside the request.
-fn fills_allocator(situation: &Situation) -> Option<bool> {
-    let allocated = situation.allocated?;
+fn fills_allocator(observed: &ObservedFigures) -> Option<bool> {
+    let allocated = observed.allocated?;
     // A message may tell what is in use, and not what is held.
-    let reserved = situation.reserved.unwrap_or(allocated);
-    let could_have = reserved.plus(situation.free?);
-    let not_little = allocated.0 >= situation.requested?.0 / 4 && could_have >= CONTEXT_ALLOWANCE;
+    let reserved = observed.reserved.unwrap_or(allocated);
+    let could_have = reserved.plus(observed.free?);
+    let not_little = allocated.0 >= observed.requested?.0 / 4 && could_have >= CONTEXT_ALLOWANCE;
     Some(not_little && allocated.share_of(reserved) >= 0.9)
 }
 
-fn because(situation: &Situation, lacking: Bytes) -> String {
-    let mut because = match (situation.cached, situation.capacity) {
-        (Some(cached), Some(capacity)) if cached >= lacking => format!(
-            "{lacking} was missing; the {cached} that lay unused in the cache, in pieces, is {:.1} % of \
-             the device.",
+fn because(observed: &ObservedFigures, shortfall: Bytes) -> String {
+    let mut because = match (observed.cached, observed.capacity) {
+        (Some(cached), Some(capacity)) if cached >= shortfall => format!(
+            "The request fell {shortfall} short; the {cached} unused in the cache, in small blocks, \
+             is {:.1} % of the device.",
             cached.share_of(capacity) * 100.0
         ),
-        (Some(Bytes::ZERO), _) => format!("{lacking} was missing, and the cache was empty."),
-        (Some(cached), _) => format!("{lacking} was missing; {cached} lay unused in the cache."),
-        (None, _) => format!("{lacking} was missing."),
+        (Some(Bytes::ZERO), _) => {
+            format!("The request fell {shortfall} short, and the cache was empty.")
+        }
+        (Some(cached), _) => {
+            format!("The request fell {shortfall} short; {cached} was unused in the cache.")
+        }
+        (None, _) => format!("The request fell {shortfall} short."),
     };
-    match (situation.capacity, situation.allocated, situation.reserved.zip(situation.free)) {
+    match (observed.capacity, observed.allocated, observed.reserved.zip(observed.free)) {
         (Some(capacity), Some(allocated), _) if allocated > capacity => because.push_str(
-            " More is in use than the device has: the driver lends host memory, as on Windows.",
+            " More is in use than the device has: the driver uses host memory, as on Windows.",
         ),
         (None, _, Some((reserved, free))) => because.push_str(&format!(
-            " PyTorch could have {} of the device; if yours is far larger, something else holds the rest.",
+            " PyTorch could use {} of the device; if yours is far larger, something else holds the \
+             rest.",
             reserved.plus(free)
         )),
         _ => {}
@@ -223,41 +231,41 @@ fn because(situation: &Situation, lacking: Bytes) -> String {
     because
 }
 
-fn add_composition(scene: &Scene<'_>, finding: &mut Finding) {
-    let Some(space) = scene.space else { return };
+fn add_composition(diagnosis: &Diagnosis<'_>, finding: &mut Finding) {
+    let Some(space) = diagnosis.space else { return };
     let categories = if space.has_allocator() { space.peak_by_category() } else { Vec::new() };
     for (category, usage) in categories {
         let label = format!("{category} at the peak");
         finding.evidence.push(Evidence::bytes(label, usage.bytes, Basis::Recorded));
     }
-    for (place, bytes) in scene.by_place(space.peak_by_stack()).into_iter().take(3) {
-        finding.evidence.push(Evidence::bytes(format!("of {place}"), bytes, Basis::Recorded));
+    for (call_site, bytes) in diagnosis.by_call_site(space.peak_by_stack()).into_iter().take(3) {
+        finding.point_at(call_site, format!("{bytes} at the peak"));
     }
 }
 
 /// The program says itself that its work does not fit.
-fn by_own_account(scene: &Scene<'_>) -> Finding {
-    let whose = capitalized(scene.software().map_or("the program", Software::name));
-    let situation = &scene.situation;
-    let headline = match (situation.requested, situation.free, situation.capacity) {
+fn by_own_account(diagnosis: &Diagnosis<'_>) -> Finding {
+    let whose = capitalized(diagnosis.software().map_or("the program", Software::name));
+    let observed = &diagnosis.observed;
+    let headline = match (observed.requested, observed.free, observed.capacity) {
         (Some(needed), Some(free), _) => format!("{whose} needs {needed}, and {free} is free"),
         (Some(needed), None, Some(all)) => format!("{whose} needs {needed}, and the GPU has {all}"),
         (Some(needed), None, None) => {
-            format!("{whose} needs {needed}, which the GPU does not have")
+            format!("{whose} needs {needed}, more than the GPU has")
         }
-        _ => format!("{whose} says itself that its work does not fit in the GPU's memory"),
+        _ => format!("{whose} itself reports that its work does not fit in GPU memory"),
     };
     let because = "Its own message says so.";
-    let mut finding = scene.finding(CAUSE.id, Strength::Explains, headline, because);
-    finding.gives_back = situation.lacking();
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
+    let mut finding = diagnosis.finding(CAUSE.id, Strength::Explains, headline, because);
+    finding.reclaimable = observed.shortfall();
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
     finding.remedies = use_less();
     finding
 }
 
 /// What helps whoever works with whatever.
 fn use_less() -> Vec<Remedy> {
-    vec![Remedy::advice("a smaller batch size, input, model or context, or a larger GPU")]
+    vec![Remedy::advice("use a smaller batch size, input, model or context, or a larger GPU")]
 }
 
 /// Most cards have no more than this.
@@ -272,10 +280,10 @@ const MUCH: f64 = 0.4;
 const LARGE_TENSOR: Bytes = Bytes(512 << 20);
 
 /// Whether what failed is plainly a part of the program's own work: a large tensor of TensorFlow's.
-fn is_of_the_work(scene: &Scene<'_>, requested: Bytes) -> bool {
-    match scene.software() {
+fn is_of_the_work(diagnosis: &Diagnosis<'_>, requested: Bytes) -> bool {
+    match diagnosis.software() {
         Some(Software::TensorFlow) => {
-            requested >= LARGE_TENSOR && scene.message().contains("allocating tensor")
+            requested >= LARGE_TENSOR && diagnosis.message().contains("allocating tensor")
         }
         _ => false,
     }
@@ -283,257 +291,279 @@ fn is_of_the_work(scene: &Scene<'_>, requested: Bytes) -> bool {
 
 /// A message that tells of one request, and of nothing beside it: where that alone is nearly the device, or more
 /// than most cards have, it is too much whoever else holds memory.
-fn one_large_request(scene: &Scene<'_>) -> Option<Finding> {
-    let situation = &scene.situation;
-    if !scene.is_message() || !scene.device_refused() || situation.allocated.is_some() {
+fn one_large_request(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let observed = &diagnosis.observed;
+    if !diagnosis.is_message() || !diagnosis.device_refused() || observed.allocated.is_some() {
         return None;
     }
-    let requested = situation.requested?;
-    let (strength, headline) = match situation.capacity {
+    let requested = observed.requested?;
+    let (strength, headline) = match observed.capacity {
         Some(capacity) if requested > capacity => return None,
         Some(capacity) if requested.plus(CONTEXT_ALLOWANCE) > capacity => (
             Strength::Explains,
-            format!("One request of {requested} is nearly all of this GPU's {capacity}"),
+            format!("One request of {requested} takes nearly all of this GPU's {capacity}"),
         ),
         Some(capacity)
-            if situation.free.is_none()
-                && situation.reserved.is_none()
+            if observed.free.is_none()
+                && observed.reserved.is_none()
                 && requested.share_of(capacity) >= MUCH =>
         {
             (
                 Strength::Likely,
                 format!(
-                    "Probably the work itself is too large: one request is {requested} of this GPU's {capacity}"
+                    "Probably the workload is too large: one request is {requested} of this GPU's \
+                     {capacity}"
                 ),
             )
         }
         // What hardly any card has is one request too big.
         None if requested > HARDLY_ANY_CARD => return None,
-        None if situation.free.is_none() && requested >= MOST_CARDS => (
+        None if observed.free.is_none() && requested >= MOST_CARDS => (
             Strength::Likely,
-            format!("One request of {requested} is more than most GPUs have in all"),
+            format!("Probably the workload is too large: one request is {requested}"),
         ),
-        _ if situation.free.is_none() && is_of_the_work(scene, requested) => (
+        _ if observed.free.is_none() && is_of_the_work(diagnosis, requested) => (
             Strength::Likely,
             format!(
-                "Probably the work itself is too large: it lacks {requested}, and nothing else is told to hold memory"
+                "Probably the workload is too large: it needs {requested} more, and no other holder \
+                 of memory is known"
             ),
         ),
         _ => return None,
     };
-    let because = "A context and whatever else is needed must fit beside it.";
-    let mut finding = scene.finding(CAUSE.id, strength, headline, because);
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
-    finding.remedies = remedies(scene, situation.lacking().unwrap_or(requested));
+    let because = "A context and everything else must fit as well.";
+    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because);
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
+    finding.remedies = remedies(diagnosis, observed.shortfall().unwrap_or(requested));
     Some(finding)
 }
 
 /// What the program itself holds is nearly the whole device, or the device is hardly one: however much was asked
 /// for.
-fn fills_by_itself(scene: &Scene<'_>) -> Option<Finding> {
+fn fills_by_itself(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     const NEARLY: f64 = 0.9;
-    let situation = &scene.situation;
-    let (capacity, allocated) = (situation.capacity?, situation.allocated?);
-    let hardly = capacity < HARDLY_A_DEVICE && situation.free.is_none();
-    let full = situation.requested.is_none() && allocated.share_of(capacity) >= NEARLY;
-    if !scene.is_message() || !scene.device_refused() || !(hardly || full) {
+    let observed = &diagnosis.observed;
+    let (capacity, allocated) = (observed.capacity?, observed.allocated?);
+    let hardly = capacity < HARDLY_A_DEVICE && observed.free.is_none();
+    let full = observed.requested.is_none() && allocated.share_of(capacity) >= NEARLY;
+    if !diagnosis.is_message() || !diagnosis.device_refused() || !(hardly || full) {
         return None;
     }
     let headline = match hardly {
-        true => format!("This GPU has {capacity} in all, and {allocated} of it is in use"),
-        false => format!("{allocated} of this GPU's {capacity} is in use by the program itself"),
+        true => format!("This GPU has {capacity} in total, and {allocated} of it is in use"),
+        false => format!("The program itself uses {allocated} of this GPU's {capacity}"),
     };
     let because = match hardly {
         true => {
-            "A GPU that shares the host's memory has what the BIOS gives it (UMA frame buffer size)."
+            "A GPU that shares host memory has what the BIOS assigns to it (UMA frame buffer size)."
         }
-        false => "A context and what else is needed do not fit beside it.",
+        false => "A context and everything else do not fit as well.",
     };
-    let mut finding = scene.finding(CAUSE.id, Strength::Decisive, headline, because);
-    finding.gives_back = situation.lacking();
+    let mut finding = diagnosis.finding(CAUSE.id, Strength::Decisive, headline, because);
+    finding.reclaimable = observed.shortfall();
     finding.remedies = match hardly {
         true => vec![Remedy::advice(
-            "give the GPU more of the host's memory in the BIOS, or run on the CPU",
+            "assign more of the host's memory to the GPU in the BIOS, or run on the CPU",
         )],
-        false => remedies(scene, Bytes::ZERO),
+        false => remedies(diagnosis, Bytes::ZERO),
     };
     Some(finding)
 }
 
 /// What one step needs at once by XLA's own account, and what XLA took, where that is less.
-fn by_xla(scene: &Scene<'_>) -> Option<(Bytes, Bytes)> {
-    let incident = scene.incident.filter(|_| scene.software() == Some(Software::Xla))?;
+fn by_xla(diagnosis: &Diagnosis<'_>) -> Option<(Bytes, Bytes)> {
+    let incident = diagnosis.incident.filter(|_| diagnosis.software() == Some(Software::Xla))?;
     let needed = incident.counter(Counter::Needed)?;
-    let took = incident.counter(Counter::RoomLeft).or(scene.situation.capacity)?;
+    let took = incident.counter(Counter::RoomLeft).or(diagnosis.observed.capacity)?;
     (needed > took).then_some((needed, took))
 }
 
-fn program_too_large(scene: &Scene<'_>, needed: Bytes, took: Bytes) -> Finding {
-    let mut finding = scene.finding(
+fn program_too_large(diagnosis: &Diagnosis<'_>, needed: Bytes, took: Bytes) -> Finding {
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
-        format!("One step needs {needed} at once, by XLA's own account, and XLA took {took} of the device"),
-        format!("{} is missing.", needed.minus(took)),
+        format!(
+            "One step needs {needed} at once according to XLA, which took {took} of the device"
+        ),
+        format!("It falls {} short.", needed.minus(took)),
     );
-    finding.gives_back = Some(needed.minus(took));
+    finding.reclaimable = Some(needed.minus(took));
     finding.remedies = vec![Remedy::advice(
-        "a smaller batch, crop or sequence, lower precision, or jax.checkpoint where gradients are taken; XLA \
-         takes three quarters of the device unless XLA_PYTHON_CLIENT_MEM_FRACTION says more",
+        "use a smaller batch, crop or sequence, lower precision, or jax.checkpoint where gradients \
+         are computed; XLA takes three quarters of the device unless \
+         XLA_PYTHON_CLIENT_MEM_FRACTION is higher",
     )];
     finding
 }
 
 /// The cache of a server for one sequence of the longest length does not fit beside its weights.
-fn cache_too_large(scene: &Scene<'_>, needed: Bytes, left: Bytes) -> Finding {
+fn cache_too_large(diagnosis: &Diagnosis<'_>, needed: Bytes, left: Bytes) -> Finding {
     let missing = needed.minus(left);
-    let mut finding = scene.finding(
+    let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Decisive,
-        format!("The cache of one sequence of the longest length needs {needed}, and {left} is left for it"),
-        format!("{missing} is missing beside the weights: far more than a larger share of the GPU gives."),
+        format!(
+            "The cache for one sequence of maximum length needs {needed}, and {left} is left \
+                 for it"
+        ),
+        format!(
+            "{missing} is missing beside the weights: a shorter maximum length or a larger fraction \
+             of the GPU must provide it."
+        ),
     );
-    finding.gives_back = Some(missing);
-    finding.evidence.push(Evidence::text("message", scene.message(), Basis::Message));
-    finding.remedies = vec![shorter(scene)];
+    finding.reclaimable = Some(missing);
+    finding.evidence.push(Evidence::text("message", diagnosis.message(), Basis::Message));
+    finding.remedies = vec![shorter(diagnosis)];
     finding
 }
 
 /// What helps depends on what was being made when memory ran out.
-fn remedies(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+fn remedies(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
     let by_driver = |incident: &Incident| {
-        let served = scene.has_pool() && scene.is_plain(incident.stack);
+        let served = diagnosis.has_pool() && diagnosis.is_plain(incident.stack);
         served || (incident.of_driver && incident.totals.is_none())
     };
-    if scene.software() == Some(Software::LlamaCpp) {
+    if diagnosis.software() == Some(Software::LlamaCpp) {
         return llama_cpp();
     }
     // Of a program that is not PyTorch's, what helps is in the table of fixes.
-    if scene.is_message() && scene.software() != Some(Software::PyTorch) {
+    if diagnosis.is_message() && diagnosis.software() != Some(Software::PyTorch) {
         return use_less();
     }
-    if scene.incident.is_some_and(by_driver) {
-        return for_buffers(scene, lacking);
+    if diagnosis.incident.is_some_and(by_driver) {
+        return for_buffers(diagnosis, shortfall);
     }
-    if let Some(fixes) = phases::fixes(scene) {
+    if let Some(fixes) = phases::fixes(diagnosis) {
         return fixes;
     }
-    let (search, others) = match scene.incident.map(|incident| incident.category) {
+    let (search, others) = match diagnosis.incident.map(|incident| incident.category) {
         // Of weights and their state the batch is no part.
-        Some(Category::Parameters) if scene.asked_for_weights() => (None, for_loading(scene)),
-        Some(Category::OptimizerState) => (None, for_optimizer(scene)),
-        _ if scene.is_generating() => (scene.search_size(), for_inference(lacking)),
-        Some(Category::Inputs | Category::Parameters) if scene.facts().is_some() => {
-            (scene.search_size(), for_inputs(scene, lacking))
+        Some(Category::Parameters) if diagnosis.asked_for_weights() => {
+            (None, for_loading(diagnosis))
         }
-        _ => (scene.search_size(), for_training(scene, lacking)),
+        Some(Category::OptimizerState) => (None, for_optimizer(diagnosis)),
+        _ if diagnosis.is_generating() => (diagnosis.search_size(), for_inference(shortfall)),
+        Some(Category::Inputs | Category::Parameters) if diagnosis.process().is_some() => {
+            (diagnosis.search_size(), for_inputs(diagnosis, shortfall))
+        }
+        _ => (diagnosis.search_size(), for_training(diagnosis, shortfall)),
     };
-    let attention = scene.asked_by_attention().then(unbuilt_attention);
-    let tiles = scene.asked_for_pictures().then(in_tiles);
-    let leave = leave_to_library(scene, lacking);
+    let attention = diagnosis.asked_by_attention().then(unbuilt_attention);
+    let tiles = diagnosis.asked_for_pictures().then(in_tiles);
+    let leave = leave_to_library(diagnosis, shortfall);
     leave.into_iter().chain(search).chain(tiles).chain(others).chain(attention).collect()
 }
 
 /// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
-fn leave_to_library(scene: &Scene<'_>, lacking: Bytes) -> Option<Remedy> {
-    let library = asking_library(scene).filter(|_| scene.uses_allocator())?;
-    let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
-    let most = peak.first().map_or(String::new(), |(place, bytes)| {
-        format!(". Most, {bytes}, is held by what {place} makes: fewer or smaller ones are enough")
+fn leave_to_library(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Option<Remedy> {
+    let library = asking_library(diagnosis).filter(|_| diagnosis.uses_allocator())?;
+    let peak = diagnosis
+        .space
+        .map(|space| diagnosis.by_call_site(space.peak_by_stack()))
+        .unwrap_or_default();
+    let most = peak.first().map_or(String::new(), |(call_site, bytes)| {
+        format!(
+            ". Most of it, {bytes}, was allocated at {call_site}: fewer or smaller tensors are enough"
+        )
     });
     Some(Remedy::advice(format!(
-        "keep a little less in PyTorch's tensors: they must leave {lacking} more to {library}, which \
-         allocates by itself{most}"
+        "keep slightly less in PyTorch's tensors: they must leave {shortfall} more to {library}, \
+         which allocates directly{most}"
     )))
 }
 
 /// Layers of pictures need memory in proportion to the pixels that they see at once.
 fn in_tiles() -> Remedy {
     Remedy::advice(
-        "a smaller picture, or the same in tiles, one after the other: half the height and half the width need a \
-         quarter (a decoder of diffusers: pipe.enable_vae_tiling())",
+        "use a smaller picture, or process it in tiles, one after the other: half the height and \
+         half the width need a quarter (a decoder of diffusers: pipe.enable_vae_tiling())",
     )
 }
 
 /// What is largest in attention need not exist.
 fn unbuilt_attention() -> Remedy {
-    Remedy::line(
+    Remedy::example(
         "torch.nn.functional.scaled_dot_product_attention(q, k, v)",
-        "where attention's matrix of scores is the large tensor: this one does not build it",
+        "use fused attention, if the score matrix is the large tensor: it is then never materialized",
     )
 }
 
 /// The program takes its memory from the driver itself.
-fn for_buffers(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
-    let peak = scene.space.map(|space| scene.by_place(space.peak_by_stack())).unwrap_or_default();
-    let most = peak.first().map_or(String::new(), |(place, bytes)| {
-        format!(
-            "; most, {bytes}, is held by what {place} allocates: fewer or smaller ones are needed"
-        )
+fn for_buffers(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
+    let peak = diagnosis
+        .space
+        .map(|space| diagnosis.by_call_site(space.peak_by_stack()))
+        .unwrap_or_default();
+    let most = peak.first().map_or(String::new(), |(call_site, bytes)| {
+        format!("; use fewer or smaller buffers at {call_site}, which allocated most: {bytes}")
     });
-    vec![Remedy::advice(format!(
-        "free buffers before this request, or {}: {lacking} must go{most}",
-        in_pieces(scene, None)
-    ))]
+    vec![
+        Remedy::advice(format!(
+            "free at least {shortfall} before this request (more may be needed){most}"
+        )),
+        Remedy::advice(in_pieces(diagnosis, None)),
+    ]
 }
 
 /// It ran out outside any module: in a computation of the program's own.
-fn for_inputs(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
-    let space = scene.incident.and_then(|incident| incident.free_space.as_ref());
+fn for_inputs(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
+    let space = diagnosis.incident.and_then(|incident| incident.free_space.as_ref());
     vec![
+        Remedy::advice(in_pieces(diagnosis, space.map(|space| space.usable_largest))),
         Remedy::advice(format!(
-            "{}; or keep less on the device, with a smaller batch or shorter sequences: {lacking} must go \
-             for this request",
-            in_pieces(scene, space.map(|space| space.usable_largest))
+            "keep less on the device, with a smaller batch or shorter sequences: free at least \
+             {shortfall} for this request"
         )),
         // The recording does not tell the type of a tensor.
         Remedy::advice(
-            "a smaller type, where the numbers allow it: float32 takes half the bytes of float64, \
+            "use a smaller dtype, if precision allows: float32 takes half the bytes of float64, \
              bfloat16 half those of float32",
         ),
     ]
 }
 
 /// How small the pieces of this request must be to fit beside what is in use.
-fn in_pieces(scene: &Scene<'_>, largest_in_cache: Option<Bytes>) -> String {
-    let situation = &scene.situation;
-    let room = situation.room_for_one(largest_in_cache).zip(situation.requested);
+fn in_pieces(diagnosis: &Diagnosis<'_>, largest_in_cache: Option<Bytes>) -> String {
+    let observed = &diagnosis.observed;
+    let room = observed.room_for_one(largest_in_cache).zip(observed.requested);
     let Some((room, requested)) = room.filter(|(room, requested)| room < requested) else {
         return "work in smaller pieces".to_owned();
     };
     format!(
-        "work in pieces of at most {room}: so much is left for one beside what is in use, and this \
-         request makes {} of them",
+        "work in pieces of at most {room}, one after the other: the most that fits next to what is in \
+         use (this request takes {})",
         requested.0.div_ceil(room.0)
     )
 }
 
 /// It ran out while the model was loaded or moved: the weights themselves do not fit.
-fn for_loading(scene: &Scene<'_>) -> Vec<Remedy> {
-    let quantized = Remedy::advice("or a smaller model, or a quantized one (8 or 4 bits a weight)");
-    if !scene.is_message() && !scene.asked_by_any_of(&["transformers/", "diffusers/"]) {
-        let what = "before it goes to the device: half the bytes, where its weights are fp32 now";
-        return vec![Remedy::line("model.to(torch.bfloat16)", what), quantized];
+fn for_loading(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
+    let quantized =
+        Remedy::advice("or use a smaller model, or a quantized one (8 or 4 bits per weight)");
+    if !diagnosis.is_message() && !diagnosis.asked_by_any_of(&["transformers/", "diffusers/"]) {
+        let what = "convert it before it is moved to the device: half the bytes, if its weights are fp32 now";
+        return vec![Remedy::example("model.to(torch.bfloat16)", what), quantized];
     }
     vec![
-        Remedy::line(
+        Remedy::example(
             "from_pretrained(..., torch_dtype=torch.bfloat16)",
             "load the weights in half the bytes, if they are fp32 now",
         ),
-        Remedy::line(
+        Remedy::example(
             "from_pretrained(..., device_map=\"auto\")",
-            "spread them over GPUs and host memory",
+            "spread them over several GPUs and host memory",
         ),
         quantized,
     ]
 }
 
 /// It ran out while the optimizer made its state.
-fn for_optimizer(scene: &Scene<'_>) -> Vec<Remedy> {
-    let eight_bit = Remedy::line(
+fn for_optimizer(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
+    let eight_bit = Remedy::example(
         "bitsandbytes.optim.AdamW8bit(model.parameters())",
-        "optimizer state in 8 bits instead of 32: about three quarters of it are freed",
+        "use an 8-bit optimizer: its state takes 8 bits instead of 32",
     );
-    let state = scene.peak_of(Category::OptimizerState);
+    let state = diagnosis.peak_of(Category::OptimizerState);
     vec![
         state.map_or(eight_bit.clone(), |state| eight_bit.freeing(Bytes(state.0 / 4 * 3))),
         Remedy::advice("train fewer parameters (LoRA), or shard the state over GPUs (ZeRO, FSDP)"),
@@ -541,29 +571,30 @@ fn for_optimizer(scene: &Scene<'_>) -> Vec<Remedy> {
 }
 
 /// It ran out in generation: there is nothing to recompute in backward.
-fn for_inference(lacking: Bytes) -> Vec<Remedy> {
+fn for_inference(shortfall: Bytes) -> Vec<Remedy> {
     vec![
-        Remedy::line(
+        Remedy::example(
             "attn_implementation=\"sdpa\"",
-            "where attention is the large tensor: do not build its matrix",
+            "do not materialize the attention matrix, if that is the large tensor",
         ),
         Remedy::advice(format!(
-            "fewer sequences at once or a shorter context: {lacking} must go for this request alone"
+            "use fewer sequences at once or a shorter context: free at least {shortfall} (more may be \
+             needed)"
         )),
     ]
 }
 
-fn for_training(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
+fn for_training(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
     let mut batch = Remedy::advice(format!(
-        "lower the batch size or the sequence length: {lacking} must go for this request alone, and \
+        "lower the batch size or the sequence length: free at least {shortfall} (more may be needed); \
          activations shrink in proportion"
     ));
-    let mut checkpointing = Remedy::line(
+    let mut checkpointing = Remedy::example(
         "model.gradient_checkpointing_enable()",
-        "recompute activations in backward instead of keeping them (Hugging Face models; \
-         torch.utils.checkpoint elsewhere)",
+        "recompute activations in backward instead of keeping them (Hugging Face models; otherwise \
+         torch.utils.checkpoint)",
     );
-    if let Some(activations) = scene.peak_of(Category::Activations) {
+    if let Some(activations) = diagnosis.peak_of(Category::Activations) {
         batch = batch.freeing(Bytes(activations.0 / 2));
         batch.what.push_str("; half the batch frees about half of them");
         checkpointing = checkpointing.freeing(Bytes(activations.0 / 2));
@@ -571,13 +602,13 @@ fn for_training(scene: &Scene<'_>, lacking: Bytes) -> Vec<Remedy> {
     let mut remedies = vec![
         batch,
         checkpointing,
-        Remedy::line(
+        Remedy::example(
             "with torch.autocast(\"cuda\", dtype=torch.bfloat16):",
-            "activations in half the bytes, where they are fp32 now",
+            "use mixed precision: activations take half the bytes, if they are fp32 now",
         ),
     ];
-    if scene.peak_of(Category::OptimizerState).is_some() {
-        remedies.extend(for_optimizer(scene).into_iter().take(1));
+    if diagnosis.peak_of(Category::OptimizerState).is_some() {
+        remedies.extend(for_optimizer(diagnosis).into_iter().take(1));
     }
     remedies
 }

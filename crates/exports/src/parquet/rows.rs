@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use ::parquet::data_type::ByteArray;
 use foldhash::fast::RandomState;
-use whyoom_memory::place;
+use whyoom_memory::{Change, LayerKind, Step, call_site};
 use whyoom_trace::{Action, DeviceId, Event, PoolId, StackId, Tables};
 
 use super::words::Words;
 use crate::{
-    ledger::{Change, Layer, SpaceKey, Step},
-    run::Run,
+    run::{Run, SpaceKey},
     stacks::{ByStack, place_text, stack_text},
 };
 
@@ -57,10 +56,10 @@ impl Facts {
             _ => Words::of(&event.action),
         };
         let space = change.map_or(named, |change| change.space);
-        let told = layer(event, change, run);
-        let figures = told.and_then(|told| run.totals(space, told.layer()));
-        let stack = change.map_or(event.stack, |change| change.held.stack);
-        let held = change.map(|change| change.held);
+        let test_trace = layer(event, change, run);
+        let figures = test_trace.and_then(|test_trace| run.totals(space, test_trace.layer()));
+        let stack = change.map_or(event.stack, |change| change.block.stack);
+        let held = change.map(|change| change.block);
         let of_memory = change.is_some();
         Self {
             number: run.number(),
@@ -71,7 +70,7 @@ impl Facts {
             pool: texts.pool(held.map_or(event.origin.pool, |held| held.pool), tables),
             action: texts.word(words.action),
             kind: words.kind.as_deref().map(|word| texts.word(word)),
-            layer: told.map(|told| texts.word(told.name())),
+            layer: test_trace.map(|test_trace| texts.word(test_trace.name())),
             address: change.map(|change| change.address.0).or(words.address),
             size: held.map(|held| held.size.0).or(words.size),
             requested: held.map(|held| held.requested.0).or(words.requested),
@@ -94,8 +93,8 @@ impl Facts {
 /// A free that no event says.
 fn freed_unseen(change: &Change) -> Words {
     let action = match change.layer {
-        Layer::Blocks => "block-free",
-        Layer::Driver => "free",
+        LayerKind::Blocks => "block-free",
+        LayerKind::Driver => "free",
     };
     Words { action, ..Words::default() }
 }
@@ -103,23 +102,24 @@ fn freed_unseen(change: &Change) -> Words {
 /// Whose memory a row is about.
 #[derive(Clone, Copy)]
 enum About {
-    Memory(Layer),
+    Memory(LayerKind),
     /// What a caching allocator's blocks lie in.
     Segments,
 }
 
 impl About {
     /// The layer that the row's figures are of.
-    fn layer(self) -> Layer {
+    fn layer(self) -> LayerKind {
         match self {
             Self::Memory(layer) => layer,
-            Self::Segments => Layer::Blocks,
+            Self::Segments => LayerKind::Blocks,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Self::Memory(layer) => layer.name(),
+            Self::Memory(LayerKind::Blocks) => "blocks",
+            Self::Memory(LayerKind::Driver) => "driver",
             Self::Segments => "segments",
         }
     }
@@ -135,12 +135,12 @@ fn layer(event: &Event, change: Option<&Change>, run: &Run) -> Option<About> {
         | Action::SegmentMap { .. }
         | Action::SegmentUnmap { .. } => Some(About::Segments),
         Action::BlockFreeRequested { .. } | Action::BlockFree { .. } => {
-            Some(About::Memory(Layer::Blocks))
+            Some(About::Memory(LayerKind::Blocks))
         }
         // The state that history starts from may be its peak.
         Action::HistoryStart => {
             let space = (event.origin.process, event.origin.device);
-            let layers = [Layer::Blocks, Layer::Driver];
+            let layers = [LayerKind::Blocks, LayerKind::Driver];
             let known = layers.into_iter().find(|layer| run.totals(space, *layer).is_some());
             known.map(About::Memory)
         }
@@ -153,7 +153,7 @@ fn layer(event: &Event, change: Option<&Change>, run: &Run) -> Option<About> {
         | Action::Unmap { .. }
         | Action::PoolTrim { .. }
         | Action::LimitSet { .. }
-        | Action::Synchronize { .. } => Some(About::Memory(Layer::Driver)),
+        | Action::Synchronize { .. } => Some(About::Memory(LayerKind::Driver)),
         _ => None,
     }
 }
@@ -188,7 +188,7 @@ impl Default for Texts {
     fn default() -> Self {
         Self {
             stacks: ByStack::new(|tables, stack| stack_text(tables, stack).as_str().into()),
-            places: ByStack::new(|tables, stack| place(tables, stack).as_str().into()),
+            places: ByStack::new(|tables, stack| call_site(tables, stack).as_str().into()),
             at: ByStack::new(|tables, stack| {
                 place_text(tables, stack).map(|text| text.as_str().into())
             }),

@@ -8,14 +8,14 @@ use ::parquet::{
 use whyoom_trace::{Action, ContextId, StackId};
 
 use super::{COLUMNS, FORMAT, ROWS_PER_GROUP, SCHEMA, SCHEMA_VERSION};
-use crate::told::{MIB, Told};
+use crate::test_trace::{MIB, TestTrace};
 
-fn open(run: &Told) -> SerializedFileReader<bytes::Bytes> {
+fn open(run: &TestTrace) -> SerializedFileReader<bytes::Bytes> {
     let (bytes, _) = run.export(&FORMAT, None).unwrap();
     SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap()
 }
 
-fn rows(run: &Told) -> Vec<Row> {
+fn rows(run: &TestTrace) -> Vec<Row> {
     open(run).get_row_iter(None).unwrap().map(Result::unwrap).collect()
 }
 
@@ -33,7 +33,7 @@ fn change(row: &Row) -> i64 {
 
 #[test]
 fn changes_by_place_add_up_to_what_is_in_use() {
-    let rows = rows(&Told::training());
+    let rows = rows(&TestTrace::training());
     let of_place = |place: &str| {
         let own = rows.iter().filter(|row| cell(row, "place") == Field::Str(place.to_owned()));
         own.map(change).sum::<i64>()
@@ -49,13 +49,13 @@ fn changes_by_place_add_up_to_what_is_in_use() {
 
 #[test]
 fn what_nobody_saw_has_a_row_that_says_so() {
-    let mut run = Told::new();
+    let mut run = TestTrace::new();
     run.block(StackId(0), 1, 2);
     run.block(StackId(0), 1, 3);
     run.take(StackId(0), 9, 1);
     run.take(StackId(0), 8, 1);
     run.push(StackId(0), Action::ContextDestroy).origin.context = ContextId(0);
-    let told: Vec<_> = rows(&run)
+    let test_trace: Vec<_> = rows(&run)
         .iter()
         .map(|row| {
             (cell(row, "action").to_string(), change(row), cell(row, "inferred").to_string())
@@ -75,12 +75,12 @@ fn what_nobody_saw_has_a_row_that_says_so() {
     let expected: Vec<_> = expected
         .map(|(action, change, inferred)| (format!("\"{action}\""), change, inferred.to_owned()))
         .to_vec();
-    assert_eq!(told, expected);
+    assert_eq!(test_trace, expected);
 }
 
 #[test]
 fn the_schema_is_named_and_groups_are_bounded() {
-    let file = open(&Told::crowd(ROWS_PER_GROUP as u64 + 1));
+    let file = open(&TestTrace::crowd(ROWS_PER_GROUP as u64 + 1));
     let metadata = file.metadata();
     let rows: Vec<i64> = metadata.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
     assert_eq!(rows, [ROWS_PER_GROUP as i64, 1]);

@@ -6,30 +6,25 @@
 
 mod counter;
 mod interned;
+mod packets;
 mod proto;
 mod slices;
 #[cfg(test)]
 mod tests;
 mod tracks;
 
-use std::io::Write;
-
-use interned::{Interned, Sort};
-use prost::Message;
-use proto::{
-    BOOTTIME, Clock, ClockSnapshot, DebugAnnotation, INSTANT, NEEDS_STATE, REALTIME, STATE_CLEARED,
-    TracePacket, TrackDescriptor, TrackEvent,
-};
+use interned::Sort;
+use packets::{Note, Packets};
+use proto::{INSTANT, TrackEvent};
 use slices::Slices;
 use tracks::Tracks;
-use whyoom_memory::{LivePlace, live_places};
+use whyoom_memory::{LiveCallSite, live_call_sites};
 use whyoom_trace::{Action, Event, EventSink, Tables, Time};
 
 use crate::{
     error::ExportError,
-    format::{Export, Exported, Format, Latch, Target},
-    ledger::SpaceKey,
-    run::Run,
+    format::{Export, Exported, Format, Target},
+    run::{Run, SpaceKey},
     stacks::stack_text,
 };
 
@@ -42,8 +37,6 @@ pub(crate) const FORMAT: Format = Format {
     start: |target| Ok(Box::new(PerfettoExport::new(target))),
 };
 
-/// All packets are of one writer.
-const SEQUENCE: u32 = 1;
 /// Places that are named at a failure, the largest.
 const PLACES: usize = 10;
 
@@ -55,24 +48,10 @@ struct PerfettoExport {
     last: Time,
 }
 
-/// Packets on their way into the file.
-struct Packets {
-    out: Box<dyn Write + Send>,
-    latch: Latch,
-    interned: Interned,
-    begun: bool,
-}
-
 impl PerfettoExport {
     fn new(target: Target) -> Self {
-        let out = Packets {
-            out: target.out,
-            latch: Latch::default(),
-            interned: Interned::default(),
-            begun: false,
-        };
         Self {
-            out,
+            out: Packets::new(target.out),
             run: Run::default(),
             tracks: Tracks::default(),
             slices: Slices::default(),
@@ -124,8 +103,8 @@ impl PerfettoExport {
         let Some(incident) = incident.filter(|one| one.number == self.run.number()) else {
             return Vec::new();
         };
-        let places = live_places(tables, &incident.live).into_iter().take(PLACES).zip(1..);
-        let text = |live: LivePlace| format!("{} {}", live.usage.bytes, live.place);
+        let places = live_call_sites(tables, &incident.live).into_iter().take(PLACES).zip(1..);
+        let text = |live: LiveCallSite| format!("{} {}", live.usage.bytes, live.call_site);
         places.map(|(live, rank)| (format!("live {rank:02}"), text(live))).collect()
     }
 
@@ -137,12 +116,6 @@ impl PerfettoExport {
             }
         }
     }
-}
-
-/// What is noted beside an event.
-enum Note {
-    Number(u64),
-    Text(String),
 }
 
 impl EventSink for PerfettoExport {
@@ -172,79 +145,7 @@ impl Export for PerfettoExport {
     fn finish(mut self: Box<Self>, _: &Tables) -> Result<Exported, ExportError> {
         self.tracks.finish(&mut self.out);
         self.slices.finish(self.last, &mut self.out);
-        if !self.out.begun {
-            self.out.begin(self.last);
-        }
-        self.out.latch.finish()?;
-        self.out.out.flush()?;
+        self.out.finish(self.last)?;
         Ok(Exported::default())
     }
 }
-
-impl Packets {
-    /// The iid of a string, told with the next packet where it is new.
-    fn intern(&mut self, sort: Sort, text: &str) -> u64 {
-        self.interned.iid(sort, text)
-    }
-
-    fn annotations(&mut self, notes: Vec<(&str, Note)>) -> Vec<DebugAnnotation> {
-        let annotation = |(name, note): (&str, Note)| {
-            let name_iid = self.intern(Sort::Annotation, name);
-            match note {
-                Note::Number(number) => {
-                    DebugAnnotation { name_iid, uint_value: Some(number), ..Default::default() }
-                }
-                Note::Text(text) => DebugAnnotation {
-                    name_iid,
-                    string_value_iid: Some(self.intern(Sort::Value, &text)),
-                    ..Default::default()
-                },
-            }
-        };
-        notes.into_iter().map(annotation).collect()
-    }
-
-    fn event(&mut self, time: Time, event: TrackEvent) {
-        let interned_data = self.interned.take_new();
-        self.packet(
-            time,
-            TracePacket { track_event: Some(event), interned_data, ..TracePacket::default() },
-        );
-    }
-
-    fn track(&mut self, time: Time, track: TrackDescriptor) {
-        self.packet(time, TracePacket { track_descriptor: Some(track), ..TracePacket::default() });
-    }
-
-    fn packet(&mut self, time: Time, packet: TracePacket) {
-        if !self.begun {
-            self.begin(time);
-        }
-        self.write(TracePacket { timestamp: Some(time.0), sequence_flags: NEEDS_STATE, ..packet });
-    }
-
-    /// The first packet says that nothing was interned before, and that the times are those of the wall.
-    fn begin(&mut self, time: Time) {
-        self.begun = true;
-        let clocks = [BOOTTIME, REALTIME].map(|clock_id| Clock { clock_id, timestamp: time.0 });
-        self.write(TracePacket {
-            clock_snapshot: Some(ClockSnapshot { clocks: clocks.to_vec() }),
-            sequence_flags: STATE_CLEARED,
-            ..TracePacket::default()
-        });
-    }
-
-    /// A packet is field 1 of the trace.
-    fn write(&mut self, packet: TracePacket) {
-        let packet = TracePacket { trusted_packet_sequence_id: SEQUENCE, ..packet };
-        let Self { out, latch, .. } = self;
-        latch.attempt(|| {
-            let mut bytes = vec![FIELD_ONE];
-            packet.encode_length_delimited(&mut bytes).map_err(std::io::Error::other)?;
-            Ok(out.write_all(&bytes)?)
-        });
-    }
-}
-
-/// The tag of a message in field 1.
-const FIELD_ONE: u8 = 0x0a;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use whyoom_trace::Time;
 
 use super::{
-    Packets, Sort,
+    interned::Sort,
+    packets::Packets,
     proto::{SLICE_BEGIN, SLICE_END, TrackEvent},
 };
 

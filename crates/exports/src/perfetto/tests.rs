@@ -6,7 +6,7 @@ use super::{
     FORMAT,
     proto::{COUNTER, INSTANT, InternedName, SLICE_BEGIN, SLICE_END, TracePacket},
 };
-use crate::told::{MIB, Told};
+use crate::test_trace::{MIB, TestTrace};
 
 /// The trace is a message whose field 1 repeats.
 #[derive(Clone, PartialEq, Message)]
@@ -15,7 +15,7 @@ struct Trace {
     packet: Vec<TracePacket>,
 }
 
-fn packets(run: &Told) -> Vec<TracePacket> {
+fn packets(run: &TestTrace) -> Vec<TracePacket> {
     let (bytes, _) = run.export(&FORMAT, None).unwrap();
     Trace::decode(bytes.as_slice()).unwrap().packet
 }
@@ -30,7 +30,7 @@ fn names(packets: &[TracePacket]) -> BTreeMap<u64, String> {
 
 #[test]
 fn counters_end_and_rise_as_the_run_did() {
-    let packets = packets(&Told::training());
+    let packets = packets(&TestTrace::training());
     let tracks = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref());
     let allocated = tracks.clone().find(|track| track.name == "GPU 0 allocated").unwrap();
     let process = tracks.clone().find(|track| track.process.is_some()).unwrap();
@@ -46,7 +46,7 @@ fn counters_end_and_rise_as_the_run_did() {
 
 #[test]
 fn a_failure_says_what_was_asked_for_and_what_was_live() {
-    let packets = packets(&Told::training());
+    let packets = packets(&TestTrace::training());
     let names = names(&packets);
     let mut events = packets.iter().filter_map(|packet| packet.track_event.as_ref());
     let failure = events.find(|event| event.kind == INSTANT).unwrap();
@@ -62,7 +62,7 @@ fn a_failure_says_what_was_asked_for_and_what_was_live() {
 
 #[test]
 fn marks_are_slices_that_end() {
-    let packets = packets(&Told::training());
+    let packets = packets(&TestTrace::training());
     let names = names(&packets);
     let events = packets.iter().filter_map(|packet| packet.track_event.as_ref());
     let begun: Vec<_> = events

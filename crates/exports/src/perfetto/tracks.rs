@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use whyoom_trace::{MarkKind, ProcessId, Tables, Time};
 
 use super::{
-    Packets,
     counter::{Counter, Point},
+    packets::Packets,
     proto::{
         COUNTER, CounterDescriptor, ProcessDescriptor, SIZE_BYTES, TrackDescriptor, TrackEvent,
     },
 };
-use crate::{ledger::SpaceKey, run::Figures};
+use crate::run::{Figures, SpaceKey};
 
 /// The counters of a space, in the order of [`values`].
 const COUNTERS: [&str; 3] = ["allocated", "reserved", "driver"];

@@ -4,18 +4,11 @@ use indexmap::IndexSet;
 use whyoom_trace::{FrameText, Tables, Time};
 
 use super::{
-    Key, Sums,
     proto::{Function, Label, Line, Location, Profile, Sample, ValueType},
+    sums::{Key, SAMPLE_TYPES, Sums},
 };
-use crate::ledger::SpaceKey;
+use crate::run::SpaceKey;
 
-/// What a sample's values are, in order, with their units: Go's own names, which its tools know.
-pub(super) const SAMPLE_TYPES: [(&str, &str); 4] = [
-    ("alloc_objects", "count"),
-    ("alloc_space", "bytes"),
-    ("inuse_objects", "count"),
-    ("inuse_space", "bytes"),
-];
 /// What is shown where nobody asks for another.
 const SHOWN: &str = "inuse_space";
 /// Frames that every allocation ends in: readers leave them out, so that who asked is innermost.

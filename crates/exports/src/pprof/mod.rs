@@ -5,6 +5,7 @@
 
 mod build;
 mod proto;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +14,14 @@ use std::{collections::BTreeMap, io::Write};
 use build::Builder;
 use flate2::{Compression, write::GzEncoder};
 use prost::Message;
-use whyoom_memory::{Category, Interface};
-use whyoom_trace::{Action, Event, EventSink, StackId, Tables, Time};
+use sums::{Key, Sums};
+use whyoom_memory::{LayerKind, Step};
+use whyoom_trace::{Action, Event, EventSink, Tables, Time};
 
 use crate::{
     error::ExportError,
     format::{Export, Exported, Format, Target},
-    ledger::{Layer, SpaceKey, Step},
-    run::Run,
+    run::{Run, SpaceKey},
 };
 
 /// pprof.
@@ -31,24 +32,6 @@ pub(crate) const FORMAT: Format = Format {
     of_one_process: false,
     start: |target| Ok(Box::new(PprofExport::new(target))),
 };
-
-/// What sums are made by, in a space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    layer: Layer,
-    interface: Interface,
-    category: Category,
-    stack: StackId,
-}
-
-/// The values of a sample, in the order of [`build::SAMPLE_TYPES`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sums {
-    alloc_objects: i64,
-    alloc_space: i64,
-    inuse_objects: i64,
-    inuse_space: i64,
-}
 
 struct PprofExport {
     out: Box<dyn Write + Send>,
@@ -69,7 +52,7 @@ impl PprofExport {
     fn add_peaks(&mut self) {
         let Self { run, sums, .. } = self;
         for (process, device, space) in run.model.spaces() {
-            let layer = if space.has_allocator() { Layer::Blocks } else { Layer::Driver };
+            let layer = if space.has_allocator() { LayerKind::Blocks } else { LayerKind::Driver };
             let Some(sums) = sums.get_mut(&(process, device)) else { continue };
             sums.retain(|key, _| key.layer == layer);
             // What only waits for a stream was given back.
@@ -105,13 +88,13 @@ impl EventSink for PprofExport {
         for change in taken {
             let key = Key {
                 layer: change.layer,
-                interface: change.held.interface,
-                category: self.run.model.category(change.held.stack),
-                stack: change.held.stack,
+                interface: change.block.interface,
+                category: self.run.model.category(change.block.stack),
+                stack: change.block.stack,
             };
             let sum = self.sums.entry(change.space).or_default().entry(key).or_default();
             sum.alloc_objects += 1;
-            sum.alloc_space = sum.alloc_space.saturating_add_unsigned(change.held.size.0);
+            sum.alloc_space = sum.alloc_space.saturating_add_unsigned(change.block.size.0);
         }
     }
 }

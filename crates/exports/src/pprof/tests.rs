@@ -5,9 +5,9 @@ use prost::Message;
 use whyoom_trace::{Action, StackId};
 
 use super::{FORMAT, proto::Profile};
-use crate::told::{MIB, Told};
+use crate::test_trace::{MIB, TestTrace};
 
-fn profile(run: &Told) -> Profile {
+fn profile(run: &TestTrace) -> Profile {
     let (bytes, _) = run.export(&FORMAT, None).unwrap();
     let mut plain = Vec::new();
     GzDecoder::new(bytes.as_slice()).read_to_end(&mut plain).unwrap();
@@ -22,7 +22,7 @@ fn totals(profile: &Profile) -> [i64; 4] {
 #[test]
 fn in_use_is_of_the_peak_and_allocated_of_the_run() {
     let mib = MIB as i64;
-    let profile = profile(&Told::training());
+    let profile = profile(&TestTrace::training());
     assert_eq!(totals(&profile), [3, 36 * mib, 2, 32 * mib]);
     let text = |index: i64| profile.string_table[index as usize].as_str();
     assert_eq!(text(0), "");
@@ -38,7 +38,7 @@ fn in_use_is_of_the_peak_and_allocated_of_the_run() {
 
 #[test]
 fn what_was_there_before_was_not_allocated_by_the_run() {
-    let mut run = Told::new();
+    let mut run = TestTrace::new();
     run.segment(0, 40);
     run.block(StackId(0), 0, 8);
     run.push(StackId(0), Action::HistoryStart);
@@ -48,7 +48,7 @@ fn what_was_there_before_was_not_allocated_by_the_run() {
 
 #[test]
 fn without_an_allocator_it_is_the_drivers_memory() {
-    let mut run = Told::new();
+    let mut run = TestTrace::new();
     run.take(StackId(0), 0, 5);
     assert_eq!(totals(&profile(&run)), [1, 5 * MIB as i64, 1, 5 * MIB as i64]);
     // With one, its segments are not counted a second time.

@@ -2,25 +2,21 @@
 
 use std::{collections::BTreeMap, io, path::PathBuf};
 
-use whyoom_memory::Interface;
+use whyoom_memory::{Change, Interface, LayerKind, Step};
 use whyoom_trace::{
     Action, Address, Bytes, DeviceId, Event, HandleId, SegmentGrowth, StackId, Time,
 };
 
 use super::spool::{Entry, EntryAction, Lane, Spool};
-use crate::{
-    error::ExportError,
-    format::Latch,
-    ledger::{Change, Layer, SpaceKey, Step},
-};
+use crate::{error::ExportError, format::Latch, run::SpaceKey};
 
-/// Of a process's failures the driver's own codes: none, and want of memory.
+/// Of a process's failures the driver's own codes: none, and out of memory.
 const FAILURES: [i32; 2] = [0, 2];
 
 /// The histories of every process and device, of its blocks and of what it took from the driver: which of
 /// the two is told is known at the end.
 pub(super) struct Histories {
-    lanes: BTreeMap<(SpaceKey, Layer), Lane>,
+    lanes: BTreeMap<(SpaceKey, LayerKind), Lane>,
     spool: Spool,
     /// The segments that were made whole, with their sizes: their ends do not tell.
     segments: BTreeMap<(SpaceKey, Address), Bytes>,
@@ -39,7 +35,7 @@ impl Histories {
         match event.action {
             Action::HistoryStart => {
                 // What was restored is no history; the state at the end tells of it.
-                for layer in [Layer::Blocks, Layer::Driver] {
+                for layer in [LayerKind::Blocks, LayerKind::Driver] {
                     self.lanes.entry((space, layer)).or_default().clear();
                 }
             }
@@ -50,21 +46,21 @@ impl Histories {
                 }
                 let made =
                     if expandable { EntryAction::SegmentMap } else { EntryAction::SegmentAlloc };
-                self.push(space, Layer::Blocks, of_event(event, made, address, size));
+                self.push(space, LayerKind::Blocks, of_event(event, made, address, size));
             }
             Action::SegmentFree { address } => {
                 if let Some(size) = self.segments.remove(&(space, address)) {
                     let entry = of_event(event, EntryAction::SegmentFree, address, size);
-                    self.push(space, Layer::Blocks, entry);
+                    self.push(space, LayerKind::Blocks, entry);
                 }
             }
             Action::SegmentMap { address, size, .. } => {
                 let entry = of_event(event, EntryAction::SegmentMap, address, size);
-                self.push(space, Layer::Blocks, entry);
+                self.push(space, LayerKind::Blocks, entry);
             }
             Action::SegmentUnmap { address, size } => {
                 let entry = of_event(event, EntryAction::SegmentUnmap, address, size);
-                self.push(space, Layer::Blocks, entry);
+                self.push(space, LayerKind::Blocks, entry);
             }
             _ => changes.iter().for_each(|change| self.change(event, change)),
         }
@@ -74,7 +70,7 @@ impl Histories {
     pub(super) fn snapshot_taken(&mut self, event: &Event) {
         let space = (event.origin.process, event.origin.device);
         let entry = of_event(event, EntryAction::Snapshot, Address(0), Bytes::ZERO);
-        self.push(space, Layer::Blocks, entry);
+        self.push(space, LayerKind::Blocks, entry);
     }
 
     /// A request failed.
@@ -84,7 +80,7 @@ impl Histories {
         }
         let space = (event.origin.process, event.origin.device);
         let entry = of_event(event, EntryAction::OutOfMemory, Address(free.0), requested);
-        for layer in [Layer::Blocks, Layer::Driver] {
+        for layer in [LayerKind::Blocks, LayerKind::Driver] {
             self.push(space, layer, entry);
         }
     }
@@ -93,7 +89,7 @@ impl Histories {
     pub(super) fn read(
         &mut self,
         space: SpaceKey,
-        layer: Layer,
+        layer: LayerKind,
         take: impl FnMut(Entry) -> io::Result<()>,
     ) -> Result<(), ExportError> {
         self.latch.finish()?;
@@ -104,7 +100,7 @@ impl Histories {
     }
 
     fn change(&mut self, event: &Event, change: &Change) {
-        let (space, layer, held) = (change.space, change.layer, change.held);
+        let (space, layer, held) = (change.space, change.layer, change.block);
         let address = address_of(change.address, held.interface);
         let entry = |action, stack| Entry {
             action,
@@ -116,7 +112,7 @@ impl Histories {
             time: event.time,
         };
         // Memory of the driver is a segment with one block.
-        let of_driver = layer == Layer::Driver;
+        let of_driver = layer == LayerKind::Driver;
         if of_driver && held.size == Bytes::ZERO {
             return;
         }
@@ -140,7 +136,7 @@ impl Histories {
         }
     }
 
-    fn push(&mut self, space: SpaceKey, layer: Layer, entry: Entry) {
+    fn push(&mut self, space: SpaceKey, layer: LayerKind, entry: Entry) {
         if space.1 == DeviceId::UNKNOWN {
             return;
         }

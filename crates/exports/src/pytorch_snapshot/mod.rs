@@ -149,7 +149,7 @@ impl Export for SnapshotExport {
         let note = (others > 0).then(|| {
             let name = tables.process_name(process);
             format!(
-                "a snapshot is of one process: {name}; {others} more had memory (--process NAME)"
+                "a snapshot contains one process: {name}; {others} more had memory (--process NAME)"
             )
         });
         Ok(Exported { notes: note.into_iter().collect() })

@@ -5,7 +5,7 @@ use std::{
     io,
 };
 
-use whyoom_memory::Model;
+use whyoom_memory::{LayerKind, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Time};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     spool::{Entry, EntryAction},
     state::segments_of,
 };
-use crate::{error::ExportError, ledger::Layer};
+use crate::error::ExportError;
 
 /// More devices than any machine has; whoever reads the file stops here too.
 const MOST_DEVICES: u16 = 1024;
@@ -57,15 +57,15 @@ impl Root<'_> {
     /// The devices that the process has memory on, the host last.
     fn devices(&self) -> BTreeSet<DeviceId> {
         let own = self.model.spaces().filter(|(process, ..)| *process == self.process);
-        let told = |device: &DeviceId| *device == DeviceId::HOST || device.0 < MOST_DEVICES;
-        own.map(|(_, device, _)| device).filter(told).collect()
+        let test_trace = |device: &DeviceId| *device == DeviceId::HOST || device.0 < MOST_DEVICES;
+        own.map(|(_, device, _)| device).filter(test_trace).collect()
     }
 
-    fn layer(&self, device: DeviceId) -> Layer {
+    fn layer(&self, device: DeviceId) -> LayerKind {
         let space = self.model.space(self.process, device);
-        match space.is_some_and(whyoom_memory::Space::has_allocator) {
-            true => Layer::Blocks,
-            false => Layer::Driver,
+        match space.is_some_and(Space::has_allocator) {
+            true => LayerKind::Blocks,
+            false => LayerKind::Driver,
         }
     }
 

@@ -4,7 +4,7 @@
 use whyoom_trace::{Action, StackId};
 
 use super::FORMAT;
-use crate::{ExportError, told::Told};
+use crate::{ExportError, test_trace::TestTrace};
 
 fn has(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
@@ -12,7 +12,7 @@ fn has(bytes: &[u8], text: &str) -> bool {
 
 #[test]
 fn it_is_a_pickle_of_protocol_4() {
-    let (bytes, exported) = Told::training().export(&FORMAT, None).unwrap();
+    let (bytes, exported) = TestTrace::training().export(&FORMAT, None).unwrap();
     assert!(bytes.starts_with(&[0x80, 4]) && bytes.ends_with(b"."));
     assert!(has(&bytes, "segment_alloc") && has(&bytes, "device_free"));
     assert_eq!(exported.notes, Vec::<String>::new());
@@ -20,7 +20,7 @@ fn it_is_a_pickle_of_protocol_4() {
 
 #[test]
 fn what_was_restored_is_no_history() {
-    let mut run = Told::new();
+    let mut run = TestTrace::new();
     run.segment(0, 4);
     run.block(StackId(0), 0, 2);
     run.push(StackId(0), Action::HistoryStart);
@@ -31,7 +31,7 @@ fn what_was_restored_is_no_history() {
 
 #[test]
 fn it_is_of_one_process() {
-    let mut run = Told::training();
+    let mut run = TestTrace::training();
     run.process = run.tables.process("python serve.py (PID 42)");
     run.take(StackId(0), 0, 512);
     let (most, exported) = run.export(&FORMAT, None).unwrap();

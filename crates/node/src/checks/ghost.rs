@@ -1,19 +1,18 @@
 //! The driver names a process that cannot be seen here.
 
 use crate::{
-    capture::{Absent, Observer},
+    capture::{Absent, Viewer},
     report::{Holder, Origin, Suspicion, SuspicionKind},
-    scene::{Scene, holding, listed, sum},
+    scene::{CheckContext, holding, numbered, sum},
 };
 
-pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
+pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     let unseen = |holder: &&Holder| holder.origin == Origin::Ghost;
     let pids: Vec<u32> = scene.holders.iter().filter(unseen).map(|holder| holder.pid).collect();
     let first = *pids.first()?;
     let bytes = sum(scene.holders.iter().filter(unseen));
     let absent = scene.capture.absent.iter().find(|absent| absent.pid == first);
-    let reason = reason(absent, &scene.capture.observer);
-    let what = if pids.len() == 1 { "PID" } else { "PIDs" };
+    let reason = reason(absent, &scene.capture.viewer);
     let (verb, state) = if pids.len() == 1 { ("holds", "is") } else { ("hold", "are") };
     let place = match reason {
         Reason::HiddenFromUser => format!("{state} hidden from this user"),
@@ -23,8 +22,8 @@ pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
     Some(Suspicion {
         kind: SuspicionKind::Ghost,
         headline: format!(
-            "{what} {} {verb} {}, the driver says, and {place}",
-            listed(&pids),
+            "{} {verb} {} according to the driver, but {place}",
+            numbered(&pids),
             holding(bytes)
         ),
         because: because(scene, reason, absent),
@@ -42,37 +41,39 @@ enum Reason {
     Gone,
 }
 
-fn reason(absent: Option<&Absent>, observer: &Observer) -> Reason {
+fn reason(absent: Option<&Absent>, viewer: &Viewer) -> Reason {
     match absent.and_then(|absent| absent.exists) {
         Some(true) => Reason::HiddenFromUser,
-        None if observer.processes_hidden => Reason::HiddenFromUser,
+        None if viewer.processes_hidden => Reason::HiddenFromUser,
         // Older drivers tell the machine's own numbers to a container.
-        _ if observer.in_first_namespace() == Some(false) => Reason::OtherNamespace,
+        _ if viewer.in_first_namespace() == Some(false) => Reason::OtherNamespace,
         _ => Reason::Gone,
     }
 }
 
-fn because(scene: &Scene<'_>, reason: Reason, absent: Option<&Absent>) -> String {
+fn because(scene: &CheckContext<'_>, reason: Reason, absent: Option<&Absent>) -> String {
     let asked = match absent.and_then(|absent| absent.exists) {
-        Some(false) => " and the kernel does not know the number",
+        Some(false) => " and the kernel does not know this PID",
         _ => "",
     };
     match reason {
-        Reason::HiddenFromUser => "the kernel knows the number and /proc does not show it: it is another \
-            user's, and /proc is mounted with hidepid. No command of this user's frees it; root sees it \
-            (sudo whyoom who)."
-            .to_owned(),
-        Reason::OtherNamespace => "this is a container with process numbers of its own, and the number is \
-            probably the machine's. No command in here frees it: look from the machine itself, or from a \
-            container that shares its numbers (docker run --pid=host)."
+        Reason::HiddenFromUser => {
+            "the kernel knows the PID but /proc does not show it: it belongs \
+                                   to another user, and /proc is mounted with hidepid. No command \
+                                   of this user frees it; root sees it (sudo whyoom who)."
+                .to_owned()
+        }
+        Reason::OtherNamespace => "this is a container with its own PID namespace, and the PID is \
+                                   probably the machine's. No command in here frees it: look from \
+                                   the machine itself, or from a container that shares its PID \
+                                   namespace (docker run --pid=host)."
             .to_owned(),
         Reason::Gone => format!(
-            "there is no /proc entry for it{}. The driver frees the \
-             memory of a process that has really ended, so something still has its files open: a child \
-             that inherited them, or a process that they were passed to (sudo fuser -v /dev/nvidia* lists \
-             them).{} No signal can be sent to a \
-             number that nobody has; where nobody else is on the GPU, sudo nvidia-smi --gpu-reset -i {} \
-             frees it.",
+            "there is no /proc entry for it{}. The driver frees the memory of a process that has \
+             fully exited, so something still has its files open: a child that inherited them, or \
+             a process that received them (sudo fuser -v /dev/nvidia* lists them).{} No signal can \
+             be sent to a PID that does not exist; if nothing else uses the GPU, sudo nvidia-smi \
+             --gpu-reset -i {} frees it.",
             asked,
             suspects(scene),
             scene.device.index
@@ -81,7 +82,7 @@ fn because(scene: &Scene<'_>, reason: Reason, absent: Option<&Absent>) -> String
 }
 
 /// Ending whoever may have inherited the files.
-fn command(scene: &Scene<'_>, reason: Reason) -> Option<String> {
+fn command(scene: &CheckContext<'_>, reason: Reason) -> Option<String> {
     let open = scene.processes(|holder, process| {
         holder.origin == Origin::HasDeviceOpen && process.open.unified_memory
     });
@@ -89,11 +90,13 @@ fn command(scene: &Scene<'_>, reason: Reason) -> Option<String> {
 }
 
 /// Who may have inherited the files.
-fn suspects(scene: &Scene<'_>) -> String {
+fn suspects(scene: &CheckContext<'_>) -> String {
     let open = |holder: &&Holder| holder.origin == Origin::HasDeviceOpen;
     let pids: Vec<u32> = scene.holders.iter().filter(open).map(|holder| holder.pid).collect();
     if pids.is_empty() {
         return String::new();
     }
-    format!(" PIDs {} have the device open and are not listed: end those first.", listed(&pids))
+    let (have, are, them) =
+        if pids.len() == 1 { ("has", "is", "it") } else { ("have", "are", "them") };
+    format!(" {} {have} the device open and {are} not listed: stop {them} first.", numbered(&pids))
 }

@@ -1,4 +1,4 @@
-//! One file a check: each looks at one device and says what deserves a word, or nothing.
+//! One file per check: each looks at one device and says what deserves a word, or nothing.
 
 mod ghost;
 mod hidden;
@@ -13,9 +13,9 @@ mod tests;
 mod unlisted;
 mod zombie_leader;
 
-use crate::{report::Suspicion, scene::Scene};
+use crate::{report::Suspicion, scene::CheckContext};
 
-type Check = fn(&Scene<'_>) -> Option<Suspicion>;
+type Check = fn(&CheckContext<'_>) -> Option<Suspicion>;
 
 const CHECKS: &[Check] = &[
     orphan::check,
@@ -31,7 +31,7 @@ const CHECKS: &[Check] = &[
 ];
 
 /// What deserves a word, the most important first.
-pub(crate) fn run(scene: &Scene<'_>) -> Vec<Suspicion> {
+pub(crate) fn run(scene: &CheckContext<'_>) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = CHECKS.iter().filter_map(|check| check(scene)).collect();
     found.sort_by_key(|suspicion| suspicion.kind);
     found

@@ -4,13 +4,13 @@
 use crate::{
     capture::Process,
     report::{Suspicion, SuspicionKind},
-    scene::{Scene, holding, pids, sum},
+    scene::{CheckContext, holding, pids, sum},
 };
 
 /// The server's program, and the daemon that starts it. The kernel cuts both names to the same text.
 const PROGRAMS: &[&str] = &["nvidia-cuda-mps-server", "nvidia-cuda-mps-control"];
 
-pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
+pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     let servers = scene.processes(|_, process| is_mps(process));
     let (server, _) = servers.first()?;
     let bytes = sum(servers.iter().map(|(holder, _)| *holder));
@@ -23,8 +23,9 @@ pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
             scene.gpu()
         ),
         because:
-            "nvidia-cuda-mps-server runs the work of other processes; what it holds is its own and \
-                  its clients'. Ending it ends the work of all of them: stop the clients first."
+            "nvidia-cuda-mps-server runs the work of other processes; what it holds belongs to \
+             itself and its clients. Stopping it stops the work of all of them: stop the clients \
+             first."
                 .to_owned(),
         bytes,
         command: Some("echo quit | nvidia-cuda-mps-control".to_owned()),

@@ -6,21 +6,21 @@ use crate::{
     checks::mps_server::is_mps,
     parentage,
     report::{Holder, State, Suspicion, SuspicionKind},
-    scene::{Scene, holding, named, pids, sum},
+    scene::{CheckContext, holding, named, pids, sum},
 };
 
 /// Processes described one by one; the rest are only counted.
 const MOST_DESCRIBED: usize = 4;
 
-pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
+pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     let orphans = scene.processes(|holder, process| {
         holder.orphan.is_some() && holder.state != Some(State::Zombie) && !is_mps(process)
     });
     let bytes = sum(orphans.iter().map(|(holder, _)| *holder));
     let words = if orphans.len() == 1 {
-        "and its parent has ended"
+        "and its parent has exited"
     } else {
-        "and their parents have ended"
+        "and their parents have exited"
     };
     let verb = if orphans.len() == 1 { "holds" } else { "hold" };
     (!orphans.is_empty()).then(|| Suspicion {
@@ -36,10 +36,10 @@ pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
 fn because(orphans: &[(&Holder, &Process)]) -> String {
     let described = orphans.iter().take(MOST_DESCRIBED).filter_map(|(holder, process)| {
         let proof = parentage::proof(process)?.words(process);
-        let renamed =
-            new_name(process).map_or_else(String::new, |name| format!("; it calls itself {name}"));
+        let renamed = new_name(process)
+            .map_or_else(String::new, |name| format!("; its process name is {name}"));
         let left = if process.ignores_hangup {
-            "; it ignores the end of its terminal, as what nohup starts does"
+            "; it ignores SIGHUP, like a process started with nohup"
         } else {
             ""
         };
@@ -47,7 +47,7 @@ fn because(orphans: &[(&Holder, &Process)]) -> String {
     });
     let mut text = described.collect::<Vec<_>>().join(". ");
     text.push_str(
-        ". A job left running on purpose looks the same: end it only if nobody waits for it.",
+        ". A job left running on purpose looks the same: stop it only if it is not needed.",
     );
     text
 }
@@ -60,7 +60,7 @@ fn new_name(process: &Process) -> Option<&str> {
     (!command.split(' ').any(of_a_file)).then_some(name)
 }
 
-fn command(scene: &Scene<'_>, orphans: &[(&Holder, &Process)]) -> String {
+fn command(scene: &CheckContext<'_>, orphans: &[(&Holder, &Process)]) -> String {
     let is_own =
         |(holder, _): &&(&Holder, &Process)| holder.orphan.is_some_and(|orphan| orphan.own);
     if orphans.iter().any(|orphan| is_own(&orphan)) {

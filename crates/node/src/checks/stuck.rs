@@ -4,20 +4,20 @@
 use crate::{
     capture::{Process, Thread},
     report::{State, Suspicion, SuspicionKind},
-    scene::{Scene, holding, named, pids, sum},
+    scene::{CheckContext, holding, named, pids, sum},
     waits::{Wait, wait},
 };
 
-pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
+pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     let stuck = scene.in_state(State::Stuck);
     let (_, first) = stuck.first()?;
     let bytes = sum(stuck.iter().map(|(holder, _)| *holder));
-    let verb = if stuck.len() == 1 { "holds" } else { "hold" };
+    let (verb, state) = if stuck.len() == 1 { ("holds", "is") } else { ("hold", "are") };
     let waits = waits(first);
     Some(Suspicion {
         kind: SuspicionKind::Stuck,
         headline: format!(
-            "{} {verb} {} and waits where ordinary signals do not reach it",
+            "{} {verb} {} and {state} in an uninterruptible wait",
             named(&stuck),
             holding(bytes)
         ),
@@ -40,14 +40,18 @@ fn hanging(process: &Process) -> impl Iterator<Item = &Thread> {
 
 fn because(process: &Process, waits: Wait) -> String {
     let count = hanging(process).count();
+    let threads = match process.threads.len() {
+        1 => "the only thread".to_owned(),
+        all => format!("{count} of {all} threads"),
+    };
+    let verb = if count == 1 { "is" } else { "are" };
     let function = hanging(process).find_map(|thread| thread.waits_in.as_deref());
     let inside = function.map_or_else(
-        || ", where in the kernel may not be read by this user".to_owned(),
-        |function| format!(", in the kernel's {function}"),
+        || ", at an unknown kernel function (this user may not read it)".to_owned(),
+        |function| format!(", in the kernel function {function}"),
     );
     format!(
-        "{count} of {} threads of PID {} are in state D and did not run between two looks{inside}. {}",
-        process.threads.len(),
+        "{threads} of PID {} {verb} in state D and did not run between two samples{inside}. {}",
         process.pid,
         advice(process, waits)
     )
@@ -56,20 +60,21 @@ fn because(process: &Process, waits: Wait) -> String {
 fn advice(process: &Process, waits: Wait) -> String {
     match waits {
         Wait::Child => {
-            "It waits for a child that it made with vfork; signal 9 ends that wait.".to_owned()
+            "It waits for a child created with vfork; signal 9 ends that wait.".to_owned()
         }
         Wait::Driver => {
-            "It waits in the GPU's driver: no signal ends that. If it lasts, only a reset \
-                         of the GPU or a restart frees the memory."
+            "It waits in the GPU driver: no signal ends that. If it does not return, only a GPU \
+             reset or a restart frees the memory."
                 .to_owned()
         }
         Wait::Remote => format!(
-            "It waits for a file system that does not answer{}; once that answers, or is unmounted \
-             with umount -f, it goes on. Signal 9 ends the wait on most of them.",
+            "It waits for a file system that does not respond{}; it continues when the file system \
+             responds or is unmounted with umount -f. Signal 9 ends the wait on most of them.",
             mounted(process)
         ),
         Wait::Other => format!(
-            "Signal 9 ends some of these waits; where it does not, what it waits for must answer{}.",
+            "It waits in the kernel. Signal 9 ends some of these waits; otherwise, what it waits \
+             for must respond{}.",
             mounted(process)
         ),
     }

@@ -3,10 +3,10 @@
 use crate::{
     capture::Process,
     report::{Holder, Origin, Suspicion, SuspicionKind},
-    scene::{Scene, listed, named, pids},
+    scene::{CheckContext, named, numbered, pids},
 };
 
-pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
+pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     // Whoever has only started the driver looks the same and holds nothing.
     if !scene.unexplained() {
         return None;
@@ -15,22 +15,25 @@ pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
     let (_, first) = open.first()?;
     let numbers = pids(&open);
     let what = if first.open.unified_memory {
-        "Programs that compute have it open and monitors have not"
+        "Compute programs have it open and monitors do not"
     } else {
         "Monitors do that too and hold nothing"
     };
-    let verb = if open.len() == 1 { "has" } else { "have" };
+    let (verb, them, these) = match open.len() {
+        1 => ("has", "it", "this process"),
+        _ => ("have", "them", "these processes"),
+    };
     Some(Suspicion {
         kind: SuspicionKind::Unlisted,
         headline: format!(
-            "{} {verb} {} open and the driver lists no memory for it",
+            "{} {verb} {} open but the driver lists no memory for {them}",
             named(&open),
             scene.gpu()
         ),
         because: format!(
-            "PID {} {verb} the device's file open{}. {what}; here memory is in use whose \
-             holder is not known, and it may be this one. That is a suspicion, not a proof.",
-            listed(&numbers),
+            "{} {verb} the device file open{}. {what}; memory is in use here whose holder is \
+             unknown, and it may belong to {these}. This is a suspicion, not a proof.",
+            numbered(&numbers),
             if first.open.unified_memory { ", and the one of unified memory" } else { "" }
         ),
         bytes: None,
@@ -40,7 +43,7 @@ pub(crate) fn check(scene: &Scene<'_>) -> Option<Suspicion> {
 }
 
 /// Ending those that can compute; a monitor is not ended on a suspicion.
-fn command(scene: &Scene<'_>, open: &[(&Holder, &Process)]) -> Option<String> {
+fn command(scene: &CheckContext<'_>, open: &[(&Holder, &Process)]) -> Option<String> {
     let can_compute = |(_, process): &&(&Holder, &Process)| process.open.unified_memory;
     let computing: Vec<_> = open.iter().filter(can_compute).copied().collect();
     (!computing.is_empty()).then(|| scene.kill("kill", &computing))

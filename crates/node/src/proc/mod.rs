@@ -2,6 +2,7 @@
 //! programs is hostile until parsed: no parser here panics, and what cannot be read is absent.
 
 pub mod cgroup;
+pub mod environ;
 pub mod kernel_log;
 pub mod mounts;
 mod process;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use whyoom_redact::mask_words;
+
 use super::{
+    environ,
     root::{Existence, Root},
     stat::Stat,
     status::Status,
@@ -49,6 +52,9 @@ impl<'a> Reader<'a> {
             uid: status.uid,
             ignores_hangup: status.ignores_hangup,
             command: command(root, &folder),
+            environment: environ::parse(
+                &root.text(format!("{folder}/environ")).unwrap_or_default(),
+            ),
             kin: self.kin(pid, &stat),
             threads,
             cgroup: root.text(format!("{pid}/cgroup")).map(|text| text.trim_end().to_owned()),
@@ -78,10 +84,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The command line of a process or of one of its threads.
+/// The command line of a process or of one of its threads, without secrets: people share what they see.
 fn command(root: &Root, folder: &str) -> Option<String> {
     let raw = root.text(format!("{folder}/cmdline"))?;
-    let text = raw.trim_end_matches('\0').replace('\0', " ");
+    let words: Vec<&str> = raw.trim_end_matches('\0').split('\0').collect();
+    let text = mask_words(&words).join(" ");
     let cut = text.floor_char_boundary(LONGEST_COMMAND);
     let text = text.get(..cut)?.trim();
     (!text.is_empty()).then(|| text.to_owned())

@@ -9,7 +9,7 @@ use crate::capture::{Process, Thread};
 const MOST_THREADS: u32 = 4000;
 /// Of one process.
 const MOST_OF_ONE: usize = 256;
-/// Between two looks at a thread in state D: ordinary reading from a disk is over by then.
+/// Between two samples at a thread in state D: ordinary reading from a disk is over by then.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What is left of the threads that may be looked at.

@@ -6,7 +6,14 @@ use std::{
     sync::atomic::Ordering::Relaxed,
 };
 
-use super::{answer, answer_of, pool::stream_of};
+use whyoom_trace::pool_interface::{
+    Forget, Idle, MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, Serving, StreamGone,
+};
+
+use super::{
+    answer, answer_of,
+    pool::{stream_of, whyoom_pool_forget, whyoom_pool_stream_gone},
+};
 use crate::{
     device::DevicePool,
     driver::{Driver, Stream},
@@ -14,8 +21,15 @@ use crate::{
     process,
 };
 
-/// The call is not the pool's: the driver is to answer it.
-const NOT_MINE: c_int = -1;
+// What the recorder looks up by name has the signatures that it takes them for.
+const _: Serving = whyoom_pool_serving;
+const _: MemAlloc = whyoom_pool_mem_alloc;
+const _: MemFree = whyoom_pool_mem_free;
+const _: MemAllocAsync = whyoom_pool_mem_alloc_async;
+const _: MemFreeAsync = whyoom_pool_mem_free_async;
+const _: StreamGone = whyoom_pool_stream_gone;
+const _: Forget = whyoom_pool_forget;
+const _: Idle = whyoom_pool_idle;
 
 /// Whether the driver's allocations are to be served.
 #[unsafe(no_mangle)]

@@ -44,7 +44,7 @@ pub trait Resource {
 pub enum ResourceError {
     /// A limit that the program set itself stands in the way.
     #[error(
-        "{requested} do not fit under the limit of {limit}, of which {allocated} are allocated: \
+        "{requested} does not fit under the limit of {limit}, of which {allocated} is allocated: \
          free some, or raise the limit"
     )]
     OverLimit {
@@ -119,8 +119,8 @@ mod tests {
         let error = Limit::new(Fake::new(0), 3 << 20).allocate(1 << 30, Stream(0)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "1.00 GiB do not fit under the limit of 3.00 MiB, of which 0 B are allocated: \
-             free some, or raise the limit"
+            "1.00 GiB does not fit under the limit of 3.00 MiB, of which 0 B is allocated: free \
+             some, or raise the limit"
         );
     }
 }

@@ -2,17 +2,17 @@
 
 use whyoom_trace::MemoryKind;
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
     record::{Call, clock},
+    result_code::Code,
 };
 
 /// `CUDA_ARRAY_DESCRIPTOR`, with its enumeration as a number.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Flat {
+pub(crate) struct ArrayDescriptor {
     width: usize,
     height: usize,
     format: u32,
@@ -22,7 +22,7 @@ pub(crate) struct Flat {
 /// `CUDA_ARRAY3D_DESCRIPTOR`, likewise.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Deep {
+pub(crate) struct Array3dDescriptor {
     width: usize,
     height: usize,
     depth: usize,
@@ -31,14 +31,14 @@ pub(crate) struct Deep {
     flags: u32,
 }
 
-impl From<Flat> for Deep {
-    fn from(flat: Flat) -> Self {
-        let Flat { width, height, format, channels } = flat;
+impl From<ArrayDescriptor> for Array3dDescriptor {
+    fn from(flat: ArrayDescriptor) -> Self {
+        let ArrayDescriptor { width, height, format, channels } = flat;
         Self { width, height, depth: 0, format, channels, flags: 0 }
     }
 }
 
-impl Deep {
+impl Array3dDescriptor {
     /// What its elements take, without what the driver may add to rows.
     fn bytes(self) -> u64 {
         let channel = match self.format {
@@ -63,22 +63,22 @@ impl Deep {
 }
 
 hooks! { Arrays;
-    Required (array: *mut u64, descriptor: *const Flat)
+    Required (array: *mut u64, descriptor: *const ArrayDescriptor)
     [cuArrayCreate_v2 = "cuArrayCreate" since 3020]
     after { |call, (), result| {
         // SAFETY: the program's own descriptor, which it lends for the call.
-        let size = Deep::from(unsafe { written(descriptor) }).bytes();
+        let size = Array3dDescriptor::from(unsafe { written(descriptor) }).bytes();
         created(call, array, size, result);
     } }
 
-    Required (array: *mut u64, descriptor: *const Deep)
+    Required (array: *mut u64, descriptor: *const Array3dDescriptor)
     [cuArray3DCreate_v2 = "cuArray3DCreate" since 3020]
     after { |call, (), result| {
         // SAFETY: likewise.
         created(call, array, unsafe { written(descriptor) }.bytes(), result);
     } }
 
-    Optional (array: *mut u64, descriptor: *const Deep, levels: u32)
+    Optional (array: *mut u64, descriptor: *const Array3dDescriptor, levels: u32)
     [cuMipmappedArrayCreate = "cuMipmappedArrayCreate" since 5000]
     after { |call, (), result| {
         // SAFETY: likewise.
@@ -116,11 +116,12 @@ mod tests {
 
     #[test]
     fn arrays_take_what_their_elements_take() {
-        let flat = Flat { width: 100, height: 0, format: 0x20, channels: 4 };
-        assert_eq!(Deep::from(flat).bytes(), 1600);
-        let deep = Deep { width: 8, height: 4, depth: 0, format: 1, channels: 1, flags: 0 };
+        let flat = ArrayDescriptor { width: 100, height: 0, format: 0x20, channels: 4 };
+        assert_eq!(Array3dDescriptor::from(flat).bytes(), 1600);
+        let deep =
+            Array3dDescriptor { width: 8, height: 4, depth: 0, format: 1, channels: 1, flags: 0 };
         assert_eq!(deep.bytes_of_levels(3), 32 + 8 + 2);
-        let huge = Deep { width: usize::MAX, height: 9, ..deep };
+        let huge = Array3dDescriptor { width: usize::MAX, height: 9, ..deep };
         assert_eq!(huge.bytes(), u64::MAX);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-use crate::{declare::hooks, hook::Code, record::Call, road::real::Function};
+use crate::{declare::hooks, record::Call, resolution::real::Function, result_code::Code};
 
 /// How many captures were begun and not ended. Streams are asked only while there are any.
 static OPEN: AtomicUsize = AtomicUsize::new(0);

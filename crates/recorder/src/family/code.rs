@@ -4,11 +4,11 @@ use std::ffi::{c_char, c_void};
 
 use whyoom_trace::{Action, HandleId};
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, OUT_OF_MEMORY, clock},
+    record::{Call, clock},
+    result_code::{Code, OUT_OF_MEMORY},
 };
 
 hooks! { Code;
@@ -60,9 +60,9 @@ fn loaded(call: &Call, handle: *const u64, result: Code) {
     }
     // SAFETY: a call that succeeded has written the handle.
     let handle = HandleId(if result == 0 { unsafe { written(handle) } } else { 0 });
-    let (place, stack) = (call.here(), call.stack());
-    call.write(clock::now(), place, stack, result, Action::CodeLoad { handle });
-    call.failed(place, stack, result, 0);
+    let (location, stack) = (call.here(), call.stack());
+    call.write(clock::now(), location, stack, result, Action::CodeLoad { handle });
+    call.failed(location, stack, result, 0);
 }
 
 fn unloaded(call: &Call, time: u64, handle: u64, result: Code) {

@@ -9,22 +9,24 @@ use std::{
 use foldhash::fast::FixedState;
 use whyoom_trace::{Action, DeviceId};
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, OUT_OF_MEMORY, Place, clock, device_of, place},
-    road::real::Function,
+    record::{Call, Location, PerProcess, Process, clock, context_ended, device_of},
+    resolution::real::Function,
+    result_code::{Code, OUT_OF_MEMORY},
     serve,
 };
 
 /// The contexts that were seen to begin.
 #[derive(Default)]
-pub(crate) struct Contexts {
+struct Contexts {
     devices: Mutex<HashMap<u64, DeviceId, FixedState>>,
     /// The primary contexts that live, by device.
     primary: Mutex<HashMap<u16, u64, FixedState>>,
 }
+
+static CONTEXTS: PerProcess<Contexts> = PerProcess::new();
 
 static STATE: Function<unsafe extern "C" fn(i32, *mut u32, *mut i32) -> Code> =
     Function::named(c"cuDevicePrimaryCtxGetState");
@@ -83,26 +85,26 @@ fn created(call: &Call, context: *const u64, device: DeviceId, result: Code) {
 }
 
 fn began(call: &Call, context: u64, device: DeviceId, result: Code) {
-    let place = Place::on(device).in_context(context);
+    let location = Location::on(device).in_context(context);
     let stack = call.stack();
-    call.write(clock::now(), place, stack, result, Action::ContextCreate);
+    call.write(clock::now(), location, stack, result, Action::ContextCreate);
     if result == 0 {
-        call.process.state.contexts.devices().insert(context, device);
+        CONTEXTS.of(call.process).devices().insert(context, device);
     } else {
-        call.failed(place, stack, result, 0);
+        call.failed(location, stack, result, 0);
     }
 }
 
 fn retained(call: &Call, context: *const u64, device: DeviceId, result: Code) {
     if result != 0 {
-        if !call.process.state.contexts.primary().contains_key(&device.0) {
+        if !CONTEXTS.of(call.process).primary().contains_key(&device.0) {
             created(call, context, device, result);
         }
         return;
     }
     // SAFETY: a call that succeeded has written the handle.
     let context = unsafe { written(context) };
-    let before = call.process.state.contexts.primary().insert(device.0, context);
+    let before = CONTEXTS.of(call.process).primary().insert(device.0, context);
     if before != Some(context) {
         began(call, context, device, result);
     }
@@ -113,7 +115,7 @@ fn released(call: &Call, time: u64, device: i32, result: Code) {
     if result != 0 || is_active(device) {
         return;
     }
-    let gone = call.process.state.contexts.primary().remove(&device_of(device).0);
+    let gone = CONTEXTS.of(call.process).primary().remove(&device_of(device).0);
     if let Some(context) = gone {
         ended(call, time, context);
     }
@@ -127,16 +129,20 @@ fn is_active(device: i32) -> bool {
 }
 
 fn ended(call: &Call, time: u64, context: u64) {
-    place::context_ended();
+    context_ended();
     call.process.forget_context(context);
-    let device = call.process.state.contexts.devices().remove(&context);
-    let place = Place::on(device.unwrap_or(DeviceId::UNKNOWN)).in_context(context);
-    call.write(time, place, call.stack(), 0, Action::ContextDestroy);
+    let device = CONTEXTS.of(call.process).devices().remove(&context);
+    let location = Location::on(device.unwrap_or(DeviceId::UNKNOWN)).in_context(context);
+    call.write(time, location, call.stack(), 0, Action::ContextDestroy);
+}
+
+/// Whether contexts live on more than one device.
+pub(crate) fn are_on_several_devices(process: &'static Process) -> bool {
+    CONTEXTS.of(process).are_on_several_devices()
 }
 
 impl Contexts {
-    /// Whether contexts live on more than one device.
-    pub(crate) fn are_on_several_devices(&self) -> bool {
+    fn are_on_several_devices(&self) -> bool {
         let devices = self.devices();
         let mut devices = devices.values();
         devices.next().is_some_and(|first| devices.any(|device| device != first))

@@ -6,8 +6,8 @@ use whyoom_trace::{Action, Bytes};
 
 use crate::{
     declare::hooks,
-    hook::Code,
     record::{Call, Cause, cause_of, clock},
+    result_code::Code,
 };
 
 hooks! { Copies;
@@ -81,8 +81,8 @@ hooks! { Copies;
 /// A copy that the driver refused because of what it was asked for. One that tells of a kernel which failed
 /// before is not among these, nor one that was made in no context.
 fn failed(call: &Call, stream: u64, result: Code) {
-    let place = call.here().in_stream(stream);
-    if cause_of(result) != Cause::Memory || place.context == 0 {
+    let location = call.here().in_stream(stream);
+    if cause_of(result) != Cause::Memory || location.context == 0 {
         return;
     }
     let stack = call.stack();
@@ -90,6 +90,6 @@ fn failed(call: &Call, stream: u64, result: Code) {
         kernel: call.process.text(call.hook.symbol),
         shared_memory: Bytes::ZERO,
     };
-    call.write(clock::now(), place, stack, result, action);
-    call.failed(place, stack, result, 0);
+    call.write(clock::now(), location, stack, result, action);
+    call.failed(location, stack, result, 0);
 }

@@ -2,11 +2,11 @@
 
 use whyoom_trace::MemoryKind;
 
-use super::{captures, written};
+use super::{captures, out_parameter::written};
 use crate::{
     declare::hooks,
-    hook::Code,
     record::{Call, Held, clock},
+    result_code::Code,
     serve,
 };
 
@@ -40,8 +40,8 @@ hooks! { Device;
         |_| serve::free(address);
         |call| call.freeing(address);
         |call, begun, result| {
-            let (kind, place) = (kind_of(begun.1), call.place_of(begun.1));
-            call.freed(begun, place, (kind, address), result);
+            let (kind, location) = (kind_of(begun.1), call.location_of(begun.1));
+            call.freed(begun, location, (kind, address), result);
         }
     }
 }

@@ -3,7 +3,7 @@
 use whyoom_trace::DeviceId;
 
 use super::pools::Properties;
-use crate::{hook::Code, road::real::Function};
+use crate::{resolution::real::Function, result_code::Code};
 
 /// `CU_GRAPH_NODE_TYPE_GRAPH`, `_MEM_ALLOC` and `_MEM_FREE`.
 const CHILD: u32 = 4;

@@ -11,12 +11,12 @@ use whyoom_trace::{Action, Bytes, MemoryKind::StreamOrdered};
 
 use super::{
     graph_nodes::{Step, steps_of},
-    written,
+    out_parameter::written,
 };
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, OUT_OF_MEMORY, Place, clock, device_of},
+    record::{Call, Location, PerProcess, clock, device_of},
+    result_code::{Code, OUT_OF_MEMORY},
 };
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
@@ -37,9 +37,11 @@ struct Executable {
 
 /// The executable graphs that have memory.
 #[derive(Default)]
-pub(crate) struct Graphs {
+struct Graphs {
     executables: Mutex<HashMap<u64, Executable, FixedState>>,
 }
+
+static GRAPHS: PerProcess<Graphs> = PerProcess::new();
 
 hooks! { Graphs;
     Optional (executable: *mut u64, graph: u64, flags: u64)
@@ -70,7 +72,7 @@ hooks! { Graphs;
     [cuGraphLaunch = "cuGraphLaunch" since 10000,
      cuGraphLaunch_ptsz = "cuGraphLaunch" since 10000 (per_thread)]
     around {
-        |call| call.process.state.graphs.executable(executable).map(|found| (clock::now(), found));
+        |call| GRAPHS.of(call.process).executable(executable).map(|found| (clock::now(), found));
         |call, found, result| if let Some((time, found)) = found {
             launched(call, time, &found, stream, result);
         }
@@ -79,14 +81,14 @@ hooks! { Graphs;
     Optional (executable: u64)
     [cuGraphExecDestroy = "cuGraphExecDestroy" since 10000]
     after { |call, (), result| if result == 0 {
-        call.process.state.graphs.executables().remove(&executable);
+        GRAPHS.of(call.process).executables().remove(&executable);
     } }
 
     Optional (device: i32)
     [cuDeviceGraphMemTrim = "cuDeviceGraphMemTrim" since 11040]
     after { |call, (), result| if result == 0 {
-        let place = Place::on(device_of(device));
-        call.note(place, result, Action::PoolTrim { keep: Bytes(0) });
+        let location = Location::on(device_of(device));
+        call.note(location, result, Action::PoolTrim { keep: Bytes(0) });
     } }
 }
 
@@ -102,48 +104,48 @@ fn instantiated(call: &Call, executable: *const u64, graph: u64, flags: u64, res
     let handle = unsafe { written(executable) };
     let frees_what_is_left = flags & AUTO_FREE != 0;
     let found = Executable { steps: steps.into(), frees_what_is_left };
-    call.process.state.graphs.executables().insert(handle, found);
+    GRAPHS.of(call.process).executables().insert(handle, found);
 }
 
 /// What a launch did to memory. It did it in the order of a stream, of which the host sees only the
 /// launch: frees are of the time before it, allocations of the time after it.
 fn launched(call: &Call, time: u64, found: &Executable, stream: u64, result: Code) {
-    let place = call.here().in_stream(stream);
+    let location = call.here().in_stream(stream);
     if result != 0 {
         if result == OUT_OF_MEMORY {
             let all = (StreamOrdered, 0, found.bytes());
-            call.allocated(clock::now(), place, all, result);
+            call.allocated(clock::now(), location, all, result);
         }
         return;
     }
     if found.frees_what_is_left {
-        free_what_is_left(call, time, found, place);
+        free_what_is_left(call, time, found, location);
     }
     for step in found.steps.iter() {
         let now = clock::now();
         match *step {
             Step::Alloc { address, size, device } => {
-                let place = place.on_device(device);
-                call.allocated(now, place, (StreamOrdered, address, size), result);
+                let location = location.on_device(device);
+                call.allocated(now, location, (StreamOrdered, address, size), result);
             }
             Step::Free { address } => {
                 let held = call.process.let_go(address);
-                let device = held.map_or(place.device, |held| held.device);
-                let place = place.on_device(device);
-                call.freed((now, held), place, (StreamOrdered, address), result);
+                let device = held.map_or(location.device, |held| held.device);
+                let location = location.on_device(device);
+                call.freed((now, held), location, (StreamOrdered, address), result);
             }
         }
     }
 }
 
 /// What the launch before left allocated.
-fn free_what_is_left(call: &Call, time: u64, found: &Executable, place: Place) {
+fn free_what_is_left(call: &Call, time: u64, found: &Executable, location: Location) {
     for step in found.steps.iter() {
         if let Step::Alloc { address, device, .. } = *step
             && let Some(held) = call.process.let_go(address)
         {
-            let place = place.on_device(device);
-            call.freed((time, Some(held)), place, (StreamOrdered, address), 0);
+            let location = location.on_device(device);
+            call.freed((time, Some(held)), location, (StreamOrdered, address), 0);
         }
     }
 }

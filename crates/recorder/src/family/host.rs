@@ -4,11 +4,11 @@ use std::ffi::c_void;
 
 use whyoom_trace::MemoryKind::{self, Pinned, Registered};
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
     record::{Call, clock},
+    result_code::Code,
 };
 
 hooks! { Host;
@@ -23,7 +23,7 @@ hooks! { Host;
     Required (address: u64)
     [cuMemFreeHost = "cuMemFreeHost" since 2000]
     around { |call| call.freeing(address); |call, begun, result| {
-        call.freed(begun, call.place_of(begun.1).host(), (Pinned, address), result);
+        call.freed(begun, call.location_of(begun.1).host(), (Pinned, address), result);
     } }
 
     Required (address: *mut c_void, bytes: usize, flags: u32)
@@ -34,7 +34,7 @@ hooks! { Host;
     Required (address: u64)
     [cuMemHostUnregister = "cuMemHostUnregister" since 4000]
     around { |call| call.freeing(address); |call, begun, result| {
-        call.freed(begun, call.place_of(begun.1).host(), (Registered, address), result);
+        call.freed(begun, call.location_of(begun.1).host(), (Registered, address), result);
     } }
 }
 

@@ -2,12 +2,12 @@
 
 use whyoom_trace::{Action, Address, Bytes, MemoryKind::Imported};
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
     record::{Call, clock},
-    road::real::Function,
+    resolution::real::Function,
+    result_code::Code,
 };
 
 /// `CUipcMemHandle`: 64 bytes, passed by value.
@@ -52,14 +52,14 @@ fn opened(call: &Call, address: *const u64, result: Code) {
         call.process.recount(address, 1);
         return;
     }
-    let place = call.here();
-    if result == INVALID_CONTEXT && place.context != 0 {
+    let location = call.here();
+    if result == INVALID_CONTEXT && location.context != 0 {
         // There is a context: the handle is of this process's own memory.
         let action = Action::Alloc { kind: Imported, address: Address(0), size: Bytes::ZERO };
-        return call.write(time, place, call.stack(), result, action);
+        return call.write(time, location, call.stack(), result, action);
     }
     let size = if result == 0 { size_at(address) } else { 0 };
-    call.allocated(time, place, (Imported, address, size), result);
+    call.allocated(time, location, (Imported, address, size), result);
 }
 
 /// How much is there; the handle does not tell.

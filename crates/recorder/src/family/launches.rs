@@ -7,12 +7,12 @@ use std::{
 
 use whyoom_trace::{Action, Bytes, StringId};
 
-use super::written;
+use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, Cause, cause_of},
-    road::real::Function,
+    record::{Call, Cause, cause_of, clock},
+    resolution::real::Function,
+    result_code::Code,
 };
 
 /// The beginning of `CUlaunchConfig`.
@@ -82,17 +82,17 @@ hooks! { Launches;
 }
 
 fn failed(call: &Call, function: u64, shared: u32, stream: u64, result: Code) {
-    let place = call.here().in_stream(stream);
+    let location = call.here().in_stream(stream);
     // After a kernel has failed every launch says so, and a launch in no context was never one.
-    let known = cause_of(result) == Cause::Kernel && call.process.is_broken(place.context);
-    if known || place.context == 0 || (900..1000).contains(&result) && result != 999 {
+    let known = cause_of(result) == Cause::Kernel && call.process.is_broken(location.context);
+    if known || location.context == 0 || (900..1000).contains(&result) && result != 999 {
         return;
     }
     let kernel = if result == INVALID_HANDLE { StringId(0) } else { name_of(call, function) };
     let stack = call.stack();
     let action = Action::LaunchFailed { kernel, shared_memory: Bytes(shared.into()) };
-    call.write(crate::record::clock::now(), place, stack, result, action);
-    call.failed(place, stack, result, 0);
+    call.write(clock::now(), location, stack, result, action);
+    call.failed(location, stack, result, 0);
 }
 
 fn name_of(call: &Call, function: u64) -> StringId {

@@ -26,7 +26,7 @@ impl Handle {
 
 /// What is known of handles and mappings.
 #[derive(Default)]
-pub(crate) struct Physical {
+pub(super) struct Physical {
     known: Mutex<Known>,
 }
 

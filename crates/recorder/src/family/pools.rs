@@ -7,12 +7,14 @@ use std::{
 
 use whyoom_trace::{Action, Bytes, Counter, DeviceId, Limit, MemoryKind::StreamOrdered};
 
-use super::{State, captures, virtual_memory::Location, written};
+use super::{captures, out_parameter::written, virtual_memory::MemLocation};
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, Place, clock, device_of, place},
-    road::real::Function,
+    record::{
+        Call, Held, Location, MOST_DEVICES, PerProcess, PoolFacts, Process, clock, device_of,
+    },
+    resolution::real::Function,
+    result_code::Code,
     serve,
 };
 
@@ -22,7 +24,7 @@ use crate::{
 pub(crate) struct Properties {
     kind: u32,
     handle_types: u32,
-    location: Location,
+    location: MemLocation,
 }
 
 impl Properties {
@@ -41,11 +43,13 @@ struct Pool {
 
 /// The pools that the process has used.
 #[derive(Default)]
-pub(crate) struct Pools {
+struct Pools {
     known: Mutex<Vec<Pool>>,
     /// The pool that a device allocates from, where it is not the device's own.
     current: Mutex<Vec<Pool>>,
 }
+
+static POOLS: PerProcess<Pools> = PerProcess::new();
 
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, `_RESERVED_MEM_CURRENT` and `_USED_MEM_CURRENT`.
 const THRESHOLD: u32 = 4;
@@ -79,8 +83,8 @@ hooks! { Pools;
         |hook| serve::free_async(address, stream, hook);
         |call| freeing(call, address, stream);
         |call, begun, result| if let Some(begun) = begun {
-            let place = call.place_of(begun.1).in_stream(stream);
-            call.freed(begun, place, (StreamOrdered, address), result);
+            let location = call.location_of(begun.1).in_stream(stream);
+            call.freed(begun, location, (StreamOrdered, address), result);
         }
     }
 
@@ -89,18 +93,18 @@ hooks! { Pools;
     after { |call, (), result| if result == 0 {
         // SAFETY: the call succeeded: it has read the one and written the other.
         let (handle, wanted) = unsafe { (written(pool), written(properties)) };
-        call.process.state.pools.know(handle, wanted.device());
+        POOLS.of(call.process).know(handle, wanted.device());
     } }
 
     Required (pool: u64)
     [cuMemPoolDestroy = "cuMemPoolDestroy" since 11020]
-    after { |call, (), result| if result == 0 { call.process.state.pools.forget(pool) } }
+    after { |call, (), result| if result == 0 { POOLS.of(call.process).forget(pool) } }
 
     Required (pool: u64, keep: usize)
     [cuMemPoolTrimTo = "cuMemPoolTrimTo" since 11020]
     after { |call, (), result| if result == 0 {
-        let place = call.process.state.pools.place(pool);
-        call.note(place, result, Action::PoolTrim { keep: Bytes(keep as u64) });
+        let location = POOLS.of(call.process).location(pool);
+        call.note(location, result, Action::PoolTrim { keep: Bytes(keep as u64) });
     } }
 
     Required (pool: u64, attribute: u32, value: *mut c_void)
@@ -109,21 +113,21 @@ hooks! { Pools;
         // SAFETY: documented: the value of this attribute is a `cuuint64_t`.
         let value = unsafe { written(value.cast::<u64>()) };
         let action = Action::LimitSet { limit: Limit::ReleaseThreshold, value };
-        call.note(call.process.state.pools.place(pool), result, action);
+        call.note(POOLS.of(call.process).location(pool), result, action);
     } }
 
     Required (device: i32, pool: u64)
     [cuDeviceSetMemPool = "cuDeviceSetMemPool" since 11020]
     served { |_| serve::keeps_pools(); |_| (); |call, (), result| if result == 0 {
-        call.process.state.pools.make_current(device_of(device), pool);
+        POOLS.of(call.process).make_current(device_of(device), pool);
     } }
 
-    Optional (location: *const Location, kind: u32, pool: u64)
+    Optional (location: *const MemLocation, kind: u32, pool: u64)
     [cuMemSetMemPool = "cuMemSetMemPool" since 13000]
     served { |_| serve::keeps_pools(); |_| (); |call, (), result| if result == 0 {
         // SAFETY: the program's own location, which it lends for the call.
         let device = unsafe { written(location) }.device();
-        call.process.state.pools.make_current(device, pool);
+        POOLS.of(call.process).make_current(device, pool);
     } }
 }
 
@@ -143,12 +147,12 @@ fn allocated(
     // SAFETY: a call that succeeded has written the address.
     let address = if result == 0 { unsafe { written(address) } } else { 0 };
     let here = call.here().in_stream(stream);
-    let place = call.process.state.pools.place_of_allocation(here, pool);
-    call.allocated(time, place, (StreamOrdered, address, bytes as u64), result);
+    let location = POOLS.of(call.process).location_of_allocation(here, pool);
+    call.allocated(time, location, (StreamOrdered, address, bytes as u64), result);
 }
 
 /// What is freed in a capture is freed by a launch.
-fn freeing(call: &Call, address: u64, stream: u64) -> Option<(u64, Option<crate::record::Held>)> {
+fn freeing(call: &Call, address: u64, stream: u64) -> Option<(u64, Option<Held>)> {
     (!captures::captures(call, stream)).then(|| call.freeing(address))
 }
 
@@ -182,7 +186,7 @@ impl Pools {
     }
 
     /// Where an allocation is. The device's own pool has no number of its own there.
-    fn place_of_allocation(&self, here: Place, pool: Option<u64>) -> Place {
+    fn location_of_allocation(&self, here: Location, pool: Option<u64>) -> Location {
         let pool = pool.or_else(|| {
             let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
             current.iter().find(|pool| pool.device == here.device).map(|pool| pool.handle)
@@ -196,16 +200,16 @@ impl Pools {
     }
 
     /// Where a call about a pool acts.
-    fn place(&self, handle: u64) -> Place {
+    fn location(&self, handle: u64) -> Location {
         let known = self.known().iter().find(|pool| pool.handle == handle).copied();
         let device = known.map(|pool| pool.device).unwrap_or_else(|| {
             // One that nobody made is some device's own.
-            let own = (0..place::MOST_DEVICES).map(DeviceId);
+            let own = (0..MOST_DEVICES).map(DeviceId);
             let owner = own.into_iter().find(|device| default_pool(*device) == handle);
             owner.unwrap_or(DeviceId::UNKNOWN)
         });
         self.know(handle, device);
-        Place::on(device).in_pool(handle)
+        Location::on(device).in_pool(handle)
     }
 }
 
@@ -217,13 +221,14 @@ fn default_pool(device: DeviceId) -> u64 {
 }
 
 /// What the pools of a device say of themselves.
-pub(crate) fn facts(state: &State, device: DeviceId) -> Vec<(u64, Vec<(Counter, u64)>)> {
+pub(crate) fn facts(process: &'static Process, device: DeviceId) -> Vec<PoolFacts> {
+    let pools = POOLS.of(process);
     let own = default_pool(device);
     if own != 0 {
-        state.pools.know(own, device);
+        pools.know(own, device);
     }
     let known: Vec<u64> = {
-        let known = state.pools.known();
+        let known = pools.known();
         known.iter().filter(|pool| pool.device == device).map(|pool| pool.handle).collect()
     };
     let wanted = [

@@ -7,8 +7,8 @@ use whyoom_trace::{
 
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, Cause, NO_STACK, Place, cause_of, clock},
+    record::{Call, Cause, Location, NO_STACK, cause_of, clock},
+    result_code::Code,
 };
 
 hooks! { Synchronize;
@@ -30,16 +30,16 @@ hooks! { Synchronize;
     after { |call, (), result| waited(call, call.here(), Event, result) }
 }
 
-fn waited(call: &Call, place: Place, scope: SyncScope, result: Code) {
+fn waited(call: &Call, location: Location, scope: SyncScope, result: Code) {
     let tells = match cause_of(result) {
         Cause::None => true,
         // The first to wait sees that a kernel failed; every later call says so too.
-        Cause::Kernel => !call.process.is_broken(place.context),
+        Cause::Kernel => !call.process.is_broken(location.context),
         Cause::Memory | Cause::State => false,
     };
     if tells {
         // Who waits matters only where the wait fails.
         let stack = if result == 0 { NO_STACK } else { call.stack() };
-        call.write(clock::now(), place, stack, result, Action::Synchronize { scope });
+        call.write(clock::now(), location, stack, result, Action::Synchronize { scope });
     }
 }

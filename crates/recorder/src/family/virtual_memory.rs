@@ -4,23 +4,23 @@ use std::ffi::c_void;
 
 use whyoom_trace::{Action, Address, Bytes, DeviceId, HandleId};
 
-use super::{captures, written};
+use super::{captures, out_parameter::written, physical::Physical};
 use crate::{
     declare::hooks,
-    hook::Code,
-    record::{Call, Cause, NO_STACK, Place, cause_of, clock, device_of},
-    road::real::Function,
+    record::{Call, Cause, Location, NO_STACK, PerProcess, cause_of, clock, device_of},
+    resolution::real::Function,
+    result_code::Code,
 };
 
 /// `CUmemLocation`, with its enumeration as a number.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-pub(crate) struct Location {
+pub(crate) struct MemLocation {
     kind: u32,
     id: i32,
 }
 
-impl Location {
+impl MemLocation {
     /// The device; other kinds are places of the host.
     pub(super) fn device(self) -> DeviceId {
         if self.kind == 1 { device_of(self.id) } else { DeviceId::HOST }
@@ -33,10 +33,12 @@ impl Location {
 pub(crate) struct Properties {
     kind: u32,
     handle_types: u32,
-    location: Location,
+    location: MemLocation,
     windows: u64,
     flags: [u8; 8],
 }
+
+static PHYSICAL: PerProcess<Physical> = PerProcess::new();
 
 static PROPERTIES: Function<unsafe extern "C" fn(*mut Properties, u64) -> Code> =
     Function::named(c"cuMemGetAllocationPropertiesFromHandle");
@@ -48,7 +50,7 @@ hooks! { VirtualMemory;
         // SAFETY: a call that succeeded has written the address.
         let address = Address(if result == 0 { unsafe { written(address) } } else { 0 });
         let action = Action::Reserve { address, size: Bytes(bytes as u64) };
-        note(call, clock::now(), Place::NOWHERE, result, action);
+        note(call, clock::now(), Location::NOWHERE, result, action);
     } }
 
     Required (address: u64, bytes: usize)
@@ -56,7 +58,7 @@ hooks! { VirtualMemory;
     around { |_| clock::now(); |call, time, result| {
         let (address, size) = (Address(address), Bytes(bytes as u64));
         let action = Action::Unreserve { address, size };
-        note_gone(call, time, Place::NOWHERE, result, action);
+        note_gone(call, time, Location::NOWHERE, result, action);
     } }
 
     Required (handle: *mut u64, bytes: usize, properties: *const Properties, flags: u64)
@@ -65,15 +67,15 @@ hooks! { VirtualMemory;
 
     Required (handle: u64)
     [cuMemRelease = "cuMemRelease" since 10020]
-    around { |call| (clock::now(), call.process.state.physical.releasing(handle)); |call, (time, device), result| {
+    around { |call| (clock::now(), PHYSICAL.of(call.process).releasing(handle)); |call, (time, device), result| {
         let live = call.process.part.live();
         if result != 0 {
-            call.process.state.physical.reuse(handle);
+            PHYSICAL.of(call.process).reuse(handle);
         } else {
-            call.process.state.physical.released(handle, live);
+            PHYSICAL.of(call.process).released(handle, live);
         }
         let action = Action::Release { handle: HandleId(handle) };
-        note_gone(call, time, Place::on(device), result, action);
+        note_gone(call, time, Location::on(device), result, action);
     } }
 
     Required (address: u64, bytes: usize, offset: usize, handle: u64, flags: u64)
@@ -81,28 +83,28 @@ hooks! { VirtualMemory;
     after { |call, (), result| {
         let time = clock::now();
         let done = result == 0;
-        let device = call.process.state.physical.mapped(address, handle, done);
+        let device = PHYSICAL.of(call.process).mapped(address, handle, done);
         let (address, size, handle) = (Address(address), Bytes(bytes as u64), HandleId(handle));
         let action = Action::Map { address, size, handle };
-        note(call, time, Place::on(device).in_pool(captures::under_way()), result, action);
+        note(call, time, Location::on(device).in_pool(captures::under_way()), result, action);
     } }
 
     Required (address: u64, bytes: usize)
     [cuMemUnmap = "cuMemUnmap" since 10020]
-    around { |call| (clock::now(), call.process.state.physical.device_at(address)); |call, (time, device), result| {
+    around { |call| (clock::now(), PHYSICAL.of(call.process).device_at(address)); |call, (time, device), result| {
         if result == 0 {
-            call.process.state.physical.unmapped(address, bytes as u64, call.process.part.live());
+            PHYSICAL.of(call.process).unmapped(address, bytes as u64, call.process.part.live());
         }
         let device = device.filter(|_| result == 0).unwrap_or(DeviceId::HOST);
         let (address, size) = (Address(address), Bytes(bytes as u64));
-        note_gone(call, time, Place::on(device), result, Action::Unmap { address, size });
+        note_gone(call, time, Location::on(device), result, Action::Unmap { address, size });
     } }
 
     Required (handle: *mut u64, address: *mut c_void)
     [cuMemRetainAllocationHandle = "cuMemRetainAllocationHandle" since 11000]
     after { |call, (), result| if result == 0 {
         // SAFETY: a call that succeeded has written the handle.
-        call.process.state.physical.reuse(unsafe { written(handle) });
+        PHYSICAL.of(call.process).reuse(unsafe { written(handle) });
     } }
 
     Required (handle: *mut u64, shared: *mut c_void, kind: u32)
@@ -112,7 +114,7 @@ hooks! { VirtualMemory;
         let handle = unsafe { written(handle) };
         // Another process has taken it, so that it counts there.
         let live = call.process.part.live();
-        call.process.state.physical.enter(handle, device_behind(handle), 0, live);
+        PHYSICAL.of(call.process).enter(handle, device_behind(handle), 0, live);
     } }
 }
 
@@ -121,16 +123,16 @@ fn tells(result: Code) -> bool {
     matches!(cause_of(result), Cause::None | Cause::Memory)
 }
 
-fn note(call: &Call, time: u64, place: Place, result: Code, action: Action) {
+fn note(call: &Call, time: u64, location: Location, result: Code, action: Action) {
     if tells(result) {
-        call.write(time, place, call.stack(), result, action);
+        call.write(time, location, call.stack(), result, action);
     }
 }
 
 /// Writes that something was given back.
-fn note_gone(call: &Call, time: u64, place: Place, result: Code, action: Action) {
+fn note_gone(call: &Call, time: u64, location: Location, result: Code, action: Action) {
     if tells(result) {
-        call.write(time, place, NO_STACK, result, action);
+        call.write(time, location, NO_STACK, result, action);
     }
 }
 
@@ -142,14 +144,14 @@ fn created(call: &Call, handle: *const u64, size: u64, wanted: *const Properties
     // SAFETY: the program's own properties, and where the call succeeded, the handle that it wrote.
     let (wanted, handle) =
         unsafe { (written(wanted), if result == 0 { written(handle) } else { 0 }) };
-    let place = Place::on(wanted.location.device());
+    let location = Location::on(wanted.location.device());
     let stack = call.stack();
     let action = Action::Create { handle: HandleId(handle), size: Bytes(size) };
-    call.write(time, place, stack, result, action);
+    call.write(time, location, stack, result, action);
     if result == 0 {
-        call.process.state.physical.enter(handle, place.device, size, call.process.part.live());
+        PHYSICAL.of(call.process).enter(handle, location.device, size, call.process.part.live());
     } else {
-        call.failed(place, stack, result, size);
+        call.failed(location, stack, result, size);
     }
 }
 

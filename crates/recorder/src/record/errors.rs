@@ -1,6 +1,6 @@
 //! What a driver call's error is about. Only some of them tell something of memory.
 
-use crate::hook::Code;
+use crate::result_code::Code;
 
 /// What an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

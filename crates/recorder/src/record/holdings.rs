@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use super::{Held, Process};
+use super::{ledger::Held, process::Process};
 
 impl Process {
     pub(crate) fn hold(&self, address: u64, held: Held) {

@@ -9,10 +9,7 @@ use foldhash::fast::FixedState;
 use whyoom_recording::LiveTotals;
 use whyoom_trace::{Action, Address, Bytes, DeviceId, MemoryKind};
 
-use super::process::stop;
-
-/// Why recording stops where the process has no memory left, rather than the program.
-pub(super) const NO_MEMORY: &str = "the process has no memory left for what the recorder keeps";
+use super::part::{NO_MEMORY, stop};
 
 /// Threads that allocate at once seldom meet in one shard.
 const SHARDS: usize = 64;

@@ -3,8 +3,11 @@
 
 use whyoom_trace::{Action, Bytes, Counter, StackId};
 
-use super::{Call, Place, clock};
-use crate::{family::pools, hook::Code, road::real::Function};
+use super::{call::Call, clock, event::NO_STACK, location::Location};
+use crate::{
+    resolution::real::Function,
+    result_code::{Code, OUT_OF_MEMORY},
+};
 
 static MEMORY: Function<unsafe extern "C" fn(*mut usize, *mut usize) -> Code> =
     Function::named(c"cuMemGetInfo_v2");
@@ -18,32 +21,41 @@ const HEAP: u32 = 2;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: questions do not disturb a capture of this thread's.
 const RELAXED: u32 = 2;
 
+impl Call {
+    /// Where a call failed because memory ran out: what the device and its pools say of themselves.
+    pub(crate) fn failed(&self, location: Location, stack: StackId, result: Code, requested: u64) {
+        if result == OUT_OF_MEMORY {
+            out_of_memory(self, location, stack, requested);
+        }
+    }
+}
+
 /// Writes what can be learned now, and that memory ran out.
-pub(super) fn out_of_memory(call: &Call, place: Place, stack: StackId, requested: u64) {
+fn out_of_memory(call: &Call, location: Location, stack: StackId, requested: u64) {
     while_relaxed(|| {
-        if place.context != 0 || call.here().context != 0 {
-            tell_device(call, place);
+        if location.context != 0 || call.here().context != 0 {
+            tell_device(call, location);
         }
     });
     let action = Action::OutOfMemory { requested: Bytes(requested) };
-    call.write(clock::now(), place, stack, super::OUT_OF_MEMORY, action);
+    call.write(clock::now(), location, stack, OUT_OF_MEMORY, action);
     call.process.part.failed();
 }
 
 /// Writes what the device says of itself, where it is the current one. Asks the driver's own functions,
 /// which nobody stands in the way of.
-pub(crate) fn device_says(call: &Call, place: Place) {
+pub(crate) fn device_says(call: &Call, location: Location) {
     while_relaxed(|| {
-        if call.here().device == place.device {
-            tell_device(call, place);
+        if call.here().device == location.device {
+            tell_device(call, location);
         }
     });
 }
 
-fn tell_device(call: &Call, place: Place) {
-    let tell = |place, counter, bytes: u64| {
+fn tell_device(call: &Call, location: Location) {
+    let tell = |location, counter, bytes: u64| {
         let action = Action::Sample { counter, bytes: Bytes(bytes) };
-        call.write(clock::now(), place, StackId(0), 0, action);
+        call.write(clock::now(), location, NO_STACK, 0, action);
     };
     // The driver speaks of the current device, even where the call was about another.
     let here = call.here();
@@ -53,10 +65,10 @@ fn tell_device(call: &Call, place: Place) {
         tell(here, Counter::DeviceTotal, total as u64);
         tell(here, Counter::DeviceFree, free as u64);
     }
-    for (pool, facts) in pools::facts(&call.process.state, place.device) {
-        let place = Place::on(place.device).in_pool(pool);
+    for (pool, facts) in (call.process.callbacks.pool_facts)(call.process, location.device) {
+        let location = Location::on(location.device).in_pool(pool);
         for (counter, bytes) in facts {
-            tell(place, counter, bytes);
+            tell(location, counter, bytes);
         }
     }
     let mut heap = 0;

@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use whyoom_recording::{Definition, Part};
 use whyoom_trace::{FrameId, PoolId, StringId};
 
-use super::process::stop;
+use super::part::stop;
 
 /// What has a number.
 pub(crate) struct Names {

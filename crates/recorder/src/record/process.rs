@@ -2,74 +2,75 @@
 
 use std::{
     ffi::CStr,
-    fmt::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
     sync::{
         Mutex, OnceLock,
         atomic::{
             AtomicBool, AtomicPtr,
-            Ordering::{AcqRel, Acquire, Relaxed, Release},
+            Ordering::{Acquire, Relaxed, Release},
         },
     },
     time::Duration,
 };
 
-use whyoom_recording::{ForkGuard, Part, Stop};
-use whyoom_trace::{Action, Event, StackId, StringId};
+use whyoom_recording::Stop;
+use whyoom_trace::{Action, Counter, DeviceId, StackId, StringId};
 
 use super::{
-    NO_STACK, Place, clock,
+    clock,
     environment::Environment,
-    event,
-    ledger::{Ledger, NO_MEMORY},
+    event::{NO_STACK, event},
+    fault,
+    ledger::Ledger,
+    location::Location,
     names::Names,
+    part::{self, OwnPart, is_on, stop},
     settings, stacks, thread,
 };
-use crate::{family::State, hook::Hook};
+use crate::hook::Hook;
 
 /// The recording of one process.
 pub(crate) struct Process {
-    pub(crate) part: Part,
+    pub(crate) part: OwnPart,
     pub(crate) names: Names,
-    /// What the families keep.
-    pub(crate) state: State,
+    pub(super) callbacks: Callbacks,
     stacks: stacks::Stacks,
     pub(super) ledger: Ledger,
     /// Contexts in which a kernel failed.
     pub(super) broken: Mutex<Vec<u64>>,
-    same: ForkGuard,
     pid: u32,
+}
+
+/// What a pool of the driver's says of itself: its handle and its figures.
+pub(crate) type PoolFacts = (u64, Vec<(Counter, u64)>);
+
+/// What the recording asks of those above it, who know the hooks. None is asked for every event.
+#[derive(Clone, Copy)]
+pub(crate) struct Callbacks {
+    /// The hook of a name, for faults on demand.
+    pub(crate) hook_named: fn(&str) -> Option<&'static Hook>,
+    /// What the pools of a device say of themselves, when memory runs out.
+    pub(crate) pool_facts: fn(&'static Process, DeviceId) -> Vec<PoolFacts>,
+    /// Whether contexts live on more than one device, when the process ends.
+    pub(crate) are_on_several_devices: fn(&'static Process) -> bool,
 }
 
 /// Beginning takes milliseconds; who waits longer than this for another thread gives up.
 const BEGINNING_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_BEGINNING: u32 = 100_000;
 
-static ON: AtomicBool = AtomicBool::new(false);
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 static BEGINNING: AtomicBool = AtomicBool::new(false);
-static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
-/// The hook whose recording is to fail, for tests.
-static FAULT: AtomicPtr<Hook> = AtomicPtr::new(ptr::null_mut());
+static PREPARED: OnceLock<(Environment, Callbacks)> = OnceLock::new();
 
 /// Reads what the process was started with. Called once, before the program's own code.
-pub(crate) fn prepare() {
+pub(crate) fn prepare(callbacks: Callbacks) {
     let Some(environment) = Environment::read() else { return };
-    let _ = ENVIRONMENT.set(environment);
-    if let Ok(fault) = std::env::var("WHYOOM_RECORDER_FAULT")
-        && let Some(hook) = crate::hook::named(&fault)
-    {
-        FAULT.store(ptr::from_ref(hook).cast_mut(), Relaxed);
-    }
+    let _ = PREPARED.set((environment, callbacks));
+    fault::prepare(callbacks.hook_named);
     thread::prepare();
-    ON.store(true, Release);
-}
-
-/// Whether calls are recorded.
-#[inline]
-pub(crate) fn is_on() -> bool {
-    ON.load(Relaxed)
+    part::turn_on();
 }
 
 /// The recording of this process, begun now if need be.
@@ -84,12 +85,7 @@ pub(crate) fn known() -> Option<&'static Process> {
     // SAFETY: null or made by `begin` and never given back.
     let current = unsafe { CURRENT.load(Acquire).as_ref() };
     // In a forked child it is the parent's, which is not ours to write to.
-    current.filter(|process| process.same.is_same_process())
-}
-
-/// Whether that is this process's recording.
-pub(super) fn is_current(process: *const Process) -> bool {
-    known().is_some_and(|known| ptr::eq(known, process))
+    current.filter(|process| process.part.is_of_this_process())
 }
 
 #[cold]
@@ -109,7 +105,7 @@ fn begin_alone() -> Option<&'static Process> {
     while BEGINNING.swap(true, Acquire) {
         turns += 1;
         if turns > LONGEST_BEGINNING {
-            stop(&"it did not begin; a fork without the C library's knowledge may have cut it off");
+            stop(&"it did not start; a fork outside the C library may have interrupted it");
             return None;
         }
         std::thread::sleep(BEGINNING_PAUSE);
@@ -124,67 +120,21 @@ fn begin_alone() -> Option<&'static Process> {
 }
 
 fn create() -> Option<&'static Process> {
-    let environment = ENVIRONMENT.get()?;
+    let (environment, callbacks) = PREPARED.get()?;
     let made = catch_unwind(AssertUnwindSafe(|| {
-        let process: &'static Process = Box::leak(Box::new(Process::new(environment)?));
+        let process: &'static Process = Box::leak(Box::new(Process::new(environment, *callbacks)?));
+        process.part.make_current();
         CURRENT.store(ptr::from_ref(process).cast_mut(), Release);
-        settings::write(process, &environment.settings);
-        environment.say_nonsense();
+        settings::write(&process.part, &process.names, &environment.settings);
+        environment.warn_invalid();
         Ok::<_, Stop>(process)
     }));
     match made {
         Ok(Ok(process)) => return Some(process),
         Ok(Err(reason)) => stop(&reason),
-        Err(_) => stop(&"the recorder itself failed when it began, which is a bug in whyoom"),
+        Err(_) => stop(&"the recorder itself failed at startup, which is a bug in whyoom"),
     }
     None
-}
-
-/// Ends recording in this process and says why, once.
-#[cold]
-pub(crate) fn stop(reason: &dyn fmt::Display) {
-    if !ON.swap(false, AcqRel) {
-        return;
-    }
-    let mut line = String::new();
-    let _ = writeln!(line, "whyoom: recording stopped: {reason}; the program goes on");
-    if let Some(process) = known() {
-        process.part.stopped(&reason.to_string());
-    }
-    if let Some(environment) = ENVIRONMENT.get() {
-        environment.say(&line);
-    }
-}
-
-/// Ends recording where the recorder has no memory left. Whoever asks for memory may hold any of our
-/// locks, so that only what takes none is done.
-#[cold]
-pub(crate) fn out_of_memory() {
-    if !ON.swap(false, AcqRel) {
-        return;
-    }
-    if let Some(process) = known() {
-        process.part.stopped(NO_MEMORY);
-    }
-    if let Some(environment) = ENVIRONMENT.get() {
-        for piece in ["whyoom: recording stopped: ", NO_MEMORY, "; the program goes on\n"] {
-            environment.say(piece);
-        }
-    }
-}
-
-/// Fails where a test asked for it.
-#[inline]
-pub(crate) fn fault_of(hook: &'static Hook) {
-    if ptr::eq(FAULT.load(Relaxed), hook) {
-        fail_on_demand();
-    }
-}
-
-#[cold]
-#[allow(clippy::panic, reason = "the fault that a test asked for")]
-fn fail_on_demand() {
-    panic!("asked for by WHYOOM_RECORDER_FAULT");
 }
 
 /// In a forked child: it begins a recording of its own, with its first event.
@@ -204,11 +154,11 @@ pub(crate) fn end() {
         thread.end();
         let _ = catch_unwind(AssertUnwindSafe(|| {
             // What a context takes on a device that it does not use can be seen only while it lives.
-            if process.state.contexts.are_on_several_devices() {
+            if (process.callbacks.are_on_several_devices)(process) {
                 process.part.ask_for_look();
             }
-            let exit = event(clock::now(), Place::NOWHERE, NO_STACK, 0, Action::Exit);
-            process.write(&exit);
+            let exit = event(clock::now(), Location::NOWHERE, NO_STACK, 0, Action::Exit);
+            thread::write(&process.part, &exit);
             process.part.end();
         }));
         thread.leave();
@@ -216,25 +166,16 @@ pub(crate) fn end() {
 }
 
 impl Process {
-    fn new(environment: &Environment) -> Result<Self, Stop> {
-        let part = Part::create(&environment.folder, environment.options)?;
+    fn new(environment: &Environment, callbacks: Callbacks) -> Result<Self, Stop> {
         Ok(Self {
-            part,
+            part: OwnPart::create(&environment.folder, environment.options)?,
             names: Names::new(),
-            state: State::default(),
+            callbacks,
             stacks: stacks::Stacks::new(environment.stacks),
             ledger: Ledger::new(),
             broken: Mutex::new(Vec::new()),
-            same: ForkGuard::new()?,
             pid: std::process::id(),
         })
-    }
-
-    /// Writes an event; where that is refused, recording ends.
-    pub(crate) fn write(&'static self, event: &Event) {
-        if let Err(reason) = thread::current().write(self, event) {
-            stop(&reason);
-        }
     }
 
     /// The id of a text.
@@ -245,5 +186,10 @@ impl Process {
     /// The stack that led here.
     pub(crate) fn stack(&self) -> StackId {
         self.stacks.capture(&self.part, &self.names)
+    }
+
+    /// Writes the settings that the program has changed since it began to use the device.
+    pub(crate) fn write_changed_settings(&'static self) {
+        settings::write_changed(&self.part, &self.names);
     }
 }

@@ -11,9 +11,16 @@ use std::{
 };
 
 use whyoom_redact::{is_recorded, mask};
-use whyoom_trace::{Action, StackId};
+use whyoom_trace::Action;
 
-use super::{Place, Process, clock, event};
+use super::{
+    clock,
+    event::{NO_STACK, event},
+    location::Location,
+    names::Names,
+    part::OwnPart,
+    thread,
+};
 
 /// A variable of the environment: its name and its value.
 pub(super) type Setting = (Vec<u8>, Vec<u8>);
@@ -42,36 +49,36 @@ pub(super) fn told() -> Vec<Setting> {
 
 /// Writes them, once: those of now, for programs set some before they use the device; those of the
 /// start where these cannot be read.
-pub(super) fn write(process: &'static Process, started_with: &[Setting]) {
+pub(super) fn write(part: &'static OwnPart, names: &Names, started_with: &[Setting]) {
     let begun_with = current().unwrap_or_else(|| started_with.to_vec());
     for (name, value) in &begun_with {
-        tell(process, name, value);
+        tell(part, names, name, value);
     }
     let _ = BEGUN_WITH.set(begun_with);
 }
 
 /// Writes those that the program has changed since it began to use the device, as `late_NAME`: who has read
 /// them before does not know. Called when memory runs out, of which a loop may make thousands.
-pub(crate) fn write_changed(process: &'static Process) {
+pub(super) fn write_changed(part: &'static OwnPart, names: &Names) {
     let Some(begun_with) = BEGUN_WITH.get().filter(|_| LOOKS.fetch_add(1, Relaxed) < MOST_LOOKS)
     else {
         return;
     };
     let now = current().unwrap_or_default();
     for (name, value) in now.iter().filter(|setting| !begun_with.contains(setting)) {
-        tell(process, &[b"late_", name.as_slice()].concat(), value);
+        tell(part, names, &[b"late_", name.as_slice()].concat(), value);
     }
 }
 
-fn tell(process: &'static Process, name: &[u8], value: &[u8]) {
-    let name = process.names.string(&process.part, name);
+fn tell(part: &'static OwnPart, names: &Names, name: &[u8], value: &[u8]) {
+    let name = names.string(part, name);
     // Also one that is allowed may hold what it should not.
     let text = String::from_utf8_lossy(value);
     let masked = mask(&text);
     let value = if masked == text { value } else { masked.as_bytes() };
-    let value = process.names.string(&process.part, value);
+    let value = names.string(part, value);
     let action = Action::Setting { name, value };
-    process.write(&event(clock::now(), Place::NOWHERE, StackId(0), 0, action));
+    thread::write(part, &event(clock::now(), Location::NOWHERE, NO_STACK, 0, action));
 }
 
 /// Those of now. Another thread may be changing the list, and give back the memory that it was in:

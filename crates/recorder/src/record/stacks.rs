@@ -24,10 +24,9 @@ use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
 use whyoom_trace::{FrameId, StackId};
 
 use super::{
-    ledger::NO_MEMORY,
     modules::Modules,
     names::{Names, define},
-    process::stop,
+    part::{NO_MEMORY, stop},
 };
 
 /// What is asked for.

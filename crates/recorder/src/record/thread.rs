@@ -11,16 +11,16 @@ use std::{
 use whyoom_recording::{Lease, Stop};
 use whyoom_trace::{DeviceId, Event, ThreadId};
 
-use super::process::{self, Process};
+use super::part::{OwnPart, stop};
 
 /// A thread's own. It has nothing to drop, so that it is there to the thread's very end.
 pub(crate) struct Thread {
     inside: Cell<bool>,
     /// Where its `errno` is.
     errno: Cell<*mut c_int>,
-    /// Where it writes to, made for `process`; that of a parent is left alone.
+    /// Where it writes to, made for `part`; that of a parent is left alone.
     lease: Cell<*mut Lease>,
-    process: Cell<*const Process>,
+    part: Cell<*const OwnPart>,
     /// The thread is ending: what it takes now, nobody gives back later.
     ending: Cell<bool>,
     /// A context, how many had ended when it was looked at, and its device.
@@ -38,7 +38,7 @@ thread_local! {
             inside: Cell::new(false),
             errno: Cell::new(ptr::null_mut()),
             lease: Cell::new(ptr::null_mut()),
-            process: Cell::new(ptr::null()),
+            part: Cell::new(ptr::null()),
             ending: Cell::new(false),
             device: Cell::new((0, 0, DeviceId::HOST)),
         }
@@ -78,6 +78,13 @@ pub(crate) fn current() -> &'static Thread {
     // SAFETY: never dropped, so that it lives as long as the thread; not `Sync`, so that no other
     // thread gets it.
     THREAD.with(|thread| unsafe { &*ptr::from_ref(thread) })
+}
+
+/// Writes an event to this thread's file; where that is refused, recording ends.
+pub(super) fn write(part: &'static OwnPart, event: &Event) {
+    if let Err(reason) = current().write(part, event) {
+        stop(&reason);
+    }
 }
 
 impl Thread {
@@ -124,13 +131,13 @@ impl Thread {
 
     /// Writes an event to the thread's file.
     #[inline]
-    pub(super) fn write(&self, process: &'static Process, event: &Event) -> Result<(), Stop> {
+    pub(super) fn write(&self, part: &'static OwnPart, event: &Event) -> Result<(), Stop> {
         let mut lease = self.lease.get();
-        if lease.is_null() || !ptr::eq(self.process.get(), process) {
-            lease = self.take_lease(process)?;
+        if lease.is_null() || !ptr::eq(self.part.get(), part) {
+            lease = self.take_lease(part)?;
         }
         // SAFETY: made from a box by `take_lease`, and only this thread has it.
-        let written = unsafe { &mut *lease }.event(&process.part, event);
+        let written = unsafe { &mut *lease }.event(part, event);
         if self.ending.get() {
             self.give_back();
         }
@@ -140,9 +147,9 @@ impl Thread {
     /// A file of this process's to write to. One that was taken before a fork is the parent's: it is
     /// left, not given back.
     #[cold]
-    fn take_lease(&self, process: &'static Process) -> Result<*mut Lease, Stop> {
-        let lease = Box::into_raw(Box::new(process.part.lease(number())?));
-        self.process.set(process);
+    fn take_lease(&self, part: &'static OwnPart) -> Result<*mut Lease, Stop> {
+        let lease = Box::into_raw(Box::new(part.lease(number())?));
+        self.part.set(part);
         self.lease.set(lease);
         if !will_be_told() {
             self.ending.set(true);
@@ -157,7 +164,7 @@ impl Thread {
 
     fn give_back(&self) {
         let lease = self.lease.replace(ptr::null_mut());
-        if !lease.is_null() && process::is_current(self.process.get()) {
+        if !lease.is_null() && OwnPart::is_current(self.part.get()) {
             // SAFETY: made from a box by `take_lease`, taken out of its place just now.
             drop(unsafe { Box::from_raw(lease) });
         }

@@ -33,7 +33,7 @@ const LONGEST_PATH: usize = 4096;
 
 /// What one recording may cost beyond its bytes.
 #[derive(Debug)]
-pub(super) struct Allowance {
+pub(super) struct ParseLimits {
     /// How many bytes may be looked at again and again in search of the next definition after damage.
     search: usize,
     /// How many addresses get names of their own: a name takes many times the bytes of an address.
@@ -42,13 +42,13 @@ pub(super) struct Allowance {
     frames: u32,
 }
 
-impl Default for Allowance {
+impl Default for ParseLimits {
     fn default() -> Self {
         Self { search: 64 << 20, names: 1 << 17, frames: 0 }
     }
 }
 
-impl Allowance {
+impl ParseLimits {
     /// Takes what new frames cost.
     fn charge(&mut self, frames: &[FrameId]) {
         for &FrameId(frame) in frames {
@@ -117,7 +117,7 @@ pub(super) struct Definer<'a> {
     known: HashMap<(u32, u64), Box<[FrameId]>, RandomState>,
     /// Paths of modules, which many of them may share.
     paths: HashMap<StringId, Arc<str>, RandomState>,
-    allowance: &'a mut Allowance,
+    limits: &'a mut ParseLimits,
     /// Room that is used again and again.
     raw: Vec<RawFrame>,
     frames: Vec<FrameId>,
@@ -127,7 +127,7 @@ impl<'a> Definer<'a> {
     pub(super) fn new(
         tables: &'a mut Tables,
         resolve: &'a mut dyn Resolve,
-        allowance: &'a mut Allowance,
+        limits: &'a mut ParseLimits,
     ) -> Self {
         Self {
             ids: Ids::default(),
@@ -136,7 +136,7 @@ impl<'a> Definer<'a> {
             loaded: Loaded::default(),
             known: HashMap::default(),
             paths: HashMap::default(),
-            allowance,
+            limits,
             raw: Vec::new(),
             frames: Vec::new(),
         }
@@ -162,7 +162,7 @@ impl<'a> Definer<'a> {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let Some((tag, body, length)) = definition::record(rest) else {
-                let Some(skipped) = next_record(rest, &mut self.allowance.search) else {
+                let Some(skipped) = next_record(rest, &mut self.limits.search) else {
                     losses.damaged_definitions += damage(rest);
                     break;
                 };
@@ -191,7 +191,7 @@ impl<'a> Definer<'a> {
                 let [function, file] =
                     [function, file].map(|id| StringId(ids.strings.get(id.0).unwrap_or(0)));
                 let frame = self.tables.frame(Frame { function, file, line });
-                self.allowance.frames = self.allowance.frames.max(frame.0.saturating_add(1));
+                self.limits.frames = self.limits.frames.max(frame.0.saturating_add(1));
                 ids.frames.define(id.0, frame.0);
             }
             Definition::Stack { id, frames } => {
@@ -236,7 +236,7 @@ impl<'a> Definer<'a> {
             frames.extend_from_slice(known);
             return;
         }
-        if self.known.len() >= MOST_ADDRESSES || self.allowance.names == 0 {
+        if self.known.len() >= MOST_ADDRESSES || self.limits.names == 0 {
             let library = module.map_or("", Module::name);
             frames.push(self.tables.frame_text(library, library, 0));
             return;
@@ -244,7 +244,7 @@ impl<'a> Definer<'a> {
         let before = frames.len();
         self.resolve.frames(module, address, self.tables, frames);
         frames.truncate(MOST_FRAMES);
-        self.allowance.charge(frames.get(before..).unwrap_or_default());
+        self.limits.charge(frames.get(before..).unwrap_or_default());
         self.known.insert(key, frames.get(before..).unwrap_or_default().into());
     }
 }

@@ -16,8 +16,8 @@ pub enum OpenError {
     },
     /// There is nothing of a recording in it.
     #[error(
-        "{folder}: no recording: nothing was written there, or it is another folder; `whyoom run -- \
-         COMMAND` makes one", folder = .0.display()
+        "{folder}: not a recording: it is empty, or another folder; `whyoom run -- COMMAND` creates \
+         one", folder = .0.display()
     )]
     Empty(PathBuf),
     /// All of it was written by a newer version.

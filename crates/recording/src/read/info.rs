@@ -40,7 +40,7 @@ pub struct PartInfo {
     pub stopped: String,
     /// Allocations that failed.
     pub failures: u32,
-    /// Events that its threads told of; each may have written some hundred more.
+    /// Events that its threads told of; each may have written a few hundred more.
     pub events: u64,
     /// Ring mode: the most that its segments may take.
     pub limit: Option<u64>,

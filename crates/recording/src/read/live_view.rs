@@ -10,11 +10,11 @@ use whyoom_files::untrusted;
 
 use super::{PartInfo, part_file::PartFile};
 use crate::{
-    attention,
     format::{Kind, PART_FILE, PART_IDENTITY},
     identity::PartIdentity,
     live::{LiveTotals, State},
     mapped::Mapped,
+    watcher_sync,
 };
 
 /// One recorded process, watched through a map of its file. The file may be cut meanwhile: then all figures
@@ -23,7 +23,7 @@ use crate::{
 pub struct LiveView {
     info: PartInfo,
     map: Mapped,
-    attentive: bool,
+    is_watcher: bool,
 }
 
 impl LiveView {
@@ -38,24 +38,24 @@ impl LiveView {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).ok_or_else(not_ours)?;
         let identity = PartIdentity::read(&bytes).map_err(|_| not_ours())?;
         let info = PartFile::new(stem, identity, &bytes, false).info;
-        Ok(Self { info, map: Mapped::read(&file, PART_FILE)?, attentive: false })
+        Ok(Self { info, map: Mapped::read(&file, PART_FILE)?, is_watcher: false })
     }
 
-    /// The same, and looks at its failures: from the first [`Self::attend`] on the process waits at each
+    /// The same, and looks at its failures: from the first [`Self::set_ready`] on the process waits at each
     /// until that was done.
     ///
     /// # Errors
     /// Also where the file cannot be written.
-    pub fn open_attentively(path: &Path) -> io::Result<Self> {
+    pub fn open_as_watcher(path: &Path) -> io::Result<Self> {
         let view = Self::open(path)?;
         let file = untrusted::open_entry_for_writing(path)?;
-        Ok(Self { map: Mapped::write(&file, PART_FILE)?, attentive: true, ..view })
+        Ok(Self { map: Mapped::write(&file, PART_FILE)?, is_watcher: true, ..view })
     }
 
     /// Lets a process that waits at a failure go on, and says whether the next one is looked at.
-    pub fn attend(&self, ready: bool) {
-        if self.attentive {
-            attention::set(&self.totals().attention, ready);
+    pub fn set_ready(&self, ready: bool) {
+        if self.is_watcher {
+            watcher_sync::set(&self.totals().watcher_sync, ready);
         }
     }
 

@@ -78,25 +78,25 @@ impl Losses {
         say(
             self.dropped_while_read,
             format_args!(
-                "{} dropped to make room while the recording was read.",
+                "{} dropped to free memory while the recording was read.",
                 was(self.dropped_while_read, "segment")
             ),
         );
         say(
             self.interrupted_threads,
             format_args!(
-                "{} cut off while recording: of each, the last event may be missing.",
+                "{} interrupted while recording: the last event of each may be missing.",
                 was(self.interrupted_threads, "thread")
             ),
         );
         say(
             self.cut_bytes,
-            format_args!("Files are shorter than written: {} are gone.", Bytes(self.cut_bytes)),
+            format_args!("Files are truncated: {} missing.", Bytes(self.cut_bytes)),
         );
         say(
             self.damaged_blocks,
             format_args!(
-                "{} damaged: {} of events are left out.",
+                "{} damaged: {} of events skipped.",
                 was(self.damaged_blocks, "block"),
                 Bytes(self.damaged_bytes)
             ),
@@ -104,19 +104,19 @@ impl Losses {
         say(
             self.damaged_headers,
             format_args!(
-                "The first bytes of {} are damaged: what could be read of the rest was read.",
+                "The first bytes of {} are damaged: the readable rest was read.",
                 counted(self.damaged_headers, "segment")
             ),
         );
         self.say_files(&mut say);
         say(
             self.lost_events,
-            format_args!("At least {} lost by that.", are(self.lost_events, "event")),
+            format_args!("At least {} lost as a result.", are(self.lost_events, "event")),
         );
         say(
             self.damaged_definitions,
             format_args!(
-                "{} of names and stacks are damaged and left out.",
+                "{} of names and stacks are damaged and skipped.",
                 Bytes(self.damaged_definitions)
             ),
         );
@@ -141,9 +141,7 @@ impl Losses {
         let passed_over = was(self.passed_over, "file");
         say(
             self.passed_over,
-            format_args!(
-                "{passed_over} passed over: there are more than whyoom reads of one recording."
-            ),
+            format_args!("{passed_over} skipped: whyoom does not read more per recording."),
         );
         let newer = was(self.newer_files, "file");
         say(
@@ -153,7 +151,7 @@ impl Losses {
         let nameless = counted(self.nameless_parts, "process");
         say(
             self.nameless_parts,
-            format_args!("What is known of {nameless} is damaged: the events are there."),
+            format_args!("The metadata of {nameless} is damaged: the events are intact."),
         );
     }
 }

@@ -11,7 +11,7 @@ use whyoom_trace::{EventSink, Tables};
 use super::{
     Ending, Losses, OpenError, PartInfo, ReadError, Resolve,
     cursor::{lose_file, lose_header},
-    definitions::{Allowance, Definer},
+    definitions::{Definer, ParseLimits},
     folder::{self, FileView, Files},
     merge::{Chain, Merge, Part},
     part_file::PartFile,
@@ -104,9 +104,9 @@ impl Recording {
         let mut losses = self.losses.clone();
         let mut parts = Vec::new();
         let mut chains = Vec::new();
-        let mut allowance = Allowance::default();
+        let mut limits = ParseLimits::default();
         for (info, open) in self.infos.iter().zip(&self.parts) {
-            let mut definer = Definer::new(tables, resolve, &mut allowance);
+            let mut definer = Definer::new(tables, resolve, &mut limits);
             for number in self.all_pieces(info, &open.pieces) {
                 self.define(info, number, &mut definer, &mut losses);
             }

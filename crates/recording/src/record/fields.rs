@@ -1,8 +1,8 @@
 //! How each type of field is written. One type has one encoding, wherever it stands.
 
 use whyoom_trace::{
-    Address, Bytes, Counter, HandleId, Limit, MarkKind, MemoryKind, SegmentGrowth, SizeClass,
-    Software, Standing, StringId, Symptom, SyncScope,
+    Address, Bytes, Counter, HandleId, Limit, MarkKind, MemoryKind, ProcessState, SegmentGrowth,
+    SizeClass, Software, StringId, Symptom, SyncScope,
 };
 
 use super::{
@@ -106,12 +106,12 @@ choices! {
     SizeClass: Small Large;
     SegmentGrowth: Fixed Expandable;
     MarkKind: Iteration Phase;
-    Standing: Untold Runs Orphan ZombieLeader Stuck Ghost Hangs Recorded;
+    ProcessState: Untold Runs Orphan ZombieLeader Stuck Ghost Hangs Recorded;
     Counter: Requested DeviceTotal DeviceFree ProcessUsed Allocated Reserved Cached PrivateFree
         Allowed Preallocation Needed RoomLeft HostLimit HostResident PoolUsed PoolReserved
         PoolThreshold DeviceHeap;
-    Symptom: DeviceOutOfMemory LibraryAllocFailed Disguised ReportFailed BogusSize LimitReached
-        PreallocationFailed ShareTooSmall ShareTooLarge Disturbed PinnedOutOfMemory HostOutOfMemory
+    Symptom: DeviceOutOfMemory LibraryAllocFailed IndirectOom ReportFailed BogusSize LimitReached
+        PreallocationFailed ShareTooSmall ShareTooLarge FreeMemoryChanged PinnedOutOfMemory HostOutOfMemory
         HostKilled Killed SettingTooLate WorkTooLarge UsageGrew
         HeldAfterEnd Described;
     Software: PyTorch CuBlas CuDnn CuFft TensorFlow Xla CuPy Rmm Nccl Vllm LlamaCpp Hami Kernel

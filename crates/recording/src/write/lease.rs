@@ -17,8 +17,19 @@ pub struct Lease {
     counted: u64,
 }
 
+impl Part {
+    /// A segment for a thread to write to.
+    ///
+    /// # Errors
+    /// In a forked child.
+    pub fn lease(&self, thread: ThreadId) -> Result<Lease, Stop> {
+        self.check()?;
+        Ok(Lease::new(Arc::clone(self.shared()), thread, self.shared().idle_segment()))
+    }
+}
+
 impl Lease {
-    pub(super) fn new(shared: Arc<Shared>, thread: ThreadId, segment: Option<Segment>) -> Self {
+    fn new(shared: Arc<Shared>, thread: ThreadId, segment: Option<Segment>) -> Self {
         let counted = segment.as_ref().map_or(0, Segment::records);
         Self { shared, thread, segment, counted }
     }

@@ -2,6 +2,7 @@
 
 mod fork;
 mod lease;
+mod options;
 mod part;
 mod path;
 mod ring;
@@ -12,5 +13,6 @@ mod tables;
 
 pub use fork::ForkGuard;
 pub use lease::Lease;
-pub use part::{Options, Part};
+pub use options::Options;
+pub use part::Part;
 pub use stop::Stop;

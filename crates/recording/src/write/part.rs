@@ -9,29 +9,11 @@ use std::{
 };
 
 use rustix::thread::futex::{self, Flags};
-use whyoom_trace::ThreadId;
 
-use super::{Lease, Stop, shared::Shared};
-use crate::{attention, definition::Definition, live::LiveTotals};
+use super::{Options, Stop, shared::Shared};
+use crate::{definition::Definition, live::LiveTotals, watcher_sync};
 
-/// How a part is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The length of a segment, rounded up to blocks of 16 KiB. Each thread that records has one; a
-    /// thread's first segments are shorter, so that threads that record little take little.
-    pub segment_bytes: u32,
-    /// Ring mode: the most that a part's segments may take; the oldest are dropped. Each thread
-    /// that records keeps the segment that it writes, and definitions are kept, whatever the limit.
-    pub limit: Option<u64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { segment_bytes: 1 << 20, limit: None }
-    }
-}
-
-/// A process's part of a recording. It is made once; threads take a [`Lease`] each.
+/// A process's part of a recording. It is made once; threads take a [`Lease`](super::Lease) each.
 ///
 /// A forked child inherits it and cannot write to it: every call returns [`Stop::Forked`] there, and
 /// dropping it leaves the parent's alone. It makes a part of its own instead.
@@ -47,15 +29,6 @@ impl Part {
     /// Where its file cannot be made.
     pub fn create(folder: &Path, options: Options) -> Result<Self, Stop> {
         Ok(Self { shared: Arc::new(Shared::create(folder, options)?) })
-    }
-
-    /// A segment for a thread to write to.
-    ///
-    /// # Errors
-    /// In a forked child.
-    pub fn lease(&self, thread: ThreadId) -> Result<Lease, Stop> {
-        self.check()?;
-        Ok(Lease::new(Arc::clone(&self.shared), thread, self.shared.idle_segment()))
     }
 
     /// Writes what an id stands for. It is in the recording when this returns; events that name the
@@ -92,11 +65,11 @@ impl Part {
 
     /// Counts a call, wakes whoever waits for one, and waits for them.
     fn call(&self, count: &AtomicU32) {
-        let LiveTotals { failures, attention, .. } = self.live();
-        let before = attention.load(Ordering::Acquire);
+        let LiveTotals { failures, watcher_sync, .. } = self.live();
+        let before = watcher_sync.load(Ordering::Acquire);
         count.fetch_add(1, Ordering::Release);
         let _ = futex::wake(failures, Flags::empty(), i32::MAX.cast_unsigned());
-        attention::wait(attention, before);
+        watcher_sync::wait(watcher_sync, before);
     }
 
     /// Keeps why recording stopped where a reader finds it. The first reason stays; a [`Stop`] that
@@ -125,11 +98,12 @@ impl Part {
         self.shared.guard.is_same_process()
     }
 
-    pub(super) fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    fn check(&self) -> Result<(), Stop> {
+    /// What every call asks first.
+    pub(super) fn check(&self) -> Result<(), Stop> {
         if self.is_same_process() { Ok(()) } else { Err(Stop::Forked) }
     }
 }

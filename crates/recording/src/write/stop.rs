@@ -8,44 +8,42 @@ use rustix::io::Errno;
 pub enum Stop {
     /// No room on the disk but what is left to the program, or the user's share of it is used up.
     #[error(
-        "the disk that holds the recording is full (its last 1 GiB, or 5% if that is less, is left to \
-         the program): free some, or record to another disk"
+        "the disk of the recording is full (its last 1 GiB, or 5% if that is less, is left to the \
+         program): free some space, or record to another disk"
     )]
     DiskFull,
     /// The file system takes no writes.
     #[error("the recording's folder is on a read-only file system: record to another folder")]
     ReadOnly,
     /// The folder is not there, or not any more.
-    #[error("the recording's folder is not there: it was removed, or the root folder changed")]
+    #[error("the recording's folder does not exist: it was removed, or the root folder changed")]
     FolderGone,
     /// The process may not write there.
     #[error(
-        "the process may not write into the recording's folder: it runs as another user than the \
-         one that the folder belongs to"
+        "the process may not write into the recording's folder: it runs as a user other than the \
+         folder's owner"
     )]
     NotAllowed,
     /// The process or the machine has no file descriptor left.
-    #[error("no file descriptor was left for the next file of the recording: raise ulimit -n")]
+    #[error("no file descriptor is left for the next file of the recording: raise ulimit -n")]
     NoDescriptors,
     /// The process has no address space or maps left.
-    #[error("the next file of the recording could not be mapped: no memory or maps are left")]
+    #[error("the next file of the recording could not be mapped: out of memory or mappings")]
     NoMemory,
     /// A limit on the size of files.
-    #[error(
-        "a limit on the size of files is below the size of a recording's file: raise ulimit -f"
-    )]
+    #[error("the file size limit is below the size of a recording file: raise ulimit -f")]
     FileTooLarge,
     /// The path of the folder is too long.
     #[error("the path of the recording's folder is too long: record to another folder")]
     PathTooLong,
     /// A file became shorter while it was written to.
     #[error(
-        "a file of the recording was cut while it was written to, or its disk failed: leave the files of \
-         a recording alone while it is made"
+        "a file of the recording was truncated while in use, or its disk failed: do not touch the \
+         files of a recording while it is being written"
     )]
     Cut,
     /// This process is a child that inherited its parent's recording.
-    #[error("this process was forked from the one that records: it needs a part of its own")]
+    #[error("this process was forked from the one that records: it needs its own part")]
     Forked,
     /// Anything else, by the operating system's number.
     #[error("the recording could not be written (operating system error {0})")]

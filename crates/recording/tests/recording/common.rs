@@ -5,8 +5,8 @@ use std::path::Path;
 use whyoom_recording::{Definition, Losses, Options, Part, RawFrame, Recording, Unresolved};
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Counter, DeviceId, Event, FrameId, HandleId, Limit,
-    MarkKind, MemoryKind, Origin, PoolId, ResultCode, SegmentGrowth, SizeClass, Software, StackId,
-    Standing, StreamId, StringId, Symptom, SyncScope, Tables, ThreadId, Time,
+    MarkKind, MemoryKind, Origin, PoolId, ProcessState, ResultCode, SegmentGrowth, SizeClass,
+    Software, StackId, StreamId, StringId, Symptom, SyncScope, Tables, ThreadId, Time,
 };
 
 /// A part with small segments, so that a short test has several.
@@ -76,11 +76,11 @@ pub(crate) fn fixture_events() -> Vec<Event> {
         Action::BlockFreeRequested { address },
         Action::BlockFree { address },
         Action::OutOfMemory { requested: size },
-        Action::Symptom { symptom: Symptom::Disguised, software: Software::CuDnn, text },
+        Action::Symptom { symptom: Symptom::IndirectOom, software: Software::CuDnn, text },
         Action::Mark { kind: MarkKind::Iteration, name: text },
         Action::Setting { name: text, value: StringId(2) },
         Action::Sample { counter: Counter::PoolUsed, bytes: size },
-        Action::Holder { pid: 42, bytes: size, command: text, standing: Standing::Orphan },
+        Action::Holder { pid: 42, bytes: size, command: text, standing: ProcessState::Orphan },
         Action::Exit,
     ];
     let event = |(at, action): (u64, Action)| Event {

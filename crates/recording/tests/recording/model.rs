@@ -6,8 +6,8 @@ use proptest::{collection::vec, prelude::*};
 use whyoom_recording::{Definition, Part, RawFrame};
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Counter, DeviceId, Event, FrameId, HandleId, Limit,
-    MarkKind, MemoryKind, Origin, PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass,
-    Software, StackId, Standing, StreamId, StringId, Symptom, SyncScope, ThreadId, Time,
+    MarkKind, MemoryKind, Origin, PoolId, ProcessId, ProcessState, ResultCode, SegmentGrowth,
+    SizeClass, Software, StackId, StreamId, StringId, Symptom, SyncScope, ThreadId, Time,
 };
 
 use crate::common::{part, read};
@@ -115,7 +115,7 @@ fn action() -> impl Strategy<Value = Action> {
                     pid: a as u32,
                     bytes: size,
                     command: text,
-                    standing: Standing::Ghost,
+                    standing: ProcessState::Ghost,
                 },
                 _ => Action::Exit,
             }

@@ -190,8 +190,8 @@ fn a_process_waits_for_who_looks_at_its_failures() {
     let part = part(folder.path(), None);
     let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
     let mut parts = entries.filter(|path| path.extension().is_some_and(|kind| kind == "part"));
-    let view = LiveView::open_attentively(&parts.next().unwrap()).unwrap();
-    view.attend(true);
+    let view = LiveView::open_as_watcher(&parts.next().unwrap()).unwrap();
+    view.set_ready(true);
     let looked = std::sync::atomic::AtomicBool::new(false);
     let ordering = std::sync::atomic::Ordering::SeqCst;
     std::thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn a_process_waits_for_who_looks_at_its_failures() {
                 assert_eq!(view.wait(call, Duration::from_secs(10)), call + 1);
                 std::thread::sleep(Duration::from_millis(20));
                 looked.store(true, ordering);
-                view.attend(true);
+                view.set_ready(true);
             }
         });
         part.failed();
@@ -218,7 +218,7 @@ fn a_finished_recording_is_small() {
     part.define(Definition::String { id: StringId(1), text: b"x" }).unwrap();
     part.lease(ThreadId(1)).unwrap().event(&part, &alloc(1, 1)).unwrap();
     let on_disk = || files(folder.path(), "").iter().map(|(_, length)| length).sum::<u64>();
-    assert!(on_disk() > 128 << 10, "room is taken in advance");
+    assert!(on_disk() > 128 << 10, "room is preallocated");
     drop(part);
     assert!(on_disk() < 10 << 10, "{}", on_disk());
     assert_eq!(read(folder.path()).0.len(), 1);

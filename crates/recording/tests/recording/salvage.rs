@@ -59,7 +59,7 @@ fn a_flipped_bit_costs_its_block() {
     assert!((500..3000).contains(&losses.lost_events), "{}", losses.lost_events);
     assert!(events.is_sorted_by_key(number));
     let said = losses.words().join(" ");
-    assert!(said.contains("1 block was damaged: 16.00 KiB of events are left out."), "{said}");
+    assert!(said.contains("1 block was damaged: 16.00 KiB of events skipped."), "{said}");
     assert!(said.contains(&format!("At least {} events are lost", losses.lost_events)), "{said}");
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::Value;
 use whyoom_memory::{Model, Process};
+use whyoom_redact::Paths;
 use whyoom_trace::{
     ProcessId, Tables,
     facts::{self, Fact, FactKind},
@@ -16,8 +17,8 @@ use super::{
     spaces::{SpaceJson, spaces},
 };
 use crate::{
-    Answer, VerdictParts, contents::LEFT_OUT, write_fit, write_fit_json, write_replay_json,
-    write_verdict, write_verdict_json,
+    Answer, VerdictParts, contents::LEFT_OUT, text::Detail, write_fit, write_fit_json,
+    write_replay_json, write_verdict, write_verdict_json,
 };
 
 /// The version of the document. A change that could break a reader raises it.
@@ -32,7 +33,7 @@ pub(super) struct Document<'a> {
     schema: &'static str,
     version: u32,
     whyoom: &'static str,
-    pub(super) title: &'a str,
+    pub(super) title: String,
     simulated: Option<&'a str>,
     /// What a reader sees of the run and of the machine, in a sentence.
     pub(super) contains: String,
@@ -46,6 +47,9 @@ pub(super) struct Document<'a> {
     names: Names<'a>,
     processes: Vec<ProcessJson<'a>>,
     spaces: Vec<SpaceJson>,
+    /// How paths are shortened as the document is written.
+    #[serde(skip)]
+    pub(super) paths: Option<Paths>,
 }
 
 #[derive(Serialize)]
@@ -70,22 +74,26 @@ impl<'a> Document<'a> {
                 facts: facts(model, tables, process),
             })
         };
+        let paths = (!report.full_paths).then(|| report.paths.clone().with_files(names.files()));
+        let shortened =
+            |text: &str| paths.as_ref().map_or(text.to_owned(), |paths| paths.shorten(text).into());
         let replay = |out: &mut Vec<u8>| write_replay_json(report.replay, out);
         Ok(Self {
             schema: "whyoom.report",
             version: VERSION,
             whyoom: env!("CARGO_PKG_VERSION"),
-            title: &report.title,
+            title: shortened(&report.title),
             simulated: report.simulated.as_deref(),
             contains: format!("{}. {LEFT_OUT}.", report.contents().join("; ")),
             why: report.answer.as_ref().map(why).transpose()?,
-            text: text(report)?,
+            text: shortened(&text(report)?),
             fit: report.fit.map(|fit| parsed(|out| write_fit_json(fit, out))).transpose()?,
             replay: (!report.replay.is_empty()).then(|| parsed(replay)).transpose()?,
             replay_note: report.replay_note.as_deref(),
             names,
             processes: processes.iter().filter_map(process).collect(),
             spaces,
+            paths,
         })
     }
 }
@@ -107,7 +115,7 @@ fn parsed(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Valu
 fn text(report: &Report<'_>) -> io::Result<String> {
     let mut bytes = Vec::new();
     if let Some(answer) = &report.answer {
-        write_verdict(answer, TEXT_WIDTH, &mut bytes)?;
+        write_verdict(answer, Detail::Short, TEXT_WIDTH, &mut bytes)?;
     }
     if let Some(fit) = report.fit {
         write_fit(fit, TEXT_WIDTH, &mut bytes)?;
@@ -134,7 +142,7 @@ fn own_facts(process: &Process) -> Vec<(String, String)> {
     let mut tell = |name: &str, value: String| facts.push((name.to_owned(), value));
     tell(
         "ended",
-        if process.exited().is_some() { "by itself" } else { "killed, or still running" }
+        if process.exited().is_some() { "on its own" } else { "killed, or still running" }
             .to_owned(),
     );
     for (device, contexts) in process.contexts() {
@@ -143,7 +151,7 @@ fn own_facts(process: &Process) -> Vec<(String, String)> {
     let counts = [
         ("code loaded", process.code_loads()),
         ("failed calls", process.failures_seen()),
-        ("refused frees", process.refused_frees_seen()),
+        ("failed frees", process.refused_frees_seen()),
     ];
     for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
         tell(name, count.to_string());

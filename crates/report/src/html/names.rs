@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use whyoom_memory::place;
+use whyoom_memory::call_site;
 use whyoom_trace::{PoolId, StackId, StringId, Tables};
 
 /// Frames of a stack beyond these are left out, in its middle nobody looks.
@@ -63,12 +63,17 @@ impl<'a> Names<'a> {
             let (function, file) = (self.string(frame.function), self.string(frame.file));
             frames.push(self.frame((function, file, frame.line)));
         }
-        let place = self.string(&place(tables, stack));
+        let place = self.string(&call_site(tables, stack));
         self.stacks.push(frames);
         self.places.push(place);
         let number = self.stacks.len() - 1;
         self.known.stacks.insert(stack, number);
         number
+    }
+
+    /// The files of all frames.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        self.frames.iter().map(|&(_, file, _)| self.strings[file].as_str())
     }
 
     /// A string of the tables.

@@ -28,7 +28,7 @@ fn policy() -> String {
 
 /// Writes the whole file.
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (title, text) = (escaped(&visible(document.title)), escaped(&document.text));
+    let (title, text) = (escaped(&visible(&document.title)), escaped(&document.text));
     let (policy, contains) = (policy(), escaped(&document.contains));
     writeln!(
         out,
@@ -49,7 +49,7 @@ fn write_data(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let compressed = GzEncoder::new(letters, Compression::default());
     // The serializer writes a few bytes at a time.
     let mut buffered = io::BufWriter::with_capacity(1 << 16, compressed);
-    write_shown(document, &mut buffered)?;
+    write_shown(document, document.paths.as_ref(), &mut buffered)?;
     let compressed = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     compressed.finish()?.finish()?;
     Ok(())

@@ -1,10 +1,11 @@
 //! Each process's memory on each device, as the page draws it.
 
 use serde::Serialize;
-use whyoom_causes::{Situation, figures};
+use whyoom_causes::{ObservedFigures, figures};
 use whyoom_memory::{
-    Bands, BlockLife, Category, CurvePoint, FilmedMap, Gallery, Growth, Incident, Instant,
-    IterationStarts, LiveSum, MapMoment, Model, Picture, PictureLimits, SegmentRuns, Space,
+    AddressMapAt, Bands, BlockLife, Category, CurvePoint, Growth, Incident, Instant,
+    IterationStarts, LiveSum, MapMoment, Model, RetainedBlocks, SegmentRuns, Space, TimelineData,
+    TimelineLimits,
 };
 use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
 
@@ -166,16 +167,16 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
         drawn.sort_by_key(|&(process, device, _)| (process, device));
     }
     let share = |most: usize, least: usize| (most / drawn.len().max(1)).max(least);
-    let limits = PictureLimits {
+    let limits = TimelineLimits {
         points: share(MOST_POINTS, LEAST_POINTS).min(POINTS_OF_ONE),
         blocks: share(MOST_BLOCKS, LEAST_BLOCKS),
-        places: MOST_PLACES,
+        call_sites: MOST_PLACES,
     };
     let most_parts = share(MOST_PARTS, LEAST_PARTS);
     let pictures: Vec<_> = drawn
         .into_iter()
         .filter_map(|(process, device, space)| {
-            Some((process, device, space, model.picture(process, device, limits)?))
+            Some((process, device, space, model.timeline_data(process, device, limits)?))
         })
         .collect();
     let starts = pictures.iter().map(|(_, _, _, picture)| picture.start.time);
@@ -231,7 +232,7 @@ impl Clock {
 struct Draft<'a> {
     model: &'a Model,
     /// Every failure with its figures.
-    failures: &'a [(&'a Incident, Situation)],
+    failures: &'a [(&'a Incident, ObservedFigures)],
     clock: Clock,
     process: ProcessId,
     device: DeviceId,
@@ -240,7 +241,12 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn space(&self, process: usize, picture: &Picture<'_>, names: &mut Names<'_>) -> SpaceJson {
+    fn space(
+        &self,
+        process: usize,
+        picture: &TimelineData<'_>,
+        names: &mut Names<'_>,
+    ) -> SpaceJson {
         let growth = self.model.growth(self.process, self.device);
         SpaceJson {
             process,
@@ -250,11 +256,11 @@ impl Draft<'_> {
             has_allocator: self.space.has_allocator(),
             curve: self.curve(&picture.curve),
             by_kind: self.kinds(&picture.kinds),
-            by_place: self.places(&picture.places, names),
+            by_place: self.call_sites(&picture.call_sites, names),
             incidents: self.incidents(names),
             iterations: picture.iterations.as_ref().map(|starts| self.iterations(starts)),
             growth: growth.map(|growth| self.growth(&growth, names)),
-            blocks: self.blocks(&picture.gallery, names),
+            blocks: self.blocks(&picture.retained_blocks, names),
             maps: thinned(&picture.maps, self.most_parts).map(|map| self.map(map, names)).collect(),
             peak: self.peak(picture.start, names),
         }
@@ -290,27 +296,27 @@ impl Draft<'_> {
         BandsJson { time, event, bands: bands.collect() }
     }
 
-    fn places(&self, places: &Bands<&str>, names: &mut Names<'_>) -> BandsJson {
-        let (time, event) = self.clock.columns(places.at.iter().copied());
-        let bands = places.bands.iter().map(|band| BandJson {
+    fn call_sites(&self, call_sites: &Bands<&str>, names: &mut Names<'_>) -> BandsJson {
+        let (time, event) = self.clock.columns(call_sites.at.iter().copied());
+        let bands = call_sites.bands.iter().map(|band| BandJson {
             name: band.name.to_owned(),
             stack: band.stack.map(|stack| names.stack(stack)),
             bytes: column(&band.bytes),
         });
         let mut bands: Vec<BandJson> = bands.collect();
-        if places.rest.iter().any(|bytes| *bytes > Bytes::ZERO) {
-            let bytes = column(&places.rest);
+        if call_sites.rest.iter().any(|bytes| *bytes > Bytes::ZERO) {
+            let bytes = column(&call_sites.rest);
             bands.push(BandJson { name: "rest".to_owned(), stack: None, bytes });
         }
         BandsJson { time, event, bands }
     }
 
     fn incidents(&self, names: &mut Names<'_>) -> Vec<IncidentJson> {
-        let own = |(one, _): &&(&Incident, Situation)| {
+        let own = |(one, _): &&(&Incident, ObservedFigures)| {
             (one.process, one.device) == (self.process, self.device)
         };
         let failures = self.failures.iter().filter(own).take(MOST_INCIDENTS);
-        let tell = |(incident, situation): &(&Incident, Situation)| IncidentJson {
+        let tell = |(incident, situation): &(&Incident, ObservedFigures)| IncidentJson {
             time: self.clock.at(incident.time),
             event: incident.number,
             requested_bytes: raw(situation.requested),
@@ -352,7 +358,7 @@ impl Draft<'_> {
         }
     }
 
-    fn blocks(&self, gallery: &Gallery, names: &mut Names<'_>) -> BlocksJson {
+    fn blocks(&self, gallery: &RetainedBlocks, names: &mut Names<'_>) -> BlocksJson {
         let blocks = &gallery.blocks;
         let (born, born_event) = self.clock.columns(blocks.iter().map(|block| block.born));
         let ended = |block: &BlockLife| block.died.map_or(-1, |at| signed(self.clock.at(at.time)));
@@ -377,7 +383,7 @@ impl Draft<'_> {
         }
     }
 
-    fn map(&self, map: &FilmedMap, names: &mut Names<'_>) -> MapJson {
+    fn map(&self, map: &AddressMapAt, names: &mut Names<'_>) -> MapJson {
         MapJson {
             time: self.clock.at(map.at.time),
             event: map.at.event,
@@ -414,9 +420,9 @@ impl Draft<'_> {
 }
 
 /// Maps in at most about so many parts altogether: of the evenly chosen ones every so manyth.
-fn thinned(maps: &[FilmedMap], most_parts: usize) -> impl Iterator<Item = &FilmedMap> {
+fn thinned(maps: &[AddressMapAt], most_parts: usize) -> impl Iterator<Item = &AddressMapAt> {
     let runs = |segments: &SegmentRuns| segments.runs.len() + 1;
-    let parts = |map: &FilmedMap| map.segments.iter().map(runs).sum::<usize>();
+    let parts = |map: &AddressMapAt| map.segments.iter().map(runs).sum::<usize>();
     let stride = maps.iter().map(parts).sum::<usize>().div_ceil(most_parts).max(1);
     let mut seen = 0;
     maps.iter().filter(move |map| {

@@ -33,7 +33,7 @@ pub enum NsysError {
     #[error("refused: to read it takes far more work than a database of its size should")]
     TooMuchWork,
     /// It is damaged, or could not be opened.
-    #[error("the database cannot be read ({0}): is the file whole? nsys export makes it anew")]
+    #[error("the database cannot be read ({0}): is the file complete? Run nsys export again")]
     Database(String),
 }
 

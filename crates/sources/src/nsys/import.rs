@@ -21,7 +21,7 @@ use super::{
 const MOST_PLACES: usize = 1024;
 /// Threads beyond these are forgotten again.
 const MOST_THREADS: usize = 65_536;
-/// The driver's code for want of memory.
+/// The driver's code for out of memory.
 const OUT_OF_MEMORY: ResultCode = ResultCode(2);
 
 pub(super) struct Import<'a> {

@@ -43,7 +43,8 @@ impl Role {
 /// strong one behind it.
 static WORDS: LazyLock<Vec<(Role, Regex, usize)>> = LazyLock::new(|| {
     [
-        (Role::Demand, r"request\w*|tried|trying|allocat(?:e|es|ing|ion)|c?alloc|malloc", 0),
+        (Role::Demand, r"request\w*|tried|trying|allocat(?:e|es|ing|ion)|c?alloc", 0),
+        (Role::Demand, r"(?:cuda)?malloc\w*|cumemalloc\w*", 0),
         (Role::Demand, r"need\w*|requir\w*|asked|want\w*|attempt\w*", 0),
         (Role::Demand, r"sizes?|bytes", 10),
         (Role::Free, r"free|avail(?:able)?|left|remain\w*", 0),
@@ -56,7 +57,7 @@ static WORDS: LazyLock<Vec<(Role, Regex, usize)>> = LazyLock::new(|| {
         ),
         (
             Role::Used,
-            r"used|in use|inuse|usage|allocated|occup\w*|consum\w*|held|holds|resident|rss",
+            r"used|utili[sz]ed|in use|inuse|usage|allocated|occup\w*|consum\w*|held|holds|resident|rss",
             0,
         ),
         (Role::Used, r"uses?|using|takes?|taken|took|has", 6),
@@ -69,9 +70,12 @@ static WORDS: LazyLock<Vec<(Role, Regex, usize)>> = LazyLock::new(|| {
 
 /// A number with a unit; single letters are units only where they are capitals: `15.3G`, but not `2k`.
 static WITH_UNIT: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(-?\d[\d.,]*)\s?((?i:bytes?\b|[kmgt]i?b\b)|[MGT]\b|B\b)"));
+    LazyLock::new(|| regex(r"(-?\d[\d.,]*)\s?((?i:bytes?\b|[kmgt]i?b\b)|[KMGT]i\b|[MGT]\b|B\b)"));
 /// A number of bytes that names no unit: it is long, and no part of a word, an address or a date.
 static BARE: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|[\s(=:\[/])(\d{6,19})\b"));
+/// The arguments of a call that allocates, up to an amount: `cudaMalloc(&texture, `.
+static OF_A_CALL: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?i)\bcu(?:da|mem)\w*alloc\w*\s*\([^()\n]*$"));
 /// `7.78 GiB/7.92 GiB`, `19.77/22.05 GiB`.
 static OF_ALL: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*/\s*$"));
 
@@ -108,9 +112,13 @@ pub(super) fn figures(text: &str) -> Vec<(Role, Bytes)> {
             continue;
         }
         // Of `used/all` the second is all, whatever stands before.
-        let role = match OF_ALL.is_match(&text[from..amount.start]) && index > 0 {
-            true => Some(Role::Total),
-            false => role(&text[from..amount.start], &text[amount.end..to]),
+        let before = &text[from..amount.start];
+        let role = if OF_ALL.is_match(before) && index > 0 {
+            Some(Role::Total)
+        } else if OF_A_CALL.is_match(before) {
+            Some(Role::Demand)
+        } else {
+            role(before, &text[amount.end..to])
         };
         found.extend(role.map(|role| (role, amount.bytes)));
     }
@@ -197,6 +205,8 @@ mod tests {
                 "Requested amount of GPU memory (17179869184 bytes) could not be allocated",
                 &[(Demand, 16 * GIB)],
             ),
+            ("cudaMalloc of 1610612736 bytes failed", &[(Demand, 3 * GIB / 2)]),
+            ("cudaMalloc(&texture, 67108864) failed", &[(Demand, 64 * MIB)]),
             (
                 "insufficient memory on requested size of 17179869184 detected",
                 &[(Demand, 16 * GIB)],

@@ -22,8 +22,8 @@ const fn means(anchor: &'static str, software: Software, symptom: Symptom) -> Ro
 
 use Software as S;
 use Symptom::{
-    DeviceOutOfMemory as Device, Disguised, Disturbed, HeldAfterEnd, HostOutOfMemory as Host,
-    LibraryAllocFailed as Library, LimitReached as Limit, PinnedOutOfMemory as Pinned,
+    DeviceOutOfMemory as Device, FreeMemoryChanged, HeldAfterEnd, HostOutOfMemory as Host,
+    IndirectOom, LibraryAllocFailed as Library, LimitReached as Limit, PinnedOutOfMemory as Pinned,
     PreallocationFailed, ShareTooLarge, ShareTooSmall, WorkTooLarge,
 };
 
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
     means("Prefill out of memory. Try to lower your batch size", S::SgLang, Limit),
     means("Decode out of memory. Try to lower your batch size", S::SgLang, Limit),
     means("alloc_req_slots runs out of memory", S::SgLang, Limit),
-    means("The memory capacity is unbalanced. Some GPUs may be occupied", S::SgLang, Disturbed),
+    means("The memory capacity is unbalanced. Some GPUs may be occupied", S::SgLang, FreeMemoryChanged),
     means("total tokens with", S::Tgi, ShareTooSmall),
     means("prefill tokens. You need to decrease", S::Tgi, ShareTooSmall),
     means("Not enough memory to handle `max_total_tokens", S::Tgi, ShareTooSmall),
@@ -75,11 +75,11 @@ pub(super) const ROWS: &[Row] = &[
     means("TOutOfMemoryError", S::CatBoost, PreallocationFailed),
     means("not enough memory for tree-ctrs", S::CatBoost, WorkTooLarge),
     means("Memory Object Allocation Failure", S::LightGbm, Device),
-    means("Dst tensor is not initialized", S::TensorFlow, Disguised),
-    means("Failed to get convolution algorithm", S::TensorFlow, Disguised),
-    means("No algorithm worked!", S::TensorFlow, Disguised),
-    means("Could not create cudnn handle", S::TensorFlow, Disguised),
-    means("failed to create cublas handle", S::TensorFlow, Disguised),
+    means("Dst tensor is not initialized", S::TensorFlow, IndirectOom),
+    means("Failed to get convolution algorithm", S::TensorFlow, IndirectOom),
+    means("No algorithm worked!", S::TensorFlow, IndirectOom),
+    means("Could not create cudnn handle", S::TensorFlow, IndirectOom),
+    means("failed to create cublas handle", S::TensorFlow, IndirectOom),
     means("bytes on host: CUDA_ERROR_OUT_OF_MEMORY", S::TensorFlow, Pinned),
     means("could not allocate pinned host memory of size", S::TensorFlow, Pinned),
     means("Out of host memory while trying to allocate", S::Xla, Pinned),
@@ -139,6 +139,10 @@ pub(super) const ROWS: &[Row] = &[
     means("exceeded memory limit (", S::Supervisor, Symptom::HostKilled),
     means("Exceeded job memory limit", S::Supervisor, Symptom::HostKilled),
     means("The node was low on resource: memory", S::Supervisor, Symptom::HostKilled),
+    means("JobState=OUT_OF_MEMORY", S::Supervisor, Symptom::HostKilled),
+    means("State: OUT_OF_MEMORY", S::Supervisor, Symptom::HostKilled),
+    means("OUT_OF_ME+", S::Supervisor, Symptom::HostKilled),
+    means("CUDA error = 2 at", S::Program, Device),
     means("System OOM encountered, victim process", S::Kernel, Symptom::HostKilled),
     means("killed by the OOM killer", S::Supervisor, Symptom::HostKilled),
     means("systemd-oomd killed", S::Supervisor, Symptom::HostKilled),
@@ -158,7 +162,7 @@ pub(super) const ROWS: &[Row] = &[
     means("signaled to shutdown with signal 9", S::Tgi, Symptom::Killed),
     means("died with <Signals.SIGKILL", S::Supervisor, Symptom::Killed),
     means("terminated with signal SIGKILL", S::Supervisor, Symptom::Killed),
-    means("CUDNN_STATUS_INTERNAL_ERROR", S::CuDnn, Disguised),
+    means("CUDNN_STATUS_INTERNAL_ERROR", S::CuDnn, IndirectOom),
     means("device OOM encountered", S::Hami, Limit),
     // Memory that stays when its program is gone.
     means("zombie process", S::Program, HeldAfterEnd),

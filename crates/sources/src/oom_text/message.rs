@@ -68,7 +68,7 @@ impl Message {
     /// Whether it tells how memory ran out, so that what says less adds nothing.
     pub(super) fn is_decided(&self) -> bool {
         let open = [
-            Symptom::Disguised,
+            Symptom::IndirectOom,
             Symptom::ReportFailed,
             Symptom::Killed,
             Symptom::LibraryAllocFailed,

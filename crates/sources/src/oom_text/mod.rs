@@ -31,8 +31,8 @@ use message::{Message, Weight};
 use regex::Regex;
 use whyoom_redact::mask;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, Software, StackId,
-    Standing, StringId, Symptom, Tables,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ProcessState, Software,
+    StackId, StringId, Symptom, Tables,
     facts::{Fact, Said},
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
@@ -236,7 +236,7 @@ impl Scanner<'_> {
         let stack = traceback::stack(window, self.tables);
         let text = self.tables.string(&kept_text(window));
         let listed = listed_beside(&message, window);
-        let around = match message.software.is_anybodys() {
+        let around = match message.software.is_generic() {
             true => known::software("", &[window.before(), window.near()].concat()),
             false => message.software,
         };
@@ -290,17 +290,17 @@ impl Scanner<'_> {
         let process = self.process(rank);
         let origin = Origin { device: device_of(&message), ..Origin::default() };
         let (symptom, software) = (message.symptom, message.software);
-        let known_around = around != Software::Program && software.is_anybodys();
+        let known_around = around != Software::Program && software.is_generic();
         let told = [
             listed.nobody.then_some(Fact::ListedNobody),
-            known_around.then_some(Fact::Around { software: around }),
+            known_around.then_some(Fact::LogSource { software: around }),
             message.recovered.then_some(Fact::Recovered),
         ];
         self.tell(process, told.into_iter().flatten());
         let samples = message.counters.into_iter();
         let samples = samples.map(|(counter, bytes)| Action::Sample { counter, bytes });
         let holders = message.holders.into_iter().chain(listed.holders).map(|(pid, bytes)| {
-            let (command, standing) = (StringId::default(), Standing::default());
+            let (command, standing) = (StringId::default(), ProcessState::default());
             Action::Holder { pid, bytes, command, standing }
         });
         let symptom = Action::Symptom { symptom, software, text };

@@ -1,11 +1,14 @@
 //! Readings of what is in use, one a line, as training loops print them.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use regex::Regex;
 use whyoom_trace::Bytes;
 
-use super::amount::{binary, regex};
+use super::{
+    amount::{binary, regex},
+    figures::{Role, figures, first},
+};
 
 /// A line that starts with the number of a round, and has an amount behind it: `38/299   15.3G`, `step 200: 4.1 GB`.
 static READING: LazyLock<Regex> = LazyLock::new(|| {
@@ -16,18 +19,43 @@ static READING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Fewer readings are no series.
 const LEAST: usize = 3;
+/// What a reading of free memory has in it, and how long its line is at most.
+const FREE: &str = "free";
+const LONGEST_LINE: usize = 200;
 /// So much must have been added, as a share of the first.
 const NOTABLE: f64 = 0.1;
 
 /// The first and the last reading of a series that only rises.
 pub(super) fn rise(text: &str) -> Option<(Bytes, Bytes)> {
-    let readings: Vec<(u64, Bytes)> = READING
-        .captures_iter(text)
-        .filter_map(|line| {
-            let round = line.get(1).or(line.get(2))?.as_str().parse().ok()?;
-            Some((round, binary(&line[3], &line[4])?))
-        })
-        .collect();
+    let readings = READING.captures_iter(text).filter_map(|line| {
+        let round = line.get(1).or(line.get(2))?.as_str().parse().ok()?;
+        Some((round, binary(&line[3], &line[4])?))
+    });
+    first_and_last(&readings.collect::<Vec<_>>())
+}
+
+/// What was free at first and at last, where lines that are alike but for their numbers tell it, and it only
+/// falls, to less than half: `frame 100: free 8620 MiB`.
+pub(super) fn fall_of_free(text: &str) -> Option<(Bytes, Bytes)> {
+    let mut readings = BTreeMap::<String, Vec<Bytes>>::new();
+    for line in text.lines().filter(|line| line.len() < LONGEST_LINE && line.contains(FREE)) {
+        if let Some(free) = first(&figures(line), Role::Free) {
+            readings.entry(shape(line)).or_default().push(free);
+        }
+    }
+    let most = readings.into_values().max_by_key(Vec::len).filter(|all| all.len() >= LEAST)?;
+    let falls = most.windows(2).all(|pair| pair[0] >= pair[1]);
+    let (first, last) = (*most.first()?, *most.last()?);
+    (falls && last.0 < first.0 / 2).then_some((first, last))
+}
+
+/// A line without its numbers.
+fn shape(line: &str) -> String {
+    line.chars().filter(|c| !c.is_ascii_digit() && *c != '.').collect()
+}
+
+/// The first and the last of readings, each with the number of its round, that only rise.
+fn first_and_last(readings: &[(u64, Bytes)]) -> Option<(Bytes, Bytes)> {
     let rises = readings.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
     let (first, last) = (readings.first()?.1, readings.last()?.1);
     let notable = last.minus(first).share_of(first) >= NOTABLE;
@@ -48,5 +76,25 @@ mod tests {
         // Lines of a program, as a profiler numbers them.
         assert_eq!(rise("85 368.0 MiB\n91 1477.0 MiB\n93 3041.0 MiB"), None);
         assert_eq!(rise("1/9 4.0G\n2/9 4.1G\n3/9 4.1G"), None);
+    }
+
+    #[test]
+    fn what_is_free_may_be_told_instead() {
+        let gib = |count: u64| Bytes(count << 30);
+        for text in [
+            "frame 0: free 8192 MiB\nframe 100: free 4096 MiB\nframe 200: free 1024 MiB\n",
+            "frame 0: free 8192 MB of 9216 MB\nframe 9: free 4096 MB of 9216 MB\nframe 10: free 1024 MB of 9216 MB",
+            "[0] cudaMemGetInfo: free=8589934592 total=9663676416\n\
+             [1] cudaMemGetInfo: free=4294967296 total=9663676416\n\
+             [2] cudaMemGetInfo: free=1073741824 total=9663676416\n",
+        ] {
+            assert_eq!(fall_of_free(text), Some((gib(8), gib(1))), "{text}");
+        }
+        for steady in [
+            "step 1: free 9 GB\nstep 2: free 8 GB\nstep 3: free 8 GB\n",
+            "step 1: free 9 GB\nstep 2: free 2 GB\nstep 3: free 4 GB\n",
+        ] {
+            assert_eq!(fall_of_free(steady), None, "{steady}");
+        }
     }
 }

@@ -71,6 +71,6 @@ fn another(asks_for: &Option<String>) -> &'static str {
         name if name.starts_with("pandas.") => {
             "a pickle of something else, such as a table of pandas"
         }
-        _ => "another file. Make the snapshot anew, and do not unpickle this one",
+        _ => "another file. Take the snapshot again, and do not unpickle this one",
     }
 }

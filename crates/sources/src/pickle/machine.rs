@@ -18,7 +18,7 @@ const MAX_TEXT: u64 = 1 << 20;
 const MEMORY_BASE: u64 = 64 << 20;
 /// Real snapshots take 2 to 3 bytes of memory for each byte of file.
 const MEMORY_PER_INPUT_BYTE: u64 = 6;
-/// Operations between two looks at the memory taken. Each can add some 30 bytes.
+/// Operations between two samples at the memory taken. Each can add some 30 bytes.
 const OPERATIONS_PER_CHECK: u64 = 64 * 1024;
 
 /// No class has a longer name.

@@ -33,7 +33,7 @@ pub struct Ending {
     pub status: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// How many processes of the whole machine the kernel killed for want of host memory meanwhile;
+    /// How many processes of the whole machine the kernel killed because host memory ran out meanwhile;
     /// nothing where it does not tell.
     pub killed_for_memory: Option<u64>,
     /// How many of them were in the control group that the program was started in.
@@ -121,7 +121,7 @@ impl Ending {
             (Some(many @ 1..), _) => Some((
                 Symptom::HostKilled,
                 format!(
-                    "{how}; the kernel counts {many} kills for want of host memory in its control \
+                    "{how}; the kernel counts {many} kills by the OOM killer in its control \
                      group meanwhile"
                 ),
             )),
@@ -131,7 +131,7 @@ impl Ending {
             (_, Some(many)) => Some((
                 Symptom::Killed,
                 format!(
-                    "{how}; the kernel counts {many} kills for want of host memory on the whole \
+                    "{how}; the kernel counts {many} kills by the OOM killer on the whole \
                      machine meanwhile"
                 ),
             )),

@@ -33,12 +33,12 @@ pub(super) struct Mapping {
 struct Reservation {
     size: u64,
     /// Who keeps blocks in it.
-    keeper: Option<Keeper>,
+    keeper: Option<Referrer>,
 }
 
 /// Who keeps blocks in a reserved range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keeper {
+enum Referrer {
     /// PyTorch's allocator, blocks that serve such requests.
     PyTorch(SizeClass),
     /// whyoom's pool, which tells of its segments itself.
@@ -87,17 +87,17 @@ impl Ledger {
     /// Which requests the reserved range around an address serves, where it has blocks.
     pub(super) fn class_at(&self, address: u64) -> Option<SizeClass> {
         match self.keeper_at(address)? {
-            Keeper::PyTorch(class) => Some(class),
-            Keeper::Pool => None,
+            Referrer::PyTorch(class) => Some(class),
+            Referrer::Pool => None,
         }
     }
 
     /// Whether the reserved range around an address is the pool's.
     pub(super) fn is_pools(&self, address: u64) -> bool {
-        self.keeper_at(address) == Some(Keeper::Pool)
+        self.keeper_at(address) == Some(Referrer::Pool)
     }
 
-    fn keeper_at(&self, address: u64) -> Option<Keeper> {
+    fn keeper_at(&self, address: u64) -> Option<Referrer> {
         let start = self.reservation_at(address)?;
         self.reservations.get(&start)?.keeper
     }
@@ -107,8 +107,8 @@ impl Ledger {
     pub(super) fn claim(&mut self, address: u64, class: SizeClass) -> Vec<(u64, Mapping)> {
         let Some(start) = self.reservation_at(address) else { return Vec::new() };
         let Some(reservation) = self.reservations.get_mut(&start) else { return Vec::new() };
-        if reservation.keeper == Some(Keeper::Pool)
-            || reservation.keeper.replace(Keeper::PyTorch(class)).is_some()
+        if reservation.keeper == Some(Referrer::Pool)
+            || reservation.keeper.replace(Referrer::PyTorch(class)).is_some()
         {
             return Vec::new();
         }
@@ -123,7 +123,7 @@ impl Ledger {
         let Some(reservation) = start.and_then(|start| self.reservations.get_mut(&start)) else {
             return self.take_mappings(address, address.saturating_add(size));
         };
-        reservation.keeper = Some(Keeper::Pool);
+        reservation.keeper = Some(Referrer::Pool);
         let (start, size) = (start.unwrap_or(address), reservation.size);
         self.take_mappings(start, start.saturating_add(size))
     }

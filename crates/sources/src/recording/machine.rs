@@ -5,11 +5,11 @@ use std::{cell::Cell, collections::BTreeMap, path::Path};
 use whyoom_recording::{PartInfo, Recording};
 use whyoom_redact::mask_words;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, ProcessId, ResultCode, StackId, Standing, StringId,
-    Tables, facts::Fact,
+    Action, Bytes, Counter, DeviceId, Event, ProcessId, ProcessState, ResultCode, StackId,
+    StringId, Tables, facts::Fact,
 };
 
-use super::looks::{Look, Looks, SeenHolder};
+use super::machine_samples::{MachineSample, MachineSamples, SeenHolder};
 
 /// Devices beyond these are not told of.
 const MOST_DEVICES: u16 = 16;
@@ -25,7 +25,7 @@ pub(super) struct Machine {
     pub(super) processes: BTreeMap<String, ProcessId>,
     /// Their numbers.
     pub(super) pids: BTreeMap<ProcessId, u32>,
-    pub(super) looks: Looks,
+    pub(super) machine_samples: MachineSamples,
     /// The words that looks hold: commands, and models of GPUs.
     pub(super) texts: BTreeMap<String, StringId>,
     /// The names of the processes, by their numbers.
@@ -37,8 +37,8 @@ pub(super) struct Machine {
 impl Machine {
     /// Reads what lies beside a recording.
     pub(super) fn read(folder: &Path, recording: &Recording, tables: &mut Tables) -> Self {
-        let looks = Looks::read(folder);
-        let devices = looks.iter().flat_map(|look| &look.devices);
+        let machine_samples = MachineSamples::read(folder);
+        let devices = machine_samples.iter().flat_map(|look| &look.devices);
         let holders = devices.clone().flat_map(|device| &device.holders);
         let commands = holders.clone().map(|holder| holder.command.clone());
         let models = devices.filter_map(|device| Some(device.model.as_ref()?.name.clone()));
@@ -53,7 +53,7 @@ impl Machine {
             processes.insert(part.name(), process);
             pids.insert(process, part.pid);
         }
-        Self { processes, pids, looks, texts, names, told: Cell::default() }
+        Self { processes, pids, machine_samples, texts, names, told: Cell::default() }
     }
 
     /// The process of a number; of several programs that it ran, the last.
@@ -72,7 +72,8 @@ impl Machine {
             return Vec::new();
         }
         let pid = self.pids.get(&failure.origin.process);
-        let Some(look) = pid.and_then(|pid| self.looks.after(*pid, failure.time.0)) else {
+        let Some(look) = pid.and_then(|pid| self.machine_samples.after(*pid, failure.time.0))
+        else {
             return Vec::new();
         };
         let actions = self.actions(look, failure.origin.device, visible);
@@ -83,18 +84,24 @@ impl Machine {
     /// The least that a process was seen to use of each device: where it took nothing, that is its context.
     pub(super) fn used(&self, process: ProcessId, visible: Option<&str>) -> Vec<Action> {
         let Some(pid) = self.pids.get(&process) else { return Vec::new() };
-        let looks = || self.looks.iter().filter(|look| look.pid == *pid);
+        let machine_samples = || self.machine_samples.iter().filter(|look| look.pid == *pid);
         let least = |device: u16| {
-            let seen = looks().filter_map(|look| look.device(device, visible)?.bytes_of(*pid));
+            let seen =
+                machine_samples().filter_map(|look| look.device(device, visible)?.bytes_of(*pid));
             Some((device, seen.min()?))
         };
         let fact = |(device, bytes)| Action::Fact {
-            fact: Fact::LeastUsed { device: DeviceId(device), bytes: Bytes(bytes) },
+            fact: Fact::MinUsage { device: DeviceId(device), bytes: Bytes(bytes) },
         };
         (0..MOST_DEVICES).filter_map(least).map(fact).collect()
     }
 
-    fn actions(&self, look: &Look, device: DeviceId, visible: Option<&str>) -> Vec<Action> {
+    fn actions(
+        &self,
+        look: &MachineSample,
+        device: DeviceId,
+        visible: Option<&str>,
+    ) -> Vec<Action> {
         let Some(device) = look.device(device.0, visible) else { return Vec::new() };
         let sample = |counter, bytes| Action::Sample { counter, bytes: Bytes(bytes) };
         let mut actions = vec![
@@ -113,7 +120,7 @@ impl Machine {
                 sample(Counter::ProcessUsed, holder.bytes)
             } else {
                 // Whatever the system says of a process of this run: it is neither lost nor a stranger.
-                let name = self.names.get(&holder.pid).map(|name| (*name, Standing::Recorded));
+                let name = self.names.get(&holder.pid).map(|name| (*name, ProcessState::Recorded));
                 let (command, standing) =
                     name.unwrap_or_else(|| (text(&holder.command), holder.standing));
                 Action::Holder { pid: holder.pid, bytes: Bytes(holder.bytes), command, standing }

@@ -6,9 +6,10 @@
 //! before it.
 
 mod ending;
+mod folder;
 mod ledger;
-mod looks;
 mod machine;
+mod machine_samples;
 mod process;
 mod queue;
 #[cfg(test)]
@@ -25,7 +26,8 @@ use whyoom_trace::{
 
 pub use self::{
     ending::{Applied, ENDING, Ending},
-    looks::{LOOKS, Look, SeenDevice, SeenHolder, SeenModel},
+    folder::{has_recorded, is_recording},
+    machine_samples::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel},
 };
 use self::{
     machine::Machine,
@@ -71,7 +73,7 @@ pub fn import(
 ) -> Result<RecordingSummary, RecordingError> {
     let recording = match (Recording::open(folder), Ending::read(folder)) {
         (Err(OpenError::Empty(_)), Some(ending)) => {
-            return Ok(tell_of_nothing(&ending, tables, sink));
+            return Ok(emit_nothing_recorded(&ending, tables, sink));
         }
         (opened, _) => opened?,
     };
@@ -80,9 +82,9 @@ pub fn import(
     let losses = recording.read(resolve, tables, &mut translator)?;
     let found = translator.finish(tables);
     if let Some(ending) = Ending::read(folder) {
-        tell_of_command(&ending, &machine, tables, sink);
-        tell_of_end(&ending, &machine, tables, sink);
-        tell_of_kill(&ending, &machine, tables, sink);
+        emit_command(&ending, &machine, tables, sink);
+        emit_end(&ending, &machine, tables, sink);
+        emit_kill(&ending, &machine, tables, sink);
     }
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
@@ -90,12 +92,7 @@ pub fn import(
 }
 
 /// What was typed: words with zeros between, since a word may hold blanks.
-fn tell_of_command(
-    ending: &Ending,
-    machine: &Machine,
-    tables: &mut Tables,
-    sink: &mut dyn EventSink,
-) {
+fn emit_command(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let Some(process) = machine.process(ending.pid).or_else(|| machine.any_process()) else {
         return;
     };
@@ -105,7 +102,7 @@ fn tell_of_command(
 
 /// How the command ended, as far as that is worth a word: a process that a signal ends tells no end of its own,
 /// and its starter's word stands for it.
-fn tell_of_end(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+fn emit_end(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let only = || machine.any_process().filter(|_| machine.pids.len() == 1);
     let own = machine.process(ending.pid).or_else(only);
     // What failed may be any of the processes.
@@ -131,7 +128,7 @@ fn tell(
 }
 
 /// A run of which nothing was recorded but its end.
-fn tell_of_nothing(
+fn emit_nothing_recorded(
     ending: &Ending,
     tables: &mut Tables,
     sink: &mut dyn EventSink,
@@ -140,12 +137,12 @@ fn tell_of_nothing(
     let process = tables.process(ending.command.join(" "));
     let words = tables.string(&ending.command.join("\0"));
     tell(process, ending, Fact::Command { words }, tables, sink);
-    tell_of_kill(ending, &machine, tables, sink);
+    emit_kill(ending, &machine, tables, sink);
     RecordingSummary::default()
 }
 
 /// Signal 9 leaves no word of its own: its starter's word stands for it.
-fn tell_of_kill(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+fn emit_kill(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let Some((symptom, text)) = ending.symptom() else { return };
     let process = machine.process(ending.pid);
     let process = process.unwrap_or_else(|| tables.process(ending.command.join(" ")));

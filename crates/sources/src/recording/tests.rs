@@ -4,13 +4,13 @@ mod pool;
 
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
-    PoolId, ProcessId, ResultCode, SegmentGrowth, SizeClass, StackId, Standing, StringId, Tables,
-    ThreadId, Time, facts::Fact,
+    PoolId, ProcessId, ProcessState, ResultCode, SegmentGrowth, SizeClass, StackId, StringId,
+    Tables, ThreadId, Time, facts::Fact,
 };
 
 use super::{
-    looks::{Look, SeenDevice, SeenHolder},
     machine::Machine,
+    machine_samples::{MachineSample, SeenDevice, SeenHolder},
     translate::{Found, Translator},
 };
 
@@ -266,12 +266,16 @@ fn processes_of_the_run_are_told_apart_from_others() {
     let mut tables = Tables::default();
     let process = tables.process("program (PID 7)");
     let worker = tables.string("program (PID 8)");
-    let holder =
-        |pid| SeenHolder { pid, bytes: 30, standing: Standing::Orphan, ..SeenHolder::default() };
+    let holder = |pid| SeenHolder {
+        pid,
+        bytes: 30,
+        standing: ProcessState::Orphan,
+        ..SeenHolder::default()
+    };
     let device = SeenDevice { holders: [7, 8, 9].map(holder).into(), ..SeenDevice::default() };
-    let look = Look { time: 1, pid: 7, devices: vec![device] };
+    let look = MachineSample { time: 1, pid: 7, devices: vec![device] };
     let (pids, names) = ([(process, 7)].into(), [(8, worker)].into());
-    let machine = Machine { pids, names, looks: vec![look].into(), ..Machine::default() };
+    let machine = Machine { pids, names, machine_samples: vec![look].into(), ..Machine::default() };
     let mut sent = Vec::<Event>::new();
     let mut translator = Translator::new(&mut sent, &machine);
     let mut failed = Event { result: ResultCode(0), ..event(1, failure(50)) };
@@ -282,8 +286,8 @@ fn processes_of_the_run_are_told_apart_from_others() {
     let holder =
         |pid, command, standing| Action::Holder { pid, bytes: Bytes(30), command, standing };
     assert!(actions.contains(&sample(Counter::ProcessUsed, 30)), "{actions:?}");
-    assert!(actions.contains(&holder(8, worker, Standing::Recorded)), "{actions:?}");
-    assert!(actions.contains(&holder(9, StringId(0), Standing::Orphan)), "{actions:?}");
+    assert!(actions.contains(&holder(8, worker, ProcessState::Recorded)), "{actions:?}");
+    assert!(actions.contains(&holder(9, StringId(0), ProcessState::Orphan)), "{actions:?}");
 }
 
 #[test]
@@ -292,9 +296,12 @@ fn what_a_process_used_is_not_guessed_where_it_was_not_seen() {
     let process = tables.process("program (PID 7)");
     let other = SeenHolder { pid: 9, bytes: 30, ..SeenHolder::default() };
     let device = SeenDevice { total: 110, free: 20, holders: vec![other], ..SeenDevice::default() };
-    let look = Look { time: 1, pid: 7, devices: vec![device] };
-    let machine =
-        Machine { pids: [(process, 7)].into(), looks: vec![look].into(), ..Machine::default() };
+    let look = MachineSample { time: 1, pid: 7, devices: vec![device] };
+    let machine = Machine {
+        pids: [(process, 7)].into(),
+        machine_samples: vec![look].into(),
+        ..Machine::default()
+    };
     let mut sent = Vec::<Event>::new();
     let mut translator = Translator::new(&mut sent, &machine);
     let mut failed = Event { result: ResultCode(0), ..event(1, failure(50)) };
@@ -315,9 +322,13 @@ fn the_least_that_a_process_used_of_each_device_is_told_at_its_end() {
         let holder = SeenHolder { pid: 7, bytes, ..SeenHolder::default() };
         SeenDevice { index, holders: vec![holder], ..SeenDevice::default() }
     };
-    let look = |time, bytes| Look { time, pid: 7, devices: vec![device(0, 40), device(1, bytes)] };
-    let looks = vec![look(1, 90), look(2, 30)].into();
-    let machine = Machine { pids: [(process, 7)].into(), looks, ..Machine::default() };
+    let look = |time, bytes| MachineSample {
+        time,
+        pid: 7,
+        devices: vec![device(0, 40), device(1, bytes)],
+    };
+    let machine_samples = vec![look(1, 90), look(2, 30)].into();
+    let machine = Machine { pids: [(process, 7)].into(), machine_samples, ..Machine::default() };
     let mut sent = Vec::<Event>::new();
     let mut translator = Translator::new(&mut sent, &machine);
     let mut exit = event(1, Action::Exit);
@@ -327,7 +338,7 @@ fn the_least_that_a_process_used_of_each_device_is_told_at_its_end() {
     let told: Vec<(DeviceId, u64)> = sent
         .iter()
         .filter_map(|event| match event.action {
-            Action::Fact { fact: Fact::LeastUsed { device, bytes } } => Some((device, bytes.0)),
+            Action::Fact { fact: Fact::MinUsage { device, bytes } } => Some((device, bytes.0)),
             _ => None,
         })
         .collect();

@@ -81,7 +81,7 @@ impl<'a> Translator<'a> {
             Action::OutOfMemory { .. } => self.driver_failed(event, tables),
             _ if !succeeded => self.queue.push(*event),
             Action::Exit => {
-                self.tell_use(event);
+                self.emit_usage(event);
                 self.pass(event);
             }
             Action::BlockAlloc { .. } => self.block(event),
@@ -114,7 +114,7 @@ impl<'a> Translator<'a> {
     }
 
     /// What a process was seen to use, when it ends.
-    fn tell_use(&mut self, exit: &Event) {
+    fn emit_usage(&mut self, exit: &Event) {
         let process = self.processes.get(&exit.origin.process);
         let visible = process.and_then(|process| process.visible_devices.as_deref());
         for action in self.machine.used(exit.origin.process, visible) {

@@ -60,7 +60,7 @@ impl RmmLogSummary {
         }
         if self.passed_over > 0 {
             notes.push(format!(
-                "what is no line of RMM's log was passed over ({} lines)",
+                "{} lines are not lines of an RMM log and were skipped",
                 self.passed_over
             ));
         }

@@ -12,22 +12,15 @@ mod ranges;
 mod read;
 mod rules;
 mod start;
+mod summary;
 
 use std::io::Read;
 
 pub use error::SnapshotError;
+pub use summary::SnapshotSummary;
 use whyoom_trace::{EventSink, ProcessId, Tables};
 
 use crate::pickle;
-
-/// What an import found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SnapshotSummary {
-    /// Entries of the history.
-    pub entries: u64,
-    /// Blocks of which the file's history and its state disagree; none in a sound file.
-    pub contradictions: u64,
-}
 
 /// Whether a file that starts with these bytes is a pickle.
 #[must_use]

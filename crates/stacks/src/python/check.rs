@@ -2,8 +2,8 @@
 
 use super::layout::Layout;
 use super::symbols::Symbols;
+use crate::frames::{Frames, Raw};
 use crate::memory::guarded_read;
-use crate::{Frames, Raw};
 
 /// Offset of an object's type.
 const TYPE: usize = 8;

@@ -21,7 +21,7 @@ use layout::Layout;
 pub use names::PythonFrame;
 pub(crate) use symbols::Symbols;
 
-use crate::{Frames, Raw};
+use crate::frames::{Frames, MAX_FRAMES, Raw};
 
 /// How far the layout is believed.
 const UNCHECKED: u8 = 0;
@@ -74,7 +74,7 @@ impl Python {
     /// belief.
     #[cold]
     fn check(&self, layout: &Layout, state: usize, out: &mut Frames<'_>) {
-        let mut room = [Raw::Native(0); crate::MAX_FRAMES];
+        let mut room = [Raw::Native(0); MAX_FRAMES];
         let mut guarded = Frames { room: &mut room, count: 0 };
         let sound = check::guarded(layout, self.symbols.code_type(), state, &mut guarded);
         let guarded = &guarded.room[..guarded.count];

@@ -54,8 +54,8 @@ pub(crate) enum Motion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     Quit,
-    /// Look at the devices now.
-    Look,
+    /// Sample the devices now.
+    Theme,
     /// Stop looking, or look again.
     Pause(bool),
     /// Draw every cell anew: something else wrote on the screen.
@@ -72,7 +72,7 @@ impl State {
             Action::Quit => return Some(Effect::Quit),
             Action::Refresh => {
                 self.awaiting = true;
-                return Some(Effect::Look);
+                return Some(Effect::Theme);
             }
             Action::Redraw => return Some(Effect::Redraw),
             Action::Suspend => return Some(Effect::Suspend),

@@ -28,9 +28,9 @@ impl Signal {
 
     pub(crate) fn sentence(self) -> &'static str {
         match self {
-            Self::Terminate => "asks it to end",
-            Self::Interrupt => "as Ctrl-C in its terminal",
-            Self::Kill => "ends it at once: nothing is saved",
+            Self::Terminate => "asks it to exit",
+            Self::Interrupt => "like Ctrl-C in its terminal",
+            Self::Kill => "kills it at once: nothing is saved",
         }
     }
 
@@ -59,12 +59,12 @@ impl Target {
     pub(crate) fn of(entry: &Entry<'_>, report: &NodeReport) -> Result<Self, String> {
         let (pid, holder) = (entry.holder.pid, entry.holder);
         if holder.origin == Origin::Ghost {
-            return Err(format!("process {pid} cannot be seen from here: no signal reaches it"));
+            return Err(format!("process {pid} is not visible from here and cannot be signalled"));
         }
         let Some(started) = holder.started else {
             return Err(format!(
-                "when process {pid} started cannot be read, so it cannot be told from a later one: \
-                 nothing sent"
+                "the start time of process {pid} cannot be read, so its PID may be reused: nothing \
+                 sent"
             ));
         };
         Ok(Self {

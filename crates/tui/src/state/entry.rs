@@ -26,8 +26,8 @@ impl Entry<'_> {
         }
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        Standing::of(self.holder)
+    pub(crate) fn standing(&self) -> ProcessState {
+        ProcessState::of(self.holder)
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn same_start(a: Option<u64>, b: Option<u64>) -> bool {
 
 /// The one word that says most about a process, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Standing {
+pub(crate) enum ProcessState {
     Ghost,
     LooksDead,
     Stuck,
@@ -64,7 +64,7 @@ pub(crate) enum Standing {
     Alive,
 }
 
-impl Standing {
+impl ProcessState {
     pub(crate) fn of(holder: &Holder) -> Self {
         match (holder.origin, holder.state) {
             (Origin::Ghost, _) => Self::Ghost,
@@ -90,22 +90,22 @@ impl Standing {
             Self::Unlisted => "unlisted",
             Self::Zombie => "zombie",
             Self::Unknown => "?",
-            Self::Alive => "alive",
+            Self::Alive => "running",
         }
     }
 
     /// In the details.
     pub(crate) fn sentence(self) -> &'static str {
         match self {
-            Self::Ghost => "the driver lists it, and no such process can be seen from here",
-            Self::LooksDead => "its first thread has ended, others live and hold the memory",
-            Self::Stuck => "waits where no signal reaches it",
-            Self::Orphan => "its parent has gone",
+            Self::Ghost => "the driver lists it, but it is not visible from here",
+            Self::LooksDead => "its main thread has exited, others run and hold the memory",
+            Self::Stuck => "is in an uninterruptible wait",
+            Self::Orphan => "its parent has exited",
             Self::Stopped => "stopped by a signal; it keeps its memory",
-            Self::Unlisted => "has the device open, and the driver does not list it",
-            Self::Zombie => "has ended and was not collected by its parent; it holds nothing",
+            Self::Unlisted => "has the device open, but the driver does not list it",
+            Self::Zombie => "has exited but was not reaped by its parent; it holds nothing",
             Self::Unknown => "cannot be read from here",
-            Self::Alive => "runs, sleeps or waits as processes do",
+            Self::Alive => "runs or sleeps normally",
         }
     }
 

@@ -91,7 +91,7 @@ pub(super) fn usual() -> NodeReport {
 pub(super) fn suspicion() -> Suspicion {
     Suspicion {
         kind: SuspicionKind::Orphan,
-        headline: "Process 4242 (VLLM::EngineCor) holds 20.00 GiB and its parent has gone."
+        headline: "Process 4242 (VLLM::EngineCor) holds 20.00 GiB and its parent has exited."
             .to_owned(),
         because: "It was re-parented to process 1; nothing waits for it. It runs for 1.2 h."
             .to_owned(),

@@ -11,10 +11,10 @@ use whyoom_node::{DeviceReport, Holder, NodeReport, Origin, Orphan, State as Ali
 use super::made::{device, holder, suspicion};
 use crate::{
     keys,
-    look::Look,
     once::once,
     run::Options,
     state::{Effect, Mode, State},
+    theme::Theme,
     views,
 };
 
@@ -128,7 +128,7 @@ proptest! {
 
     #[test]
     fn nothing_panics(steps in proptest::collection::vec(steps(), 1..40), unicode: bool) {
-        let look = Look { colour: unicode, unicode };
+        let look = Theme { colour: unicode, unicode };
         let mut state = State::new(None);
         let mut area = Rect::new(0, 0, 80, 24);
         for step in steps {
@@ -147,7 +147,7 @@ proptest! {
 
     #[test]
     fn a_page_is_no_wider_than_asked(report in reports(), width in 60..200_usize) {
-        let look = Look { colour: false, unicode: true };
+        let look = Theme { colour: false, unicode: true };
         let options = Options { interval: std::time::Duration::ZERO, device: None, look };
         for line in once(report, width, options).lines() {
             prop_assert!(crate::fitting::width(line) <= width, "{line}");

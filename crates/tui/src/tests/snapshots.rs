@@ -7,18 +7,18 @@ use whyoom_node::NodeReport;
 
 use super::made::{eight, many, recorded, report, usual};
 use crate::{
-    look::Look,
     once::once,
     run::Options,
     state::{Action, Motion, Signal, State},
+    theme::Theme,
     views,
 };
 
-const UNICODE: Look = Look { colour: true, unicode: true };
-const ASCII: Look = Look { colour: false, unicode: false };
+const UNICODE: Theme = Theme { colour: true, unicode: true };
+const ASCII: Theme = Theme { colour: false, unicode: false };
 
 /// What a terminal of that size shows.
-fn screen(state: &mut State, look: Look, width: u16, height: u16) -> String {
+fn screen(state: &mut State, look: Theme, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal
         .draw(|frame| {

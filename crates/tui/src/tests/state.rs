@@ -188,7 +188,7 @@ fn while_paused_nothing_changes_unless_asked() {
     assert_eq!(state.apply(Action::Pause), Some(Effect::Pause(true)));
     state.update(eight());
     assert_eq!(state.report().unwrap().devices.len(), 2);
-    assert_eq!(state.apply(Action::Refresh), Some(Effect::Look));
+    assert_eq!(state.apply(Action::Refresh), Some(Effect::Theme));
     state.update(eight());
     assert_eq!(state.report().unwrap().devices.len(), 8);
 }

@@ -1,18 +1,18 @@
 //! Bars and histories, as text.
 
-use crate::look::Look;
+use crate::theme::Theme;
 
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_LEVELS: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 
 /// The filled and the empty part of a bar, together `width` columns.
-pub(super) fn bar(share: f64, width: usize, look: Look) -> (String, String) {
+pub(super) fn bar(share: f64, width: usize, theme: Theme) -> (String, String) {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    let steps = if look.unicode { 8 } else { 1 };
+    let steps = if theme.unicode { 8 } else { 1 };
     let filled = (share * (width * steps) as f64).round() as usize;
     let (whole, rest) = (filled / steps, filled % steps);
-    if !look.unicode {
+    if !theme.unicode {
         return ("#".repeat(whole), ".".repeat(width - whole));
     }
     let mut full = "█".repeat(whole);
@@ -28,11 +28,11 @@ pub(super) fn graph(
     values: &[Option<f64>],
     width: usize,
     height: usize,
-    look: Look,
+    theme: Theme,
 ) -> Vec<String> {
     let shown = &values[values.len().saturating_sub(width)..];
     let lead = " ".repeat(width - shown.len());
-    let levels = if look.unicode { &LEVELS } else { &ASCII_LEVELS };
+    let levels = if theme.unicode { &LEVELS } else { &ASCII_LEVELS };
     let line = |from_top: usize| {
         let below = (height - 1 - from_top) * levels.len();
         let cell = |value: &Option<f64>| match value.filter(|value| value.is_finite()) {
@@ -55,15 +55,15 @@ pub(super) fn graph(
 mod tests {
     use super::*;
 
-    const UNICODE: Look = Look { colour: false, unicode: true };
-    const ASCII: Look = Look { colour: false, unicode: false };
+    const UNICODE: Theme = Theme { colour: false, unicode: true };
+    const ASCII: Theme = Theme { colour: false, unicode: false };
 
     #[test]
     fn a_bar_is_as_wide_as_asked() {
         for width in 0..30_usize {
             for share in [-1.0, 0.0, 0.001, 0.499, 0.5, 0.999, 1.0, 7.0, f64::NAN] {
-                for look in [UNICODE, ASCII] {
-                    let (full, empty) = bar(share, width, look);
+                for theme in [UNICODE, ASCII] {
+                    let (full, empty) = bar(share, width, theme);
                     assert_eq!(full.chars().count() + empty.chars().count(), width);
                 }
             }

@@ -11,17 +11,17 @@ use super::{
 };
 use crate::{
     fitting::cut,
-    look::Look,
     state::{Confirmation, Signal},
+    theme::Theme,
     wording,
 };
 
-pub(super) fn overlay(question: &Confirmation, look: Look, body: Rect) -> Overlay {
+pub(super) fn overlay(question: &Confirmation, theme: Theme, body: Rect) -> Overlay {
     let target = &question.target;
     let width = text_width(body);
     let unknown = || "?".to_owned();
     let field = |label: &str, text: &str| {
-        let text = cut(text, width.saturating_sub(9), look.cut_mark());
+        let text = cut(text, width.saturating_sub(9), theme.cut_mark());
         Line::from(format!("{label:<8} {text}"))
     };
     let lines = vec![
@@ -29,33 +29,33 @@ pub(super) fn overlay(question: &Confirmation, look: Look, body: Rect) -> Overla
         field("user", &target.user.clone().unwrap_or_else(unknown)),
         field("command", &target.command.clone().unwrap_or_else(unknown)),
         field("holds", &wording::holdings(&target.holds)),
-        choice(question.signal, look),
-        keys(question.signal, look),
+        choice(question.signal, theme),
+        keys(question.signal, theme),
     ];
     let title = format!("Send {} to process {}?", question.signal.word(), target.pid);
     Overlay { title, lines, place: Place::Middle }
 }
 
-fn choice(chosen: Signal, look: Look) -> OwnLine {
+fn choice(chosen: Signal, theme: Theme) -> OwnLine {
     let mut spans = vec![Span::raw("signal   ")];
     for signal in Signal::ALL {
         if signal == chosen {
-            spans.push(Span::styled(format!("[{}]", signal.word()), look.selected()));
+            spans.push(Span::styled(format!("[{}]", signal.word()), theme.selected()));
         } else {
             spans.push(Span::raw(format!(" {} ", signal.word())));
         }
     }
-    spans.push(Span::styled(format!("  {}", chosen.sentence()), look.faint()));
+    spans.push(Span::styled(format!("  {}", chosen.sentence()), theme.faint()));
     Line::from(spans)
 }
 
-fn keys(chosen: Signal, look: Look) -> OwnLine {
+fn keys(chosen: Signal, theme: Theme) -> OwnLine {
     Line::from(vec![
-        Span::styled("y", look.alarm()),
+        Span::styled("y", theme.alarm()),
         Span::raw(format!(" sends {}  ", chosen.word())),
-        Span::styled("n", look.paste()),
+        Span::styled("n", theme.paste()),
         Span::raw(" no  "),
-        Span::styled("<- ->", look.paste()),
+        Span::styled("<- ->", theme.paste()),
         Span::raw(" other"),
     ])
 }

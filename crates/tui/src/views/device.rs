@@ -11,8 +11,8 @@ use whyoom_trace::Bytes;
 use super::{OwnLine, bar};
 use crate::{
     fitting::{cut, padded, width as columns},
-    look::Look,
     state::{History, Sample, State},
+    theme::Theme,
 };
 
 /// How much of a device is shown.
@@ -32,6 +32,12 @@ pub(super) enum Detail {
 
 /// Before a bar.
 const LABEL: usize = 7;
+/// Behind it.
+const PERCENT: usize = 8;
+/// A line with temperature and power needs so many columns.
+const SENSORS_WIDTH: usize = 80;
+/// How busy it is, as `nvidia-smi` and nvitop shorten it: the share of time in which a kernel ran.
+const UTILIZATION: &str = "util";
 /// Bars shorter than this say nothing.
 const SHORTEST_BAR: usize = 4;
 
@@ -52,89 +58,105 @@ pub(super) fn describe(
     report: &DeviceReport,
     detail: Detail,
     state: &State,
-    look: Look,
+    theme: Theme,
     width: usize,
 ) -> Vec<OwnLine> {
     let now = Sample::of(&report.device);
     let history = state.history(&report.device.uuid);
     let mut lines = Vec::new();
     match detail {
-        Detail::Page => lines.extend(suspicions(report, look, width)),
+        Detail::Page => lines.extend(suspicions(report, theme, width)),
         Detail::Least => {}
-        _ => lines.extend(suspicion(report, look, width)),
+        _ => lines.extend(suspicion(report, theme, width)),
     }
     match detail {
         Detail::Full { .. } | Detail::Page => {
-            lines.push(title(&report.device, look, width));
-            lines.push(memory_line(&report.device, now.memory, look, width));
-            lines.push(busy_line(&now, look, width));
+            lines.push(title(&report.device, theme, width));
+            lines.push(memory_line(&report.device, now.memory, theme, width));
+            lines.push(busy_line(&now, theme, width));
         }
         Detail::Bars => {
-            lines.push(title(&report.device, look, width));
-            lines.push(both_bars(&report.device, &now, history, look, width));
+            lines.push(title(&report.device, theme, width));
+            lines.push(both_bars(&report.device, &now, history, theme, width));
         }
-        Detail::Brief | Detail::Least => lines.push(brief(report, &now, look, width)),
+        Detail::Brief | Detail::Least => lines.push(brief(report, &now, theme, width)),
     }
     if let Detail::Full { graph } = detail {
-        lines.extend(graphs(history, graph, look, width));
+        lines.extend(graphs(history, graph, theme, width));
     }
     lines
 }
 
 /// The most important suspicion, in its own words.
-fn suspicion(report: &DeviceReport, look: Look, width: usize) -> Option<OwnLine> {
+fn suspicion(report: &DeviceReport, theme: Theme, width: usize) -> Option<OwnLine> {
     let first = report.suspicions.first()?;
     let more = match report.suspicions.len() - 1 {
         0 => " (w: why)".to_owned(),
         count => format!(" (w: why, and {count} more)"),
     };
     let room = width.saturating_sub(columns(&more) + 2);
-    let text = format!("! {}", cut(&first.headline, room, look.cut_mark()));
+    let text = format!("! {}", cut(&first.headline, room, theme.cut_mark()));
     let style = match first.kind {
         SuspicionKind::OtherTenant | SuspicionKind::LostCapacity | SuspicionKind::MpsServer => {
-            look.strong()
+            theme.strong()
         }
-        _ => look.alarm(),
+        _ => theme.alarm(),
     };
-    Some(Line::from(vec![Span::styled(text, style), Span::styled(more, look.faint())]))
+    Some(Line::from(vec![Span::styled(text, style), Span::styled(more, theme.faint())]))
 }
 
 /// All suspicions, a line each.
-fn suspicions(report: &DeviceReport, look: Look, width: usize) -> impl Iterator<Item = OwnLine> {
+fn suspicions(report: &DeviceReport, theme: Theme, width: usize) -> impl Iterator<Item = OwnLine> {
     report.suspicions.iter().map(move |suspicion| {
         let text = format!("! {}", suspicion.headline);
-        Line::styled(cut(&text, width, look.cut_mark()), look.alarm())
+        Line::styled(cut(&text, width, theme.cut_mark()), theme.alarm())
     })
 }
 
-fn title(device: &Device, look: Look, width: usize) -> OwnLine {
-    let right = sensors(device, look);
+fn title(device: &Device, theme: Theme, width: usize) -> OwnLine {
+    let right = sensors(device, theme);
     let left = format!("GPU {}  {}", device.index, device.name);
     let room = width.saturating_sub(columns(&right) + 2);
-    let left = padded(&cut(&left, room, look.cut_mark()), room, false);
-    Line::from(vec![Span::styled(left, look.strong()), Span::raw(format!("  {right}"))])
+    let left = padded(&cut(&left, room, theme.cut_mark()), room, false);
+    Line::from(vec![Span::styled(left, theme.strong()), Span::raw(format!("  {right}"))])
 }
 
-/// What sensors tell, where there are any.
-fn sensors(device: &Device, look: Look) -> String {
-    let mut parts = Vec::new();
-    if let Some(degrees) = device.temperature {
-        parts.push(format!("{degrees} {}", if look.unicode { "°C" } else { "C" }));
-    }
-    let watts = |milliwatts: u32| format!("{:.0}", f64::from(milliwatts) / 1000.0);
-    match (device.power_milliwatts, device.power_limit_milliwatts) {
-        (Some(drawn), Some(limit)) => parts.push(format!("{}/{} W", watts(drawn), watts(limit))),
-        (Some(drawn), None) => parts.push(format!("{} W", watts(drawn))),
-        _ => {}
-    }
-    parts.join("  ")
+/// Temperature, and the power that it draws of what it may.
+fn sensors(device: &Device, theme: Theme) -> String {
+    let drawn = watts(device.power_milliwatts);
+    let power = match device.power_limit_milliwatts {
+        Some(limit) => format!("{drawn}/{} W", watts(Some(limit))),
+        None => format!("{drawn} W"),
+    };
+    format!("{}  {power}", temperature(device, theme))
 }
 
-fn memory_line(device: &Device, share: f64, look: Look, width: usize) -> OwnLine {
+fn temperature(device: &Device, theme: Theme) -> String {
+    let degrees = device.temperature.map_or_else(unknown, |degrees| degrees.to_string());
+    format!("{degrees} {}", if theme.unicode { "°C" } else { "C" })
+}
+
+fn watts(milliwatts: Option<u32>) -> String {
+    milliwatts.map_or_else(unknown, |drawn| format!("{:.0}", f64::from(drawn) / 1000.0))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(unknown, |share| format!("{:.0} %", share * 100.0))
+}
+
+/// What the driver does not report.
+fn unknown() -> String {
+    "-".to_owned()
+}
+
+fn memory_line(device: &Device, share: f64, theme: Theme, width: usize) -> OwnLine {
     let memory = &device.memory;
     let (used, total) = (Bytes(memory.used), Bytes(memory.total));
-    let figures = format!("{used} of {total}, {} free", Bytes(memory.free));
-    bar_line("memory", share, look.share(share), &figures, look, width)
+    let figures = format!("{used} of {total}");
+    let with_free = format!("{figures}, {} free", Bytes(memory.free));
+    let fits = LABEL + PERCENT + columns(&with_free) <= width;
+    let figures = if fits { with_free } else { figures };
+    bar_line("memory", share, theme.share(share), &figures, theme, width)
 }
 
 /// A label, a bar as wide as is left, and figures.
@@ -143,7 +165,7 @@ fn bar_line(
     share: f64,
     style: Style,
     figures: &str,
-    look: Look,
+    theme: Theme,
     width: usize,
 ) -> OwnLine {
     let percent = format!(" {:>3.0} %  ", share * 100.0);
@@ -151,43 +173,49 @@ fn bar_line(
     let length = width.saturating_sub(LABEL + columns(&right)).min(width / 2);
     let mut spans = vec![Span::raw(padded(label, LABEL, false))];
     if length >= SHORTEST_BAR {
-        spans.extend(bar_spans(share, length, style, look));
+        spans.extend(bar_spans(share, length, style, theme));
     }
     spans.push(Span::raw(right));
     Line::from(spans)
 }
 
-fn busy_line(now: &Sample, look: Look, width: usize) -> OwnLine {
+fn busy_line(now: &Sample, theme: Theme, width: usize) -> OwnLine {
     let Some(busy) = now.busy else {
         return Line::from(vec![
-            Span::raw(padded("busy", LABEL, false)),
-            Span::styled("the driver does not say", look.faint()),
+            Span::raw(padded(UTILIZATION, LABEL, false)),
+            Span::styled(unknown(), theme.faint()),
         ]);
     };
-    bar_line("busy", busy, look.busy(), "", look, width)
+    bar_line(UTILIZATION, busy, theme.busy(), "", theme, width)
 }
 
-fn bar_spans(share: f64, length: usize, style: Style, look: Look) -> [Span<'static>; 2] {
-    let (full, empty) = bar::bar(share, length, look);
-    [Span::styled(full, style), Span::styled(empty, look.faint())]
+fn bar_spans(share: f64, length: usize, style: Style, theme: Theme) -> [Span<'static>; 2] {
+    let (full, empty) = bar::bar(share, length, theme);
+    [Span::styled(full, style), Span::styled(empty, theme.faint())]
 }
 
-/// Memory's history on the left, that of work on the right.
-fn graphs(history: Option<&History>, height: usize, look: Look, width: usize) -> Vec<OwnLine> {
-    let left = width.saturating_sub(LABEL + 1).div_ceil(2);
-    let right = width.saturating_sub(LABEL + 1 + left);
+/// Memory's history on the left, that of work on the right, each with its name.
+fn graphs(history: Option<&History>, height: usize, theme: Theme, width: usize) -> Vec<OwnLine> {
+    let labels = ["memory ", "  util "];
+    let room = width.saturating_sub(labels.iter().map(|label| columns(label)).sum());
+    let left = room.div_ceil(2);
+    let right = room - left;
     let values = |count, pick: fn(&Sample) -> Option<f64>| {
         history.map(|history| history.last(count, pick)).unwrap_or_default()
     };
-    let memory = bar::graph(&values(left, |sample| Some(sample.memory)), left, height, look);
-    let busy = bar::graph(&values(right, |sample| sample.busy), right, height, look);
-    let label = |line: usize| if line + 1 == height { "before " } else { "       " };
+    let memory = bar::graph(&values(left, |sample| Some(sample.memory)), left, height, theme);
+    let busy = bar::graph(&values(right, |sample| sample.busy), right, height, theme);
+    // The name stands at the foot of a graph.
+    let label = |line: usize, text: &'static str| {
+        let text = if line + 1 == height { text } else { "       " };
+        Span::styled(text, theme.faint())
+    };
     let line = |(number, (memory, busy)): (usize, (String, String))| {
         Line::from(vec![
-            Span::styled(label(number), look.faint()),
-            Span::styled(memory, look.share(0.0)),
-            Span::raw(" "),
-            Span::styled(busy, look.busy()),
+            label(number, labels[0]),
+            Span::styled(memory, theme.share(0.0)),
+            label(number, labels[1]),
+            Span::styled(busy, theme.busy()),
         ])
     };
     memory.into_iter().zip(busy).enumerate().map(line).collect()
@@ -197,39 +225,47 @@ fn both_bars(
     device: &Device,
     now: &Sample,
     history: Option<&History>,
-    look: Look,
+    theme: Theme,
     width: usize,
 ) -> OwnLine {
-    let busy = now.busy.map_or_else(|| "?".to_owned(), |busy| format!("{:.0} %", busy * 100.0));
+    let busy = percent(now.busy);
     let memory = &device.memory;
-    let right = format!(" {} of {}  busy {busy:<6}", Bytes(memory.used), Bytes(memory.total));
+    let (used, total) = (Bytes(memory.used), Bytes(memory.total));
+    let right = format!(" {used} of {total}  {UTILIZATION} {busy:<6}");
     let room = width.saturating_sub(LABEL + columns(&right));
-    let length = if room >= 3 * SHORTEST_BAR { room * 2 / 3 } else { room };
+    let length = if room >= 2 * (LABEL + SHORTEST_BAR) { room / 2 } else { room };
     let mut spans = vec![Span::raw(padded("memory", LABEL, false))];
-    spans.extend(bar_spans(now.memory, length, look.share(now.memory), look));
+    spans.extend(bar_spans(now.memory, length, theme.share(now.memory), theme));
     spans.push(Span::raw(right));
-    spans.push(recent(history, room - length, look));
+    spans.push(recent(history, room - length, theme));
     Line::from(spans)
 }
 
-fn recent(history: Option<&History>, width: usize, look: Look) -> Span<'static> {
+/// Memory's history, with its name where there is room for both.
+fn recent(history: Option<&History>, width: usize, theme: Theme) -> Span<'static> {
+    let label = if width > LABEL { "memory " } else { "" };
+    let width = width.saturating_sub(LABEL);
     let values = history.map(|history| history.last(width, |sample| Some(sample.memory)));
-    let graph = bar::graph(&values.unwrap_or_default(), width, 1, look);
-    Span::styled(graph.concat(), look.faint())
+    let graph = bar::graph(&values.unwrap_or_default(), width, 1, theme);
+    Span::styled(format!("{label}{}", graph.concat()), theme.faint())
 }
 
-fn brief(report: &DeviceReport, now: &Sample, look: Look, width: usize) -> OwnLine {
+fn brief(report: &DeviceReport, now: &Sample, theme: Theme, width: usize) -> OwnLine {
     let device = &report.device;
     let mark = if report.suspicions.is_empty() { "  " } else { "! " };
-    let busy = now.busy.map_or_else(|| "?".to_owned(), |busy| format!("{:.0} %", busy * 100.0));
-    let (used, total) = (Bytes(device.memory.used), Bytes(device.memory.total));
-    let right = format!(" {used:>10} of {total:>10} {busy:>6}");
+    let (used, total, busy) =
+        (Bytes(device.memory.used), Bytes(device.memory.total), percent(now.busy));
+    let mut right = format!(" {used:>10} of {total:>10} {busy:>6}");
+    if width >= SENSORS_WIDTH {
+        let watts = format!("{} W", watts(device.power_milliwatts));
+        right.push_str(&format!(" {:>6} {watts:>6}", temperature(device, theme)));
+    }
     let left = format!("{:>2} ", device.index);
     let room = width.saturating_sub(columns(&left) + columns(&right) + 2);
     let name = if room >= 30 { room / 2 } else { 0 };
-    let named = padded(&cut(&device.name, name.saturating_sub(1), look.cut_mark()), name, false);
-    let mut spans = vec![Span::styled(mark, look.alarm()), Span::raw(left), Span::raw(named)];
-    spans.extend(bar_spans(now.memory, room - name, look.share(now.memory), look));
+    let named = padded(&cut(&device.name, name.saturating_sub(1), theme.cut_mark()), name, false);
+    let mut spans = vec![Span::styled(mark, theme.alarm()), Span::raw(left), Span::raw(named)];
+    spans.extend(bar_spans(now.memory, room - name, theme.share(now.memory), theme));
     spans.push(Span::raw(right));
     Line::from(spans)
 }

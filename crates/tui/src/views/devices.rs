@@ -8,7 +8,7 @@ use super::{
     device::{Detail, describe, height},
     edges,
 };
-use crate::{look::Look, state::State, wording};
+use crate::{state::State, theme::Theme, wording};
 
 /// A taller history says no more.
 const MAX_GRAPH: usize = 6;
@@ -16,31 +16,31 @@ const MAX_GRAPH: usize = 6;
 const BARS_WIDTH: usize = 56;
 
 /// The devices in at most `room` lines.
-pub(super) fn lines(state: &State, look: Look, width: usize, room: usize) -> Vec<OwnLine> {
+pub(super) fn lines(state: &State, theme: Theme, width: usize, room: usize) -> Vec<OwnLine> {
     let devices = shown(state);
     if devices.is_empty() {
-        return nothing(state, look, width);
+        return nothing(state, theme, width);
     }
     let total = |detail: Detail| devices.iter().map(|device| height(device, detail)).sum::<usize>();
     let fits = |detail: &Detail| total(*detail) <= room;
     let details = [Detail::Full { graph: 1 }, Detail::Bars, Detail::Brief, Detail::Least];
     let too_wide = if width < BARS_WIDTH { 2 } else { 0 };
     let Some(mut detail) = details.into_iter().skip(too_wide).find(fits) else {
-        return some(state, look, width, room, &devices);
+        return some(state, theme, width, room, &devices);
     };
     if let (Detail::Full { graph }, [_]) = (&mut detail, devices.as_slice()) {
         *graph = MAX_GRAPH.min(*graph + room - total(Detail::Full { graph: 1 }));
     }
-    devices.iter().flat_map(|device| describe(device, detail, state, look, width)).collect()
+    devices.iter().flat_map(|device| describe(device, detail, state, theme, width)).collect()
 }
 
 /// The devices in full, but for their history: there is none at first.
-pub(super) fn all(state: &State, look: Look, width: usize) -> Vec<OwnLine> {
+pub(super) fn all(state: &State, theme: Theme, width: usize) -> Vec<OwnLine> {
     let devices = shown(state);
     if devices.is_empty() {
-        return nothing(state, look, width);
+        return nothing(state, theme, width);
     }
-    devices.iter().flat_map(|device| describe(device, Detail::Page, state, look, width)).collect()
+    devices.iter().flat_map(|device| describe(device, Detail::Page, state, theme, width)).collect()
 }
 
 /// Those that are chosen.
@@ -56,7 +56,7 @@ fn shown(state: &State) -> Vec<&DeviceReport> {
 /// The first of them, and how many are left out.
 fn some(
     state: &State,
-    look: Look,
+    theme: Theme,
     width: usize,
     room: usize,
     devices: &[&DeviceReport],
@@ -64,25 +64,25 @@ fn some(
     let fitting = room.saturating_sub(1);
     let first = devices.iter().take(fitting);
     let mut lines: Vec<OwnLine> =
-        first.flat_map(|device| describe(device, Detail::Least, state, look, width)).collect();
+        first.flat_map(|device| describe(device, Detail::Least, state, theme, width)).collect();
     let more = wording::count(devices.len() - fitting, "GPU more", "GPUs more");
-    lines.push(Line::styled(format!("and {more}: Tab shows one at a time"), look.faint()));
+    lines.push(Line::styled(format!("and {more}: Tab shows one at a time"), theme.faint()));
     lines.truncate(room);
     lines
 }
 
 /// Why there is nothing to show.
-fn nothing(state: &State, look: Look, width: usize) -> Vec<OwnLine> {
+fn nothing(state: &State, theme: Theme, width: usize) -> Vec<OwnLine> {
     let (text, style) = match (state.report(), &state.trouble) {
-        (None, None) => ("looking at the devices".to_owned(), look.faint()),
-        (None, Some(trouble)) => (format!("! {trouble}"), look.alarm()),
+        (None, None) => ("reading the devices".to_owned(), theme.faint()),
+        (None, Some(trouble)) => (format!("! {trouble}"), theme.alarm()),
         (Some(_), _) => match state.arrangement.device {
-            Some(device) => (format!("there is no GPU {device}: 0 shows all"), look.strong()),
-            None => ("the driver lists no GPU".to_owned(), look.strong()),
+            Some(device) => (format!("there is no GPU {device}: 0 shows all"), theme.strong()),
+            None => ("the driver lists no GPU".to_owned(), theme.strong()),
         },
     };
     let text = crate::fitting::wrapped(&text, width);
     let mut lines: Vec<OwnLine> = text.into_iter().map(|line| Line::styled(line, style)).collect();
-    lines.extend(edges::notes(state, look, width));
+    lines.extend(edges::notes(state, theme, width));
     lines
 }

@@ -8,8 +8,8 @@ use whyoom_node::{DeviceReport, NodeReport};
 use super::OwnLine;
 use crate::{
     fitting::{cut, width as columns, wrapped},
-    look::Look,
     state::{Mode, State},
+    theme::Theme,
     wording,
 };
 
@@ -32,7 +32,7 @@ const TEXT_HINTS: [(&str, &str); 3] = [("Esc", "back"), ("Up Down", "scroll"), (
 const QUESTION_HINTS: [(&str, &str); 1] = [("Esc", "back, nothing is sent")];
 
 /// What is shown, and in which way.
-pub(super) fn header(state: &State, look: Look, width: usize) -> OwnLine {
+pub(super) fn header(state: &State, theme: Theme, width: usize) -> OwnLine {
     let mut parts = Vec::new();
     if let Some(report) = state.report() {
         parts.extend(summary(report));
@@ -53,8 +53,8 @@ pub(super) fn header(state: &State, look: Look, width: usize) -> OwnLine {
     }
     let reversed = if arrangement.reversed { ", reversed" } else { "" };
     parts.push(format!("by {}{reversed}", arrangement.order.word()));
-    let rest = cut(&parts.join("  "), width.saturating_sub(12), look.cut_mark());
-    Line::from(vec![Span::styled("whyoom top  ", look.strong()), Span::raw(rest)])
+    let rest = cut(&parts.join("  "), width.saturating_sub(12), theme.cut_mark());
+    Line::from(vec![Span::styled("whyoom top  ", theme.strong()), Span::raw(rest)])
 }
 
 /// That figures are simulated comes first: it must not be cut off.
@@ -71,29 +71,29 @@ fn summary(report: &NodeReport) -> [String; 2] {
 }
 
 /// The filter while it is typed, what the last action led to, what is wrong, or the keys.
-pub(super) fn footer(state: &State, look: Look, width: usize) -> OwnLine {
+pub(super) fn footer(state: &State, theme: Theme, width: usize) -> OwnLine {
     if state.mode == Mode::Filter {
         let text = format!("filter: {}_", state.arrangement.filter);
         // The end is where one types.
         let over = columns(&text).saturating_sub(width);
         let shown: String = text.chars().skip(over).collect();
-        return Line::styled(cut(&shown, width, look.cut_mark()), look.strong());
+        return Line::styled(cut(&shown, width, theme.cut_mark()), theme.strong());
     }
     if let Some(message) = &state.message {
-        return Line::styled(cut(message, width, look.cut_mark()), look.strong());
+        return Line::styled(cut(message, width, theme.cut_mark()), theme.strong());
     }
     if let (Some(trouble), Some(_)) = (&state.trouble, state.report()) {
-        let text = format!("! old figures: {trouble}");
-        return Line::styled(cut(&text, width, look.cut_mark()), look.alarm());
+        let text = format!("! stale values: {trouble}");
+        return Line::styled(cut(&text, width, theme.cut_mark()), theme.alarm());
     }
     match state.mode {
-        Mode::Table | Mode::Filter => hints(&HINTS, look, width),
-        Mode::Details | Mode::Findings | Mode::Help => hints(&TEXT_HINTS, look, width),
-        Mode::Confirm(_) => hints(&QUESTION_HINTS, look, width),
+        Mode::Table | Mode::Filter => hints(&HINTS, theme, width),
+        Mode::Details | Mode::Findings | Mode::Help => hints(&TEXT_HINTS, theme, width),
+        Mode::Confirm(_) => hints(&QUESTION_HINTS, theme, width),
     }
 }
 
-fn hints(hints: &[(&'static str, &str)], look: Look, width: usize) -> OwnLine {
+fn hints(hints: &[(&'static str, &str)], theme: Theme, width: usize) -> OwnLine {
     let mut spans = Vec::new();
     let mut used = 0;
     for (key, about) in hints {
@@ -102,19 +102,19 @@ fn hints(hints: &[(&'static str, &str)], look: Look, width: usize) -> OwnLine {
             break;
         }
         used += more;
-        spans.push(Span::styled(*key, look.paste().patch(look.strong())));
+        spans.push(Span::styled(*key, theme.paste().patch(theme.strong())));
         spans.push(Span::raw(format!(" {about}  ")));
     }
     Line::from(spans)
 }
 
 /// What concerns no single device, in full.
-pub(super) fn notes(state: &State, look: Look, width: usize) -> Vec<OwnLine> {
+pub(super) fn notes(state: &State, theme: Theme, width: usize) -> Vec<OwnLine> {
     let notes = state.report().map_or(&[][..], |report| &report.notes);
     let mut lines = Vec::new();
     for note in notes {
         let text = wrapped(&format!("note: {note}"), width);
-        lines.extend(text.into_iter().map(|line| Line::styled(line, look.faint())));
+        lines.extend(text.into_iter().map(|line| Line::styled(line, theme.faint())));
     }
     lines
 }

@@ -11,9 +11,9 @@ use super::{
     OwnLine, edges,
     overlay::{Overlay, Place, text_width},
 };
-use crate::{fitting::wrapped, look::Look, state::State};
+use crate::{fitting::wrapped, state::State, theme::Theme};
 
-pub(super) fn overlay(state: &State, look: Look, body: Rect) -> Overlay {
+pub(super) fn overlay(state: &State, theme: Theme, body: Rect) -> Overlay {
     let width = text_width(body);
     let chosen = state.arrangement.device;
     let mut lines = Vec::new();
@@ -23,25 +23,25 @@ pub(super) fn overlay(state: &State, look: Look, body: Rect) -> Overlay {
             continue;
         }
         let title = format!("GPU {}  {}", device.device.index, device.device.name);
-        lines.extend(paragraph(&title, look.strong(), width));
+        lines.extend(paragraph(&title, theme.strong(), width));
         if device.suspicions.is_empty() {
-            lines.push(Line::styled("nothing suspicious", look.faint()));
+            lines.push(Line::styled("nothing suspicious", theme.faint()));
         }
         for suspicion in &device.suspicions {
-            lines.extend(in_full(suspicion, look, width));
+            lines.extend(in_full(suspicion, theme, width));
         }
         lines.push(Line::default());
     }
-    lines.extend(edges::notes(state, look, width));
+    lines.extend(edges::notes(state, theme, width));
     Overlay { title: "Why".to_owned(), lines, place: Place::Everywhere }
 }
 
 /// The answer, the numbers that show it, and the command that frees the memory.
-pub(super) fn in_full(suspicion: &Suspicion, look: Look, width: usize) -> Vec<OwnLine> {
-    let mut lines = paragraph(&format!("! {}", suspicion.headline), look.alarm(), width);
+pub(super) fn in_full(suspicion: &Suspicion, theme: Theme, width: usize) -> Vec<OwnLine> {
+    let mut lines = paragraph(&format!("! {}", suspicion.headline), theme.alarm(), width);
     lines.extend(paragraph(&suspicion.because, Style::new(), width));
     if let Some(command) = &suspicion.command {
-        let mut command = paragraph(command, look.paste(), width.saturating_sub(2));
+        let mut command = paragraph(command, theme.paste(), width.saturating_sub(2));
         for line in &mut command {
             line.spans.insert(0, Span::raw("  "));
         }

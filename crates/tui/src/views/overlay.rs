@@ -7,7 +7,7 @@ use ratatui::{
 };
 
 use super::{OwnLine, put};
-use crate::{fitting::cut, look::Look, state::Drawn};
+use crate::{fitting::cut, state::Drawn, theme::Theme};
 
 /// The frame's share of a width or a height.
 const FRAME: u16 = 2;
@@ -38,15 +38,21 @@ pub(super) fn text_width(body: Rect) -> usize {
 
 impl Overlay {
     /// Draws it, `scroll` lines moved up.
-    pub(super) fn draw(&self, scroll: usize, look: Look, body: Rect, buffer: &mut Buffer) -> Drawn {
+    pub(super) fn draw(
+        &self,
+        scroll: usize,
+        theme: Theme,
+        body: Rect,
+        buffer: &mut Buffer,
+    ) -> Drawn {
         let area = match self.place {
             Place::Everywhere => body,
             Place::Middle => self.middle(body),
         };
         Clear.render(area, buffer);
         let title = format!(" {} ", self.title);
-        let title = cut(&title, usize::from(area.width.saturating_sub(FRAME)), look.cut_mark());
-        let block = Block::bordered().border_set(look.frame()).title(title);
+        let title = cut(&title, usize::from(area.width.saturating_sub(FRAME)), theme.cut_mark());
+        let block = Block::bordered().border_set(theme.frame()).title(title);
         let inside = block.inner(area);
         block.render(area, buffer);
         let inside = Rect {
@@ -57,7 +63,7 @@ impl Overlay {
         let hidden_lines = self.lines.len().saturating_sub(inside.height.into());
         let first = scroll.min(hidden_lines);
         put(&self.lines[first..], inside, buffer);
-        self.show_more(area, first < hidden_lines, look, buffer);
+        self.show_more(area, first < hidden_lines, theme, buffer);
         let whole = hidden_lines == 0 && inside.width >= READABLE;
         Drawn { page: 0, hidden_lines, question_is_whole: whole }
     }
@@ -69,11 +75,11 @@ impl Overlay {
     }
 
     /// Says in the frame that there is more below.
-    fn show_more(&self, area: Rect, more: bool, look: Look, buffer: &mut Buffer) {
+    fn show_more(&self, area: Rect, more: bool, theme: Theme, buffer: &mut Buffer) {
         const WORDS: &str = " more: Down ";
         let width = WORDS.len() as u16;
         if more && area.width > width + FRAME && area.height > 1 {
-            buffer.set_string(area.right() - width - 2, area.bottom() - 1, WORDS, look.strong());
+            buffer.set_string(area.right() - width - 2, area.bottom() - 1, WORDS, theme.strong());
         }
     }
 }

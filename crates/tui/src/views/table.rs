@@ -5,8 +5,8 @@ use ratatui::text::{Line, Span};
 use super::OwnLine;
 use crate::{
     fitting::{cut, padded, width as columns},
-    look::Look,
     state::{Entry, Order, Row, State},
+    theme::Theme,
     wording,
 };
 
@@ -75,24 +75,24 @@ const COLUMNS: [Column; 6] = [
 ];
 
 /// The heading and at most `page` rows, the selected one among them.
-pub(super) fn lines(state: &State, look: Look, width: usize, page: usize) -> Vec<OwnLine> {
+pub(super) fn lines(state: &State, theme: Theme, width: usize, page: usize) -> Vec<OwnLine> {
     let rows = state.rows();
     // The selected row stays in the middle as long as there are rows on both sides.
     let first = state.selected().unwrap_or(0).saturating_sub(page / 2);
     let first = first.min(rows.len().saturating_sub(page));
-    let mut lines = vec![heading(state, look, width)];
+    let mut lines = vec![heading(state, theme, width)];
     for (place, row) in rows.iter().enumerate().skip(first).take(page) {
-        lines.extend(line(state, row, state.selected() == Some(place), look, width));
+        lines.extend(line(state, row, state.selected() == Some(place), theme, width));
     }
-    lines.extend(nobody(state, look, width));
+    lines.extend(nobody(state, theme, width));
     lines
 }
 
 /// The heading and all rows, none selected.
-pub(super) fn all(state: &State, look: Look, width: usize) -> Vec<OwnLine> {
-    let mut lines = vec![heading(state, look, width)];
-    lines.extend(state.rows().iter().filter_map(|row| line(state, row, false, look, width)));
-    lines.extend(nobody(state, look, width));
+pub(super) fn all(state: &State, theme: Theme, width: usize) -> Vec<OwnLine> {
+    let mut lines = vec![heading(state, theme, width)];
+    lines.extend(state.rows().iter().filter_map(|row| line(state, row, false, theme, width)));
+    lines.extend(nobody(state, theme, width));
     lines
 }
 
@@ -100,11 +100,11 @@ fn shown(width: usize) -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().filter(move |column| width >= column.needs)
 }
 
-fn heading(state: &State, look: Look, width: usize) -> OwnLine {
+fn heading(state: &State, theme: Theme, width: usize) -> OwnLine {
     let arrangement = &state.arrangement;
     let marked = |title: &str, order: Order| {
         let mark =
-            if arrangement.order == order { look.order_mark(arrangement.reversed) } else { "" };
+            if arrangement.order == order { theme.order_mark(arrangement.reversed) } else { "" };
         format!("{title}{mark}")
     };
     let mut text = " ".to_owned();
@@ -113,18 +113,18 @@ fn heading(state: &State, look: Look, width: usize) -> OwnLine {
         text.push(' ');
     }
     text.push_str(&marked("COMMAND", Order::Command));
-    Line::styled(cut(&text, width, look.cut_mark()), look.strong())
+    Line::styled(cut(&text, width, theme.cut_mark()), theme.strong())
 }
 
-fn line(state: &State, row: &Row, selected: bool, look: Look, width: usize) -> Option<OwnLine> {
+fn line(state: &State, row: &Row, selected: bool, theme: Theme, width: usize) -> Option<OwnLine> {
     let entry = state.entry(row)?;
     let now = state.report().map_or(0, |report| report.time);
     let mut spans = vec![Span::raw(if selected { ">" } else { " " })];
     for column in shown(width) {
-        let text = cut(&(column.text)(&entry, now), column.width, look.cut_mark());
+        let text = cut(&(column.text)(&entry, now), column.width, theme.cut_mark());
         let text = format!("{} ", padded(&text, column.width, column.right));
         let style = if column.order == Order::State {
-            look.standing(entry.standing())
+            theme.standing(entry.standing())
         } else {
             ratatui::style::Style::new()
         };
@@ -132,10 +132,10 @@ fn line(state: &State, row: &Row, selected: bool, look: Look, width: usize) -> O
     }
     let used: usize = spans.iter().map(|span| columns(&span.content)).sum();
     let command = command(&entry);
-    let command = format!("{}{}", branch(&row.branch, look), without_folder(&command));
-    spans.push(Span::raw(cut(&command, width.saturating_sub(used), look.cut_mark())));
+    let command = format!("{}{}", branch(&row.branch, theme), without_folder(&command));
+    spans.push(Span::raw(cut(&command, width.saturating_sub(used), theme.cut_mark())));
     let line = Line::from(spans);
-    Some(if selected { line.style(look.selected()) } else { line })
+    Some(if selected { line.style(theme.selected()) } else { line })
 }
 
 /// The folder of the program says least and comes first: the details have it.
@@ -157,9 +157,9 @@ pub(super) fn command(entry: &Entry<'_>) -> String {
 }
 
 /// The lines of a tree before a command.
-fn branch(branch: &[bool], look: Look) -> String {
+fn branch(branch: &[bool], theme: Theme) -> String {
     let (rail, fork, end) =
-        if look.unicode { ("│ ", "├─", "└─") } else { ("| ", "|-", "`-") };
+        if theme.unicode { ("│ ", "├─", "└─") } else { ("| ", "|-", "`-") };
     let Some((last, above)) = branch.split_last() else { return String::new() };
     let mut text = String::new();
     for ended in above {
@@ -170,17 +170,17 @@ fn branch(branch: &[bool], look: Look) -> String {
 }
 
 /// Why there is no row.
-fn nobody(state: &State, look: Look, width: usize) -> Option<OwnLine> {
+fn nobody(state: &State, theme: Theme, width: usize) -> Option<OwnLine> {
     let report = state.report()?;
     if !state.rows().is_empty() || report.devices.is_empty() {
         return None;
     }
     let text = if state.arrangement.filter.is_empty() {
-        " no process that holds memory can be named from here"
+        " no visible process holds memory"
     } else {
-        " no process matches the filter: Esc forgets it"
+        " no process matches the filter: Esc clears it"
     };
-    Some(Line::styled(cut(text, width, look.cut_mark()), look.faint()))
+    Some(Line::styled(cut(text, width, theme.cut_mark()), theme.faint()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
-use whyoom_memory::{Category, place as place_of, sums_by_place};
+use whyoom_memory::{Category, call_site, sums_by_call_site};
 use whyoom_report::{FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting};
 
 use super::{
@@ -113,12 +113,12 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     let largest = observed.largest()?;
     let space = observed.memory.space(largest.run.process, largest.device)?;
     let maker = space.peak_maker()?;
-    let places = sums_by_place(&observed.tables, space.peak_by_stack());
+    let places = sums_by_call_site(&observed.tables, space.peak_by_stack());
     let kinds = space.peak_by_category();
     Some(FitPeak {
         ran_on: observed.ran_on.name,
         rank: largest.rank.clone(),
-        place: place_or_backward(place_of(&observed.tables, maker.stack), maker.category),
+        place: place_or_backward(call_site(&observed.tables, maker.stack), maker.category),
         kinds: merged(kinds.into_iter().map(|(kind, usage)| (word(kind), usage.bytes.0))),
         places: places
             .into_iter()
@@ -129,13 +129,13 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     })
 }
 
-const UNKNOWN: &str = "unknown places";
+const UNKNOWN: &str = "unknown call sites";
 
 /// Python's frames are recorded here, so that what has none was made by a thread of PyTorch's own:
 /// in backward, save for odd cases.
 fn word(kind: Category) -> String {
     match kind {
-        Category::Gradients | Category::Unattributed => "gradients and what backward works with",
+        Category::Gradients | Category::Unattributed => "gradients and backward temporaries",
         other => other.name(),
     }
     .to_owned()

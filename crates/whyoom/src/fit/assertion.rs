@@ -48,7 +48,7 @@ impl Assertion {
             .collect();
         figures.sort_unstable();
         let worst = if self.below { figures.last() } else { figures.first() };
-        let found = worst.map_or("no such figure".to_owned(), |(figure, gpu)| {
+        let found = worst.map_or("no such value".to_owned(), |(figure, gpu)| {
             let sign = if *figure < 0 { "-" } else { "" };
             format!("{sign}{} on {gpu}", Bytes(figure.unsigned_abs()))
         });

@@ -3,9 +3,11 @@
 mod answer;
 mod assertion;
 mod gpus;
+mod interrupt;
 mod notes;
 mod observed;
 mod program;
+mod variation;
 mod vary;
 
 use std::{
@@ -16,7 +18,7 @@ use std::{
 use anyhow::{Result, bail};
 use whyoom_report::{FitAnswer, Report, write_fit, write_fit_json};
 
-pub(crate) use self::{assertion::Assertion, gpus::gpu_name, vary::Variation};
+pub(crate) use self::{assertion::Assertion, gpus::gpu_name, variation::Variation};
 use self::{
     gpus::Family,
     observed::{Observed, ProgramFailed},
@@ -28,6 +30,7 @@ use crate::{
     report,
     terminal::{say, width},
     unstartable::Unstartable,
+    whole_file::may_write_beside,
 };
 
 /// It fits nowhere, or something that was asserted does not hold.
@@ -35,13 +38,14 @@ const DOES_NOT_FIT: u8 = 3;
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
+    may_write_beside(&arguments.report, arguments.force)?;
     let families = gpus::families(&arguments.gpu, arguments.memory);
     let bench = Bench::new(arguments)?;
     if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
         && !bench.program.contains(&mark)
     {
         bail!(Misuse(format!(
-            "the command has no {mark} to put a value into: whyoom fit … -- python train.py --batch {mark}"
+            "the command does not contain {mark}: whyoom fit … -- python train.py --batch {mark}"
         )));
     }
     let answered = match &arguments.vary {
@@ -81,6 +85,8 @@ fn as_it_is(bench: &Bench, families: &[Family]) -> Result<(FitAnswer, Vec<Observ
         gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
         vary: None,
+        growth_bytes_per_step: notes::growth_per_step(&observed),
+        stopped_after_steps: notes::stopped_after(&observed),
         assertions: Vec::new(),
         notes: notes::notes(families, &observed),
     };
@@ -92,8 +98,8 @@ fn write_report(answer: &FitAnswer, observed: &[Observed], path: &Path) -> Resul
     let seen = observed.first();
     let simulated = seen.map(|seen| {
         format!(
-            "Run on a simulated {} without a limit: nothing was computed, and memory is what is \
-             simulated.",
+            "Run on a simulated {} without a limit: only memory is simulated, and nothing was \
+             computed.",
             seen.ran_on.name
         )
     });
@@ -101,10 +107,9 @@ fn write_report(answer: &FitAnswer, observed: &[Observed], path: &Path) -> Resul
         title: answer.command.clone(),
         fit: Some(answer),
         memory: seen.map(|seen| (&seen.memory, &seen.tables)),
-        replay_note: Some(
-            "whyoom fit has replayed the run for each GPU: see Will it fit?".to_owned(),
-        ),
+        replay_note: Some("whyoom fit replayed the run for each GPU: see Will it fit?".to_owned()),
         simulated,
+        paths: report::local_paths([]),
         ..Report::default()
     };
     report::write_file(&report, path)

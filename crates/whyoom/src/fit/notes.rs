@@ -32,12 +32,13 @@ fn measured(families: &[Family], observed: &Observed) -> FitNote {
     let recorded = observed.facts.first().filter(|_| !observed.seen.is_empty());
     let text = match recorded {
         Some(facts) => format!(
-            "tensors and reserved: by PyTorch {}'s own allocator on a simulated {ran_on}, replayed for \
-             each GPU{others}",
+            "allocated and reserved: from PyTorch {}'s own allocator on a simulated {ran_on}, \
+             replayed for each GPU{others}",
             facts.torch
         ),
         None => format!(
-            "what the program took of the driver of a simulated {ran_on}{others}; no allocator told more"
+            "what the program allocated from the driver of a simulated {ran_on}{others}; no \
+             allocator reported more"
         ),
     };
     note("measured", text)
@@ -49,32 +50,34 @@ fn ending(observed: &Observed) -> Option<FitNote> {
     let Facts { steps, last_rise, .. } = facts;
     let unit = match facts.steps_of {
         StepsOf::Optimizer => "optimizer steps",
-        StepsOf::Calls => "calls of the model",
+        StepsOf::Calls => "model calls",
     };
     Some(match facts.ended {
         Ended::Repeated if facts.steps_of == StepsOf::Calls => note(
             "care",
             format!(
-                "ended after {steps} {unit}, when they repeated; no optimizer existed yet: if training \
-                 follows, ask for more with --steps"
+                "stopped after {steps} {unit}, when they repeated; no optimizer existed yet: if \
+                 training follows, run more with --steps"
             ),
         ),
         Ended::Repeated => note(
             "measured",
             format!(
-                "ended after {steps} {unit}, when they repeated; a later phase (validation, saving) \
-                 was not seen"
+                "stopped after {steps} {unit}, when they repeated; a later phase (validation, \
+                 saving) was not observed"
             ),
         ),
         Ended::Settled => note(
             "care",
             format!(
-                "the {unit} differ in size; ended after {steps}, none of which went higher since the \
-                 {last_rise}th. Longer inputs would"
+                "the {unit} differ in size; stopped after {steps}, none of which exceeded the peak \
+                 since the {last_rise}th. Longer inputs would"
             ),
         ),
-        Ended::Steps => note("measured", format!("ended after {steps} {unit}, as asked")),
-        Ended::End => note("measured", format!("the program ran to its end, with {steps} {unit}")),
+        Ended::Steps => note("measured", format!("stopped after {steps} {unit}, as requested")),
+        Ended::End => {
+            note("measured", format!("the program ran to completion, with {steps} {unit}"))
+        }
     })
 }
 
@@ -84,11 +87,12 @@ fn outside(families: &[Family], observed: &Observed) -> FitNote {
     let models = || families.iter().flat_map(|family| &family.gpus).map(|gpu| gpu.model);
     let guessed: Vec<&str> =
         models().filter(|model| is_guessed(model)).map(|model| model.name).collect();
-    let subject = if of_torch { "elsewhere (context, libraries)" } else { "the context's share" };
+    let subject =
+        if of_torch { "non-PyTorch memory (context, libraries)" } else { "the context's part" };
     let how = match guessed.len() {
         0 => "from published output of such GPUs".to_owned(),
         _ => {
-            format!("from published output of such GPUs, but by a rule for {}", guessed.join(", "))
+            format!("from published output of such GPUs, but estimated for {}", guessed.join(", "))
         }
     };
     note("assumed", format!("{subject}: {how}; whyoom lab list --json has the sources"))
@@ -101,24 +105,36 @@ fn is_guessed(model: &GpuModel) -> bool {
 /// What was recorded is not all that happened.
 fn cut_short(observed: &Observed) -> Option<FitNote> {
     observed.seen.iter().any(|seen| seen.cut_short).then(|| {
-        note(
-            "care",
-            "the run is longer than what is kept of it: its peak may lie before".to_owned(),
-        )
+        note("care", "the run is longer than the recorded part: its peak may be earlier".to_owned())
     })
 }
 
 fn lost_processes(observed: &Observed) -> Option<FitNote> {
     let lost = observed.lost_processes;
     (lost > 0).then(|| {
-        note("care", format!("{lost} more processes used a GPU and were ended before they told"))
+        note("care", format!("{lost} more processes used a GPU and exited before reporting"))
     })
 }
 
+/// After how many steps the program was stopped, if it was.
+pub(super) fn stopped_after(observed: &[Observed]) -> Option<u64> {
+    let facts = observed.iter().flat_map(|observed| &observed.facts);
+    facts.filter(|facts| facts.ended != Ended::End).map(|facts| facts.steps).max()
+}
+
+/// What a step leaves allocated, in the process that keeps the most.
+pub(super) fn growth_per_step(observed: &[Observed]) -> u64 {
+    let facts = observed.iter().flat_map(|observed| &observed.facts);
+    facts.map(|facts| facts.growth_per_step).max().unwrap_or(0)
+}
+
 fn growth(observed: &Observed) -> Option<FitNote> {
-    let most = observed.facts.iter().map(|facts| facts.growth_per_step).max()?;
+    let most = growth_per_step(std::slice::from_ref(observed));
     (most > 0).then(|| {
-        note("care", format!("each step leaves {} more behind: a long run needs more", Bytes(most)))
+        note(
+            "care",
+            format!("each step leaves {} more allocated: a long run needs more", Bytes(most)),
+        )
     })
 }
 
@@ -129,8 +145,8 @@ fn read_backs(observed: &Observed) -> Option<FitNote> {
         note(
             "care",
             format!(
-                "kernels compute nothing here, and the program read values back {}: if \
-                 shapes depend on them (masks, nonzero, early stops), they were zero",
+                "kernels do nothing here, and the program read values back {}: if shapes depend on \
+                 them (masks, nonzero, early stops), they were zero",
                 times(count)
             ),
         )
@@ -143,7 +159,8 @@ fn free_queries(observed: &Observed) -> Option<FitNote> {
         note(
             "care",
             format!(
-                "the program asked {} how much memory is free: on another GPU it may choose otherwise",
+                "the program queried free memory {}: on another GPU it may behave \
+                 differently",
                 times(count)
             ),
         )
@@ -156,5 +173,5 @@ fn times(count: u64) -> String {
 
 fn failed_later(observed: &Observed) -> Option<FitNote> {
     (!observed.status.success())
-        .then(|| note("care", format!("the program then failed by itself ({})", observed.status)))
+        .then(|| note("care", format!("the program itself then failed ({})", observed.status)))
 }

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use whyoom_allocators::workload::{Run, Workloads};
+use whyoom_allocators::{Run, Workloads};
 use whyoom_files::untrusted;
 use whyoom_lab_core::{
     identity::uuid_text,
@@ -28,10 +28,10 @@ pub(crate) const PROGRAM_FAILED: u8 = 4;
 const LAST_LINES: usize = 20;
 /// They are looked for in so many of its last bytes.
 const LAST_BYTES: u64 = 64 << 10;
-/// What the startup file writes of a process is not longer.
+/// What the sitecustomize file writes of a process is not longer.
 const LONGEST_FACTS: u64 = 16 << 20;
 
-/// What the startup file wrote of a process.
+/// What the sitecustomize file wrote of a process.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Facts {
     pub(crate) pid: u32,
@@ -102,7 +102,7 @@ pub(crate) struct Seen {
 
 /// The program failed by itself, and before its steps repeated: nothing is known.
 #[derive(Debug, thiserror::Error)]
-#[error("{program} failed by itself ({status}) before its memory was known")]
+#[error("{program} itself failed ({status}) before its memory use was known")]
 pub(crate) struct ProgramFailed {
     program: String,
     status: ExitStatus,
@@ -114,7 +114,7 @@ impl ProgramFailed {
     /// Tells people; the exit code.
     pub(crate) fn tell(&self) -> u8 {
         anstream::eprint!("{}", self.output);
-        say(&format!("{self}; its last lines stand above"));
+        say(&format!("{self}; see its last lines above"));
         PROGRAM_FAILED
     }
 }
@@ -158,7 +158,7 @@ impl Observed {
         }
         ensure!(
             observations.peak_used.iter().any(|used| *used > 0),
-            "{program} used no GPU{}",
+            "{program} did not use a GPU{}",
             why_no_gpu(program)
         );
         let mut gathered = Gathered { workloads: Workloads::default(), memory };
@@ -198,9 +198,11 @@ fn why_no_gpu(program: &str) -> String {
     let obstacle = Obstacle::of(&[first.into()]).map(|obstacle| obstacle.why);
     match visible::hides_all().or(obstacle) {
         Some(why) => format!(": {why}"),
-        None => "; if it should have: is its PyTorch one with CUDA? (python -c 'import torch; \
-                 print(torch.version.cuda)')"
-            .to_owned(),
+        None => {
+            "; if it should have, check that its PyTorch is built with CUDA (python -c 'import \
+                 torch; print(torch.version.cuda)')"
+                .to_owned()
+        }
     }
 }
 
@@ -215,7 +217,7 @@ fn read_facts(folder: &Path) -> Result<Vec<Facts>> {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
             let facts = serde_json::from_slice(&untrusted::read_entry(&path, LONGEST_FACTS)?);
-            all.push(facts.context("the startup file and this program do not fit together")?);
+            all.push(facts.context("the startup file and this program are incompatible")?);
         }
     }
     let number = |facts: &Facts| facts.rank.as_deref().and_then(|rank| rank.parse::<u32>().ok());

@@ -11,23 +11,23 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use whyoom_files::private;
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
     models::GpuModel,
-    session::{Session, interrupted},
+    session::Session,
 };
 use whyoom_memory::Model;
 use whyoom_redact::mask_words;
 use whyoom_trace::Bytes;
 
-use super::observed::Observed;
+use super::{interrupt, observed::Observed};
 use crate::{
     arguments::FitArguments,
     lab::{cannot_start, libraries},
-    startup,
+    sitecustomize,
     unstartable::Unstartable,
 };
 
@@ -90,18 +90,20 @@ pub(crate) struct Bench {
     /// The lines of programs that run now.
     progress: MultiProgress,
     /// Whether what a report shows is kept.
-    filmed: bool,
+    with_history: bool,
 }
 
 impl Bench {
     pub(crate) fn new(arguments: &FitArguments) -> Result<Self> {
+        let progress = MultiProgress::new();
+        interrupt::heed(&progress)?;
         Ok(Self {
             libraries: libraries()?,
             gpus: arguments.gpus.into(),
             steps: arguments.steps.unwrap_or_default(),
             program: Program::new(&arguments.command)?,
-            progress: MultiProgress::new(),
-            filmed: arguments.report.is_some(),
+            progress,
+            with_history: arguments.report.is_some(),
         })
     }
 
@@ -137,10 +139,13 @@ impl Bench {
             largest_kept_copy: Some(LARGEST_KEPT_COPY),
             ..MachineSpec::default()
         };
+        let mut started = interrupt::starting();
         let session = Session::start(&spec, &self.libraries, None).with_context(cannot_start)?;
+        started.push(session.folder().to_owned());
         let folder = session.folder().join("fit");
         let command = self.command(&session, program, &folder)?;
         let child = session.spawn(command);
+        drop(started);
         let mut child = child.map_err(|error| Unstartable::new(program.name(), &error))?;
         let progress = Progress(self.progress.add(spinner(model, program)));
         let status = loop {
@@ -151,8 +156,8 @@ impl Bench {
             std::thread::sleep(GLANCE);
         };
         drop(progress);
-        ensure!(!interrupted(), "interrupted");
-        let memory = if self.filmed { Model::filmed() } else { Model::default() };
+        interrupt::wait_if_interrupted();
+        let memory = if self.with_history { Model::with_history() } else { Model::default() };
         let seen = (session.machine(), status);
         Observed::read(&folder, &program.text(), model, seen, memory)
     }
@@ -160,7 +165,7 @@ impl Bench {
     fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
-        startup::equip(&mut command, folder, STARTUP)?;
+        sitecustomize::equip(&mut command, folder, STARTUP)?;
         let (output, copy) = output(folder)?;
         command
             .args(rest)
@@ -185,7 +190,7 @@ pub(crate) fn allocator_settings() -> String {
 }
 
 fn join(running: ScopedJoinHandle<'_, Result<Observed>>) -> Result<Observed> {
-    running.join().map_err(|_| anyhow!("a run broke off"))?
+    running.join().map_err(|_| anyhow!("a run was aborted"))?
 }
 
 /// What the program prints means nothing here; its last lines are kept for the case that it fails.

@@ -17,12 +17,30 @@ FOLDER = os.environ.get("WHYOOM_FIT")
 STEPS = int(os.environ.get("WHYOOM_FIT_STEPS", "0"))
 # Steps may come in groups: several optimizers, several micro-batches.
 LONGEST_GROUP = 8
+# The first steps make what later ones have: optimizer state, workspaces.
+WARM_UP = 2
 # Outermost modules are also called before training begins, so that more of the same is asked for.
 EQUAL_CALLS = 8
 # Where steps never repeat, so many without a higher peak are taken for all there is to see.
 STEPS_WITHOUT_RISE = 50
+# Where steps differ, memory that rises over so many in a row grows.
+RISING_STEPS = 16
 # A longer history is kept from its end.
 MAX_EVENTS = 1_000_000
+
+
+def repeating(changes, length):
+    """How many of the last steps are groups of that length, all the same."""
+    run = length
+    while run < len(changes) and changes[-run - 1] == changes[-run - 1 + length]:
+        run += 1
+    return run
+
+
+def others(changes, group):
+    """How many steps asked for something else than any of the group: sizes that vary repeat by chance, too."""
+    asked = {change[:2] for change in group}
+    return sum(change[:2] not in asked for change in changes)
 
 
 class Observer:
@@ -125,13 +143,14 @@ class Observer:
             self.highest, self.last_rise = highest, len(self.marks)
 
     def repeats(self, repetitions):
-        """Whether the last group of steps did what the groups before it did."""
+        """Whether the last group of steps did what the groups before it did, and not by chance."""
         changes = [change for _, change in self.marks[1:]]
         for length in range(1, LONGEST_GROUP + 1):
             needed = length * (repetitions + 1)
             last = changes[-length:]
             if len(changes) >= needed and changes[-needed:] == last * (repetitions + 1):
-                return True
+                run = repeating(changes, length)
+                return run >= needed + LONGEST_GROUP * others(changes[WARM_UP:-run], last)
         return False
 
     def settled(self):
@@ -148,9 +167,11 @@ class Observer:
 
     def growth(self):
         """Bytes that each of the last steps left behind."""
-        last = self.currents[-4:]
+        # A few sizes that vary rise by chance; steps that are alike do not.
+        least, most = (2, 3) if self.ended == "repeated" else (RISING_STEPS // 2, RISING_STEPS)
+        last = self.currents[-most - 1 :]
         steps = [later - earlier for earlier, later in zip(last, last[1:])]
-        return min(steps) if len(steps) >= 2 and min(steps) > 0 else 0
+        return min(steps) if len(steps) >= least and min(steps) > 0 else 0
 
     def devices(self):
         return range(self.torch.cuda.device_count())

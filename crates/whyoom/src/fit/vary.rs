@@ -1,9 +1,9 @@
 //! `--vary`: the largest value that fits, from few runs.
 
-use std::{collections::BTreeSet, str::FromStr};
+use std::collections::BTreeSet;
 
-use anyhow::{Result, anyhow, ensure};
-use whyoom_allocators::workload::Run;
+use anyhow::{Result, ensure};
+use whyoom_allocators::Run;
 use whyoom_fit::{Next, Range, Room, Sample, Samples, largest_that_fits, next_step};
 use whyoom_lab_core::models::GpuModel;
 use whyoom_report::{FitAnswer, FitLargest, FitPoint, FitVary};
@@ -14,41 +14,13 @@ use super::{
     notes,
     observed::{Observed, Seen},
     program::Bench,
+    variation::Variation,
 };
 
 /// A round makes up to two runs for a GPU; so many rounds are made at most.
 const ROUNDS: usize = 3;
 /// Columns of the chart.
 const COLUMNS: u64 = 60;
-
-/// A name and its values: `batch=1..512`, or `batch=8..512:8` in steps of 8.
-#[derive(Clone, Debug)]
-pub(crate) struct Variation {
-    name: String,
-    range: Range,
-}
-
-impl Variation {
-    /// What stands in the command in its place.
-    pub(crate) fn mark(&self) -> String {
-        format!("{{{}}}", self.name)
-    }
-}
-
-impl FromStr for Variation {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let usage = || anyhow!("write it like batch=1..512, or batch=8..512:8 for steps of 8");
-        let (name, values) = text.split_once('=').ok_or_else(usage)?;
-        let (values, step) = values.split_once(':').unwrap_or((values, "1"));
-        let (first, last) = values.split_once("..").ok_or_else(usage)?;
-        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| usage());
-        let range = Range::new(number(first)?, number(last)?, number(step)?).ok_or_else(usage)?;
-        ensure!(!name.is_empty(), usage());
-        Ok(Self { name: name.to_owned(), range })
-    }
-}
 
 /// Searches on every family at once.
 pub(crate) fn run(
@@ -100,6 +72,8 @@ fn answered(
         command: bench.program.text(),
         gpus: Vec::new(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
+        growth_bytes_per_step: notes::growth_per_step(&observed),
+        stopped_after_steps: notes::stopped_after(&observed),
         assertions: Vec::new(),
         notes: notes::notes(families, &observed),
         vary: Some(vary),
@@ -135,7 +109,7 @@ impl<'a> Search<'a> {
     }
 
     fn add(&mut self, value: u64, mut observed: Observed) -> Result<()> {
-        ensure!(!observed.seen.is_empty(), "no allocation of PyTorch was seen: --vary needs some");
+        ensure!(!observed.seen.is_empty(), "no PyTorch allocation was recorded: --vary needs some");
         let run = |seen: &mut Seen| {
             // Whose run it was is still asked for; what it did is not.
             let workload = std::mem::take(&mut seen.run.workload);
@@ -194,20 +168,4 @@ fn curve(range: &Range, samples: &Samples) -> Vec<FitPoint> {
     let point =
         |value| Some(FitPoint { value, peak_reserved_bytes: samples.peak_reserved(value)? });
     values.filter_map(point).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_read_as_people_write_them() {
-        let read = |text: &str| text.parse::<Variation>();
-        let plain = read("batch=1..512").expect("a range");
-        assert_eq!((plain.name.as_str(), plain.range.count()), ("batch", 512));
-        assert_eq!(read("b=8..64:8").expect("a range").range.count(), 8);
-        for wrong in ["batch", "batch=", "=1..2", "batch=4..1", "batch=1..9:0", "batch=a..b"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
-    }
 }

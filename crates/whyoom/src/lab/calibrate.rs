@@ -33,7 +33,7 @@ fn print_head(out: &mut impl Write, calibration: &Calibration) -> io::Result<()>
     let Calibration { device_name, device, pci_bus_id, .. } = calibration;
     writeln!(out, "GPU {device}: {device_name}, PCI {pci_bus_id}")?;
     if calibration.is_simulated() {
-        writeln!(out, "This GPU is simulated: the figures show what the lab does, not hardware.")?;
+        writeln!(out, "This GPU is simulated: the values show what the lab does, not hardware.")?;
     }
     match calibration.model() {
         Some(model) => writeln!(out, "In the table: {}\n", model.name),

@@ -45,7 +45,7 @@ impl FromStr for Fault {
             }
             "slow-sync" => Self::SlowSynchronize(duration(value)?),
             _ => bail!(
-                "no fault is called '{name}'; there are fail, ecc, orphan, ghost, stuck, tenant and slow-sync"
+                "unknown fault '{name}'; use fail, ecc, orphan, ghost, stuck, tenant or slow-sync"
             ),
         })
     }

@@ -5,13 +5,16 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::json;
 use whyoom_lab_core::models::{Figure, GpuModel, MODELS, Source};
+use whyoom_redact::terminal::{Column, Table, wrap};
 use whyoom_trace::Bytes;
 
-use crate::arguments::LabListArguments;
+use crate::{arguments::LabListArguments, terminal::full_width as width};
 
 /// The schema's name and version (docs/json.md).
 const SCHEMA: &str = "whyoom.lab.models";
 const VERSION: u32 = 1;
+/// All names of a model and its memory need so many columns.
+const ALL_NAMES: usize = 72;
 
 pub(crate) fn run(arguments: &LabListArguments) -> Result<()> {
     let mut out = anstream::stdout().lock();
@@ -21,29 +24,53 @@ pub(crate) fn run(arguments: &LabListArguments) -> Result<()> {
         writeln!(out, "{answer:#}")?;
         return Ok(());
     }
-    let row = |cells: [&str; 6]| {
-        let [alias, name, memory, compute, context, mark] = cells;
-        format!("{alias:<13} {name:<49} {memory:>10} {compute:>7} {context:>11}{mark}")
-    };
-    writeln!(out, "{}", row(["--gpu", "simulates", "memory", "compute", "context", ""]))?;
-    for model in MODELS {
-        let (major, minor) = model.compute_capability;
-        let cells = row([
-            model.aliases.first().unwrap_or(&model.name),
-            model.name,
-            &Bytes(model.total.value).to_string(),
-            &format!("{major}.{minor}"),
-            &Bytes(model.context.value).to_string(),
-            mark(&model.context),
-        ]);
-        writeln!(out, "{cells}")?;
+    let width = width();
+    for line in table(width).lines(width) {
+        writeln!(out, "{line}")?;
     }
-    writeln!(out, "\n*  assumed; docs/lab-models.md tells where each other figure comes from")?;
+    let notes = [
+        "--gpu takes each of these names, and the product's: --gpu 'RTX 4090'",
+        "*  assumed; docs/lab-models.md lists the source of every other value",
+    ];
+    writeln!(out)?;
+    for note in notes {
+        writeln!(out, "{}", wrap(note, width, ""))?;
+    }
     Ok(())
 }
 
+/// The models by the names that `--gpu` takes; on a narrow terminal by the shortest of them.
+fn table(width: usize) -> Table {
+    let mut table = Table::new([
+        Column::words("--gpu"),
+        Column::numbers("memory"),
+        Column::numbers("compute").expendable(1),
+        // The mark of what is assumed stands behind the unit.
+        Column::numbers("context ").expendable(2),
+        Column::words("simulates").expendable(3),
+    ]);
+    for model in MODELS {
+        let (major, minor) = model.compute_capability;
+        table.row([
+            names(model, width),
+            Bytes(model.total.value).to_string(),
+            format!("{major}.{minor}"),
+            format!("{}{}", Bytes(model.context.value), mark(&model.context)),
+            model.name.to_owned(),
+        ]);
+    }
+    table
+}
+
+fn names(model: &GpuModel, width: usize) -> String {
+    match width {
+        ALL_NAMES.. => model.aliases.join(", "),
+        _ => model.aliases.first().map_or(model.name, |alias| *alias).to_owned(),
+    }
+}
+
 fn mark<T>(figure: &Figure<T>) -> &'static str {
-    if matches!(figure.source, Source::Assumed) { "*" } else { "" }
+    if matches!(figure.source, Source::Assumed) { "*" } else { " " }
 }
 
 fn as_json(model: &GpuModel) -> serde_json::Value {

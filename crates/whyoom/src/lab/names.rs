@@ -7,10 +7,10 @@ use crate::nearest::did_you_mean;
 
 /// A name that `--gpu` takes.
 pub(crate) fn gpu_name(name: &str) -> Result<String> {
-    let known = MODELS.iter().flat_map(|model| model.aliases.iter().take(1).copied());
+    let known = MODELS.iter().flat_map(|model| model.aliases.iter().copied());
     ensure!(
         models::find(name).is_some(),
-        "no GPU model is called '{name}'{}",
+        "unknown GPU model '{name}'{}",
         did_you_mean(name, known, "whyoom lab list")
     );
     Ok(name.to_owned())

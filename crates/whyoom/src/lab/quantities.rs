@@ -23,14 +23,14 @@ pub(crate) fn size(text: &str) -> Result<u64> {
         "kb" => 1_000,
         "mb" => 1_000_000,
         "gb" => 1_000_000_000,
-        _ => bail!("'{unit}' is no unit of memory; use GiB, MiB, KiB, GB or MB"),
+        _ => bail!("'{unit}' is not a unit of memory; use GiB, MiB, KiB, GB or MB"),
     };
     let bytes = amount * factor as f64;
     if unit.is_empty() && bytes < SMALLEST_BARE {
         bail!("'{text}' has no unit; use {text}GiB, or {text}MiB");
     }
     if !(1.0..=LARGEST).contains(&bytes) {
-        bail!("'{text}' is not an amount of memory that a GPU can have");
+        bail!("'{text}' is not a valid amount of GPU memory");
     }
     Ok(bytes as u64)
 }
@@ -42,9 +42,9 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
         "s" => amount,
         "ms" => amount / 1e3,
         "us" => amount / 1e6,
-        _ => bail!("'{text}' is no time; use 2s, 50ms or 10us"),
+        _ => bail!("'{text}' is not a time; use 2s, 50ms or 10us"),
     };
-    let duration = Duration::try_from_secs_f64(seconds).context("that is no length of time")?;
+    let duration = Duration::try_from_secs_f64(seconds).context("that is not a valid duration")?;
     if duration > LONGEST {
         bail!("'{text}' is longer than a day");
     }

@@ -73,7 +73,7 @@ impl Lab {
             lab.add_holder(*fault)?;
         }
         anstream::eprintln!(
-            "whyoom lab: {} x {}, {} each. Nothing is computed: memory is what is simulated.",
+            "whyoom lab: {} x {}, {} each. Only memory is simulated; kernels do nothing.",
             arguments.gpus,
             identity::device_name(device.model),
             Bytes(device.total)
@@ -148,7 +148,7 @@ fn environment(command: &Command, name: &str) -> Option<OsString> {
 }
 
 fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
-    let model = models::find(&arguments.gpu).context("there is no such GPU model")?;
+    let model = models::find(&arguments.gpu).context("unknown GPU model")?;
     let device = DeviceSpec::of(model);
     let device = arguments.memory.map_or(device, |memory| device.with_total(memory));
     if arguments.fault.contains(&Fault::Ecc) {
@@ -160,14 +160,14 @@ fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
 /// Where the lab cannot start, and what decides that.
 pub(crate) fn cannot_start() -> String {
     let folder = std::env::temp_dir();
-    format!("the lab cannot start in {} (TMPDIR names another folder)", folder.display())
+    format!("the lab cannot start in {} (set TMPDIR to use another folder)", folder.display())
 }
 
 /// The folder of the lab's libraries.
 pub(crate) fn libraries() -> Result<PathBuf> {
     let program = executable::own()?;
     libraries_of(&program).context(
-        "the lab's libraries are not beside this program: cargo install does not bring them, the wheel \
-         does (pip install whyoom); in a checkout: cargo build --workspace",
+        "the lab's libraries are not next to this executable: cargo install does not include them, \
+         the wheel does (pip install whyoom); in a checkout: cargo build --workspace",
     )
 }

@@ -17,7 +17,7 @@ const MOST_PARTS: u32 = 100;
 
 /// What a process says.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct LiveStatus {
     /// Where it is recorded.
     pub(super) folder: PathBuf,
     /// What it holds.
@@ -27,7 +27,7 @@ pub(super) struct Told {
     pub(super) is_own: bool,
 }
 
-impl Told {
+impl LiveStatus {
     /// Asks a process. Nothing where it is not recorded, or where what it names is not its own.
     pub(super) fn by(pid: u32, folder: PathBuf) -> Option<Self> {
         let (user, started) = (user_of(pid)?, start_of(pid)?);

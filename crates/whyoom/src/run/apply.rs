@@ -18,7 +18,8 @@ use whyoom_sources::recording::{Applied, Ending};
 
 use super::{
     ending::{self, Concluded},
-    execute, folder,
+    execute::execute,
+    folder,
     pool::Pool,
     recorder::Recorder,
     say,
@@ -83,7 +84,7 @@ pub(super) fn rerun(
         Err(why) => {
             // Where nothing was recorded, that was said.
             if !arguments.quiet && concluded.is_some() {
-                say(&format!("--apply: not run again: {why}"));
+                say(&format!("--apply: no rerun: {why}"));
             }
             return Ok(exit_code(status));
         }
@@ -91,10 +92,11 @@ pub(super) fn rerun(
     let conf = change.variable();
     let what = conf.as_ref().map_or("--pool".to_owned(), |conf| format!("{VARIABLE}={conf}"));
     let Proof { peak, capacity, .. } = proof;
-    say(&format!("--apply: once more with {what} (replayed: at most {peak} of {capacity})"));
+    say(&format!("--apply: rerun with {what} (replayed: at most {peak} of {capacity})"));
     let recorder = folder::beside(&first.folder).map(|folder| first.with_folder(folder));
-    let recorder =
-        recorder.inspect_err(|error| say(&format!("{error:#}; the second run is unrecorded"))).ok();
+    let recorder = recorder
+        .inspect_err(|error| say(&format!("{error:#}; the second run is not recorded")))
+        .ok();
     let recorder = recorder.map(|it| if pool.is_some() { it.under_pool() } else { it });
     let setting = conf.as_deref().map(|conf| (VARIABLE, conf));
     let status = match execute(&arguments.command, recorder.as_ref(), pool.as_ref(), setting) {
@@ -104,7 +106,7 @@ pub(super) fn rerun(
     let concluded = recorder.and_then(|recorder| {
         let concluded = ending::conclude(arguments, &recorder.folder);
         let concluded = concluded
-            .inspect_err(|error| say(&format!("the second recording gives no verdict: {error:#}")));
+            .inspect_err(|error| say(&format!("no verdict from the second recording: {error:#}")));
         concluded.ok().flatten()
     });
     let ran_out_again = concluded.map(|concluded| concluded.ran_out);
@@ -118,7 +120,7 @@ fn told(what: &str, status: ExitStatus, ran_out: Option<bool>) -> String {
     match (status.success(), ran_out) {
         (true, Some(false) | None) => format!("--apply: the program succeeded with {what}"),
         (true, Some(true)) => {
-            format!("--apply: the program succeeded with {what}, but memory ran out on the way")
+            format!("--apply: the program succeeded with {what}, but memory ran out during the run")
         }
         (false, Some(true)) => format!("--apply: {what} did not help: memory ran out again"),
         (false, Some(false)) => {
@@ -126,7 +128,7 @@ fn told(what: &str, status: ExitStatus, ran_out: Option<bool>) -> String {
                 "--apply: with {what} memory did not run out, but the program failed ({status})"
             )
         }
-        (false, None) => format!("--apply: with {what} the program failed too ({status})"),
+        (false, None) => format!("--apply: with {what} the program also failed ({status})"),
     }
 }
 
@@ -154,7 +156,7 @@ fn proved(
         return Err("memory did not run out");
     };
     if status.success() {
-        return Err("memory ran out, but the program went on and ended well");
+        return Err("memory ran out, but the program continued and exited successfully");
     }
     if was_stopped(status) {
         return Err("it was stopped by a signal");
@@ -167,7 +169,7 @@ fn proved(
         .min_by_key(|(_, proof)| proof.peak)
         .ok_or_else(|| unproved(verdict))?;
     if !input_is_whole() {
-        return Err("its standard input is used up and cannot be given to it again");
+        return Err("its standard input is consumed and cannot be replayed");
     }
     Ok(found)
 }
@@ -178,9 +180,10 @@ fn unproved(verdict: &Verdict) -> &'static str {
     let mut remedies = findings.flat_map(|finding| &finding.remedies);
     match remedies.any(|remedy| remedy.proof.is_some()) {
         true => {
-            "what passes the failed request in a replay is not proved to hold for whole iterations"
+            "the setting passes the failed request in a replay, but is not proven to hold for \
+             entire iterations"
         }
-        false => "no allocator setting was proved to make this run fit",
+        false => "no allocator setting was proven to make this run fit",
     }
 }
 

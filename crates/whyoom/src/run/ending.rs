@@ -7,9 +7,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use whyoom_causes::{Strength, Verdict};
-use whyoom_report::{VerdictParts, write_verdict, write_verdict_json};
-use whyoom_sources::recording::{ENDING, Ending};
+use whyoom_causes::{Strength, Verdict, for_shell};
+use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, write_verdict_json};
+use whyoom_sources::recording::{ENDING, Ending, has_recorded};
 use whyoom_trace::{Bytes, DeviceId};
 
 use super::{
@@ -18,8 +18,8 @@ use super::{
     unrecorded::Circumstances,
 };
 use crate::{
-    arguments::RunArguments, input::has_recorded, reading::Reading, report, startup,
-    terminal::error_width,
+    arguments::RunArguments, reading::Reading, report, sitecustomize, terminal::error_width,
+    why::verbose_command,
 };
 
 /// The signal that nothing can catch.
@@ -46,7 +46,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
             discard_empty(folder);
         }
         if killed {
-            say("the program was killed by signal 9 before it used CUDA");
+            say("signal 9 killed the program before it used CUDA");
         } else if !arguments.quiet {
             say(&format!("nothing was recorded: {}", circumstances.words()));
         }
@@ -75,7 +75,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
     }
     let cleared = ending.killed_for_memory == Some(0) && ending.killed_in_group.unwrap_or(0) == 0;
     if ending.signal == Some(KILL) && cleared {
-        say("it was killed by signal 9, but not by the kernel for want of host memory");
+        say("it was killed by signal 9, but not by the kernel's OOM killer");
     }
     Ok(Some(Concluded { verdict, ran_out }))
 }
@@ -91,10 +91,14 @@ fn is_wrong(verdict: &Verdict, ending: &Ending) -> bool {
 fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
     let mut out = io::BufWriter::new(anstream::stderr().lock());
     writeln!(out)?;
-    write_verdict(&reading.answer(verdict), error_width(), &mut out)?;
-    let folder = for_shell(&shown(folder));
-    writeln!(out, "Again: whyoom why {folder}")?;
-    writeln!(out, "In a browser: whyoom report {folder} -o report.html")?;
+    let answer = reading.answer(verdict);
+    write_verdict(&answer, Detail::Short, error_width(), &mut out)?;
+    let folder = shown(folder);
+    write_verbose_hint(&answer, &verbose_command(&[&folder]), &mut out)?;
+    // A name of its own: the report of the run before stays.
+    let folder = folder.to_string_lossy();
+    let page = for_shell(&format!("{folder}.html"));
+    writeln!(out, "In a browser: whyoom report {} -o {page}", for_shell(&folder))?;
     out.flush()
 }
 
@@ -111,14 +115,16 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
     let (allocated, reserved) = peaks.max().unwrap_or_default();
     let peak = match (allocated, reserved) {
         (Bytes::ZERO, _) => String::new(),
-        (allocated, Bytes::ZERO) => format!(": peak {allocated}"),
+        (allocated, reserved) if reserved == Bytes::ZERO || reserved == allocated => {
+            format!(": peak {allocated}")
+        }
         (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved"),
     };
-    let (events, folder) = (reading.recorded_events, for_shell(&shown(folder)));
+    let (events, folder) = (reading.recorded_events, for_shell(&shown(folder).to_string_lossy()));
     let notes: Vec<&str> = reading.notes().collect();
     let stopped = notes.iter().any(|note| note.contains(STOPPED));
     let word = match ending.status {
-        _ if stopped => "memory did not run out in what was recorded",
+        _ if stopped => "memory did not run out in the recorded part",
         Some(0) => "nothing is wrong",
         _ => "memory did not run out",
     };
@@ -140,7 +146,7 @@ fn say_unanswered(arguments: &RunArguments, folder: &Path) {
         ("--keepers", arguments.keepers && !keepers::has_told(folder)),
     ];
     for (option, _) in unanswered.into_iter().filter(|(_, unanswered)| *unanswered) {
-        say(&format!("{option}: no Python process used PyTorch on a GPU and ended by itself"));
+        say(&format!("{option}: no Python process used PyTorch on a GPU and exited normally"));
     }
 }
 
@@ -159,19 +165,12 @@ fn from(here: &Path, folder: &Path) -> PathBuf {
     }
 }
 
-/// As a shell takes it for one word.
-pub(super) fn for_shell(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 /// Removes a folder that nothing was recorded into.
 pub(super) fn discard_empty(folder: &Path) {
     let _ = fs::remove_file(folder.join(ENDING));
     // What Python would have run first.
     for asked in [history::FOLDER, keepers::FOLDER] {
-        let _ = fs::remove_dir_all(folder.join(asked).join(startup::FOLDER));
+        let _ = fs::remove_dir_all(folder.join(asked).join(sitecustomize::FOLDER));
         let _ = fs::remove_dir(folder.join(asked));
     }
     // Fails where there is anything else in it, and then it stays.
@@ -184,7 +183,8 @@ mod tests {
 
     #[test]
     fn folders_can_be_pasted() {
-        let typed = |folder| for_shell(&from(Path::new("/home/me"), Path::new(folder)));
+        let typed =
+            |folder| for_shell(&from(Path::new("/home/me"), Path::new(folder)).to_string_lossy());
         assert_eq!(typed("/home/me/whyoom-run-1"), "whyoom-run-1");
         assert_eq!(typed("/home/me"), ".");
         assert_eq!(typed("/home/me/-"), "./-");

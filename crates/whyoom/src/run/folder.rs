@@ -34,7 +34,7 @@ pub(super) fn beside(first: &Path) -> Result<PathBuf> {
 }
 
 fn named(folder: &Path) -> Result<PathBuf> {
-    let context = || format!("cannot make the folder {}", folder.display());
+    let context = || format!("cannot create the folder {}", folder.display());
     // What the path ends with besides the name would follow a link of that name.
     let folder: &Path = &folder.components().collect::<PathBuf>();
     let mut made = private::create_folder(folder);
@@ -67,12 +67,12 @@ fn named(folder: &Path) -> Result<PathBuf> {
 /// What is in another user's folder is that user's choice, as is what becomes of what we put there.
 fn check_owner(folder: &Path) -> Result<()> {
     let (found, shown) = (fs::symlink_metadata(folder)?, folder.display());
-    ensure!(!found.is_symlink(), "{shown} is a symlink: name the folder that it leads to");
+    ensure!(!found.is_symlink(), "{shown} is a symlink: name its target instead");
     ensure!(found.is_dir(), "{shown} is not a folder: name another one");
     ensure!(
         found.uid() == rustix::process::geteuid().as_raw(),
-        "{shown} belongs to another user (number {}), who could read and change the recording: name a folder \
-         of your own, or one that does not exist yet",
+        "{shown} belongs to another user (UID {}), who could read and change the recording: name a \
+         folder of your own, or one that does not exist yet",
         found.uid()
     );
     Ok(())
@@ -89,7 +89,7 @@ fn dated(here: &Path, elsewhere: &Path) -> Result<PathBuf> {
     let name = format!("whyoom-run-{}", moment(since.as_secs()));
     numbered(&here.join(&name)).or_else(|error| {
         let folder = numbered(&elsewhere.join(&name)).map_err(|_| error)?;
-        say(&format!("nothing can be written here: recording into {}", folder.display()));
+        say(&format!("cannot write here: recording into {}", folder.display()));
         Ok(folder)
     })
 }
@@ -108,11 +108,11 @@ fn numbered(name: &Path) -> Result<PathBuf> {
             made => {
                 return made
                     .map(|()| folder)
-                    .with_context(|| format!("cannot make the folder {}", name.display()));
+                    .with_context(|| format!("cannot create the folder {}", name.display()));
             }
         }
     }
-    anyhow::bail!("there are too many folders called {}", name.display())
+    anyhow::bail!("there are too many folders named {}", name.display())
 }
 
 /// Seconds since 1970 as YYYYMMDD-HHMMSS, in universal time.

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use crate::startup;
+use crate::sitecustomize;
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
@@ -18,8 +18,8 @@ pub(super) const FOLDER: &str = "torch";
 /// Makes a command's Python processes keep PyTorch's history. Their code lies in `home`.
 pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {
     let folder = recording.join(FOLDER);
-    startup::own_folder(&folder)?;
-    startup::equip(command, &home.join(FOLDER), STARTUP)?;
+    sitecustomize::own_folder(&folder)?;
+    sitecustomize::equip(command, &home.join(FOLDER), STARTUP)?;
     command.env("WHYOOM_TORCH_HISTORY", folder);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How many processes the kernel has killed for want of host memory, and what the group of the run had of it.
+//! How many processes the kernel has killed because host memory ran out, and what the group of the run had of it.
 
 use std::path::{Path, PathBuf};
 

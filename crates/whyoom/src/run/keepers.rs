@@ -8,11 +8,11 @@ use std::{
 
 use anyhow::Result;
 use serde::Deserialize;
-use whyoom_causes::Keeper;
+use whyoom_causes::Referrer;
 use whyoom_files::untrusted;
 use whyoom_trace::{Address, Bytes};
 
-use crate::startup;
+use crate::sitecustomize;
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("keepers.py");
@@ -25,20 +25,20 @@ const MOST_FILES: usize = 4096;
 
 /// Makes a command's Python processes tell what keeps tensors alive. Their code lies in `home`.
 pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {
-    startup::equip(command, &home.join(FOLDER), STARTUP)?;
+    sitecustomize::equip(command, &home.join(FOLDER), STARTUP)?;
     command.env("WHYOOM_KEEPERS", recording);
     Ok(())
 }
 
 /// A file of them, as it is written.
 #[derive(Deserialize)]
-struct Told {
+struct LiveStatus {
     pid: u32,
-    keepers: Vec<ToldKeeper>,
+    keepers: Vec<ReportedReferrer>,
 }
 
 #[derive(Deserialize)]
-struct ToldKeeper {
+struct ReportedReferrer {
     kind: String,
     name: String,
     function: Option<String>,
@@ -49,11 +49,11 @@ struct ToldKeeper {
 }
 
 /// What Python told beside a recording. A file that cannot be read tells nothing.
-pub(crate) fn keepers(recording: &Path) -> Vec<Keeper> {
+pub(crate) fn keepers(recording: &Path) -> Vec<Referrer> {
     told(recording)
         .filter_map(|path| untrusted::read_entry(&path, LONGEST).ok())
         .take(MOST_FILES)
-        .filter_map(|text| serde_json::from_slice::<Told>(&text).ok())
+        .filter_map(|text| serde_json::from_slice::<LiveStatus>(&text).ok())
         .flat_map(|told| told.keepers.into_iter().map(move |one| one.of(told.pid)))
         .collect()
 }
@@ -71,10 +71,10 @@ fn told(recording: &Path) -> impl Iterator<Item = PathBuf> {
         .map(|entry| entry.path())
 }
 
-impl ToldKeeper {
-    fn of(self, pid: u32) -> Keeper {
+impl ReportedReferrer {
+    fn of(self, pid: u32) -> Referrer {
         let Self { kind, name, function, file, line, graph, blocks } = self;
         let blocks = blocks.into_iter().map(|(at, size)| (Address(at), Bytes(size))).collect();
-        Keeper { pid, kind, name, function, file, line, graph, blocks }
+        Referrer { pid, kind, name, function, file, line, graph, blocks }
     }
 }

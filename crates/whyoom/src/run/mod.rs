@@ -2,6 +2,7 @@
 
 mod apply;
 mod ending;
+mod execute;
 mod folder;
 mod history;
 mod host_memory;
@@ -13,38 +14,22 @@ mod recorder;
 mod unrecorded;
 mod watcher;
 
-use std::{
-    ffi::OsString,
-    os::unix::process::ExitStatusExt,
-    path::Path,
-    process::{Command, ExitStatus},
-    time::{SystemTime, UNIX_EPOCH},
-};
-
 use anyhow::Result;
-use whyoom_lab_core::{machine::STATE_VARIABLE, session::exit_code};
-use whyoom_sources::recording::Ending;
+use whyoom_lab_core::session::exit_code;
 
+use self::{execute::execute, pool::Pool, recorder::Recorder};
 pub(crate) use self::{history::snapshots, keepers::keepers, recorder::FOLDER_VARIABLE};
-use self::{
-    host_memory::{Kills, Usage},
-    pool::Pool,
-    program::Running,
-    recorder::Recorder,
-    watcher::Watcher,
-};
 use crate::{
     arguments::RunArguments,
     obstacle::{Obstacle, Sureness},
     terminal::say,
-    unstartable::Unstartable,
+    whole_file::may_write_beside,
 };
-
-/// What shells end with where a program cannot be started.
-const NOT_STARTED: u8 = 126;
 
 /// The program's own exit code: whatever goes wrong with the recording, that stays.
 pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
+    may_write_beside(&arguments.json, arguments.force)?;
+    may_write_beside(&arguments.report, arguments.force)?;
     let obstacle = Obstacle::of(&arguments.command);
     if let Some(consequence) = obstacle.as_ref().and_then(Obstacle::warning) {
         say(&consequence);
@@ -61,7 +46,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
         Ok(recorder) if pool.is_some() => Some(recorder.under_pool()),
         Ok(recorder) => Some(recorder),
         Err(error) => {
-            say(&format!("{error:#}; the program runs unrecorded"));
+            say(&format!("{error:#}; the program runs without recording"));
             None
         }
     };
@@ -72,7 +57,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
     let Some(recorder) = recorder else { return Ok(exit_code(status)) };
     let concluded = ending::conclude(arguments, &recorder.folder);
     let concluded = concluded.unwrap_or_else(|error| {
-        say(&format!("the recording gives no verdict: {error:#}"));
+        say(&format!("no verdict from the recording: {error:#}"));
         None
     });
     if !arguments.apply {
@@ -94,62 +79,7 @@ fn prepare_pool(arguments: &RunArguments) -> Option<Pool> {
         .inspect_err(|error| say(&format!("{error:#}; the program runs without the pool")))
         .ok()?;
     if arguments.torch_history {
-        say("--torch-history is left out: under the pool PyTorch keeps no history of its own");
+        say("--torch-history is ignored: PyTorch keeps no history under the pool");
     }
     Some(pool)
-}
-
-/// Runs the program to its end, or says why it cannot be started: the exit code for that comes back.
-fn execute(
-    words: &[OsString],
-    recorder: Option<&Recorder>,
-    pool: Option<&Pool>,
-    setting: Option<(&str, &str)>,
-) -> Result<ExitStatus, u8> {
-    let Some((name, arguments)) = words.split_first() else { return Err(NOT_STARTED) };
-    let mut command = Command::new(name);
-    command.args(arguments).envs(setting);
-    // The recorder, which serves the driver's functions from the pool, comes before it.
-    let told = |error: &anyhow::Error| say(&format!("{error:#}"));
-    let _ = pool.map(|pool| pool.equip(&mut command).inspect_err(told));
-    // What Python runs first is there while the program is.
-    let _home = recorder.map(|recorder| recorder.equip(&mut command).inspect_err(told));
-    let before = Kills::count();
-    let running = Running::start(command).map_err(|error| {
-        recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
-        let unstartable = Unstartable::new(name, &error);
-        say(&unstartable.to_string());
-        unstartable.code
-    })?;
-    let pid = running.pid();
-    let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder));
-    let status = running.wait().map_err(|error| {
-        say(&format!("cannot wait for {}: {error}", name.to_string_lossy()));
-        NOT_STARTED
-    })?;
-    drop(watcher);
-    if let Some(recorder) = recorder {
-        note_ending(words, pid, status, before, &recorder.folder);
-    }
-    Ok(status)
-}
-
-/// Keeps how the program ended beside the recording. Where that is impossible, so is the recording.
-fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, folder: &Path) {
-    let (kills, group) = (Kills::count().since(before), Usage::of_group());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ending = Ending {
-        command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        pid,
-        time: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
-        status: status.code(),
-        signal: status.signal(),
-        killed_for_memory: kills.on_machine,
-        killed_in_group: kills.in_group,
-        group_limit: group.limit,
-        group_peak: group.peak,
-        simulated: std::env::var_os(STATE_VARIABLE).is_some(),
-        applied: None,
-    };
-    let _ = ending.write(folder);
 }

@@ -12,7 +12,7 @@ use super::preload::{self, Library};
 use crate::{
     arguments::{PoolMode, RunArguments},
     misuse::Misuse,
-    startup::{self, Home},
+    sitecustomize::{self, InjectionFolder},
 };
 
 const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-pool" };
@@ -53,7 +53,7 @@ pub(super) struct Pool {
     debug: bool,
     library: PathBuf,
     /// Of what Python runs first; removed with this.
-    home: Home,
+    home: InjectionFolder,
 }
 
 impl Pool {
@@ -80,7 +80,7 @@ impl Pool {
     pub(super) fn prepare(arguments: &RunArguments, mode: PoolMode) -> Result<Self> {
         Self::check_environment(arguments)?;
         let library = LIBRARY.find()?;
-        let home = Home::temporary()?;
+        let home = InjectionFolder::temporary()?;
         let RunArguments { pool_cap: cap, pool_debug: debug, .. } = *arguments;
         Ok(Self { mode, cap, debug, library, home })
     }
@@ -99,14 +99,14 @@ impl Pool {
         if self.debug {
             command.env(DEBUG_VARIABLE, "1");
         }
-        let found_first = startup::equip(command, self.home.path(), STARTUP)?;
+        let found_first = sitecustomize::equip(command, self.home.path(), STARTUP)?;
         write_package(&found_first.join("whyoom"))
     }
 }
 
 fn write_package(folder: &Path) -> Result<()> {
     let context = || format!("cannot write into {}", folder.display());
-    startup::own_folder(folder).with_context(context)?;
+    sitecustomize::own_folder(folder).with_context(context)?;
     for (name, text) in PACKAGE {
         private::write(&folder.join(name), text).with_context(context)?;
     }

@@ -34,13 +34,13 @@ impl Library {
             .find(|library| library.is_file())
             .with_context(|| {
                 format!(
-                    "{file} is not beside this program: cargo install does not bring it, the wheel does \
-                     (pip install whyoom); in a checkout: cargo build -p {package}"
+                    "{file} is not next to this executable: cargo install does not include it, the \
+                     wheel does (pip install whyoom); in a checkout: cargo build -p {package}"
                 )
             })?;
         ensure!(
             !library.as_os_str().as_encoded_bytes().iter().any(separates),
-            "{} cannot be preloaded: its path has a colon or a blank in it; install whyoom elsewhere",
+            "{} cannot be preloaded: its path contains a colon or a space; install whyoom elsewhere",
             library.display()
         );
         Ok(library)

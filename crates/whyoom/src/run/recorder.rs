@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     arguments::{RunArguments, Stacks},
-    startup::Home,
+    sitecustomize::InjectionFolder,
 };
 
 /// The recorder, as it is built and installed.
@@ -52,7 +52,7 @@ impl Recorder {
 
     /// Makes a command load the recorder. What comes back must live as long as the program: where code lies
     /// that its Python processes run.
-    pub(super) fn equip(&self, command: &mut Command) -> Result<Option<Home>> {
+    pub(super) fn equip(&self, command: &mut Command) -> Result<Option<InjectionFolder>> {
         let stacks = match self.stacks {
             Stacks::Off => "off",
             Stacks::Native => "native",
@@ -69,7 +69,7 @@ impl Recorder {
         if !self.torch_history && !self.keepers {
             return Ok(None);
         }
-        let home = Home::of_recording(&self.folder)?;
+        let home = InjectionFolder::of_recording(&self.folder)?;
         if self.torch_history {
             history::equip(command, &self.folder, home.path())?;
         }

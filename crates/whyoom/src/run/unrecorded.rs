@@ -3,9 +3,9 @@
 use std::{ffi::OsString, path::Path};
 
 use rustix::fs::statvfs;
+use whyoom_causes::for_shell;
 use whyoom_gpu::{GpuError, Gpus};
 
-use super::ending::for_shell;
 use crate::{
     obstacle::{Obstacle, Sureness},
     visible,
@@ -46,7 +46,8 @@ impl Circumstances {
     pub(super) fn words(&self) -> String {
         let certain = |one: &&Obstacle| one.sureness != Sureness::Possible;
         if self.disk_is_full {
-            return "the disk that holds the recording is full: free some, or record to another disk with -o".to_owned();
+            return "the disk of the recording is full: free some space, or record to another disk \
+                    with -o".to_owned();
         }
         if let Some(obstacle) = self.obstacle.as_ref().filter(certain) {
             // What to do about it was said before.
@@ -56,14 +57,14 @@ impl Circumstances {
             return shown.clone();
         }
         let why = match self.failed {
-            true => "it failed before it was seen to use CUDA (what it printed may say why)",
-            false => "no process of it was seen to use CUDA",
+            true => "it failed before it used CUDA (its output may say why)",
+            false => "none of its processes used CUDA",
         };
         if self.no_driver {
             let command = &self.command;
             return format!(
-                "{why}; there is no NVIDIA driver here (whyoom who says more): on a simulated GPU it is \
-                 whyoom lab run -- whyoom run -- {command}"
+                "{why}; there is no NVIDIA driver here (see whyoom who): to use a simulated GPU, \
+                 run whyoom lab run -- whyoom run -- {command}"
             );
         }
         match &self.obstacle {
@@ -83,7 +84,8 @@ fn is_full(folder: &Path) -> bool {
 
 /// The first words: they are meant to be recognised.
 fn shortly(command: &[OsString]) -> String {
-    let words: Vec<_> = command.iter().take(3).map(|word| for_shell(Path::new(word))).collect();
+    let words: Vec<_> =
+        command.iter().take(3).map(|word| for_shell(&word.to_string_lossy())).collect();
     let more = if command.len() > words.len() { " …" } else { "" };
     format!("{}{more}", words.join(" "))
 }
@@ -104,8 +106,8 @@ mod tests {
         let certain = Obstacle { sureness: Sureness::Certain, ..possible.clone() };
         let with = |obstacle: &Obstacle| Some(obstacle.clone());
         let cases = [
-            (plain.clone(), "no process of it was seen to use CUDA"),
-            (Circumstances { failed: true, ..plain.clone() }, "(what it printed may say why)"),
+            (plain.clone(), "none of its processes used CUDA"),
+            (Circumstances { failed: true, ..plain.clone() }, "(its output may say why)"),
             (Circumstances { disk_is_full: true, ..plain.clone() }, "another disk with -o"),
             (
                 Circumstances { hidden: Some("all is hidden".to_owned()), ..plain.clone() },

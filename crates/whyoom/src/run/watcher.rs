@@ -15,19 +15,19 @@ use std::{
 use whyoom_gpu::Gpus;
 use whyoom_lab_core::models::{self, GpuModel};
 use whyoom_node::{
-    DeviceReport, Holder, Looker, NodeReport, Suspicion, SuspicionKind, events::standing, judge,
+    DeviceReport, Holder, NodeReport, NodeSampler, Suspicion, SuspicionKind, events::standing,
+    holder_command, judge,
 };
 use whyoom_recording::LiveView;
-use whyoom_report::holder_command;
-use whyoom_sources::recording::{Look, SeenDevice, SeenHolder, SeenModel};
-use whyoom_trace::Standing;
+use whyoom_sources::recording::{MachineSample, SeenDevice, SeenHolder, SeenModel};
+use whyoom_trace::ProcessState;
 
 /// Between two searches for new processes, and the longest that the end is waited for.
 const GLANCE: Duration = Duration::from_millis(50);
 /// A process that fails more often than this is looked at now and then only, and does not wait for it: a loop
 /// that retries fails thousands of times a second.
 const AT_ONCE: u32 = 64;
-/// Between two looks at such a process.
+/// Between two samples at such a process.
 const REST: Duration = Duration::from_millis(200);
 /// A run that fails more often has told enough.
 const MOST_LOOKS: u32 = 1000;
@@ -98,7 +98,7 @@ fn find_processes(shared: &Arc<Shared>) {
 }
 
 fn open(path: &Path) -> Option<LiveView> {
-    LiveView::open_attentively(path).or_else(|_| LiveView::open(path)).ok()
+    LiveView::open_as_watcher(path).or_else(|_| LiveView::open(path)).ok()
 }
 
 fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
@@ -110,7 +110,7 @@ fn parts(folder: &Path) -> impl Iterator<Item = PathBuf> {
 /// Looks at each failure of a process while it waits, at those of one moment once, until the process or the
 /// run has ended: what runs on in the background may fail forever.
 fn watch_process(part: &LiveView, shared: &Shared) {
-    part.attend(true);
+    part.set_ready(true);
     shared.open_eyes();
     let (mut seen, mut looks) = (0, 0);
     loop {
@@ -121,13 +121,13 @@ fn watch_process(part: &LiveView, shared: &Shared) {
             seen = calls;
             looks += 1;
             shared.look(part.info().pid);
-            part.attend(looks < AT_ONCE);
+            part.set_ready(looks < AT_ONCE);
             if looks >= AT_ONCE && !ended {
                 thread::sleep(REST);
             }
         }
         if ended {
-            part.attend(false);
+            part.set_ready(false);
             return;
         }
     }
@@ -159,7 +159,7 @@ impl Shared {
 /// The driver, where there is one to ask.
 enum Eyes {
     Closed,
-    Open(Box<(Gpus, Looker)>),
+    Open(Box<(Gpus, NodeSampler)>),
     Blind,
 }
 
@@ -167,14 +167,14 @@ impl Eyes {
     fn open(&mut self) {
         if let Self::Closed = self {
             *self = Gpus::open()
-                .map_or(Self::Blind, |gpus| Self::Open(Box::new((gpus, Looker::new()))));
+                .map_or(Self::Blind, |gpus| Self::Open(Box::new((gpus, NodeSampler::new()))));
         }
     }
 
     fn look(&mut self) -> Option<NodeReport> {
         let Self::Open(open) = self else { return None };
-        let (gpus, looker) = &mut **open;
-        looker.look(gpus).ok().map(|capture| judge(&capture.private()))
+        let (gpus, sampler) = &mut **open;
+        sampler.look(gpus).ok().map(|capture| judge(&capture.private()))
     }
 }
 
@@ -189,18 +189,20 @@ fn command(holder: &Holder) -> String {
     if known { holder_command(holder) } else { String::new() }
 }
 
-fn seen(report: &NodeReport, pid: u32) -> Look {
+fn seen(report: &NodeReport, pid: u32) -> MachineSample {
     let time = report.time;
     let devices = report.devices.iter().map(|one| device(one, time)).collect();
-    Look { time, pid, devices }
+    MachineSample { time, pid, devices }
 }
 
 /// How a holder stands, and whether signal 9 ends a wait that others do not.
-fn standing_of(holder: &Holder, report: &DeviceReport) -> Standing {
+fn standing_of(holder: &Holder, report: &DeviceReport) -> ProcessState {
     let ends = |one: &Suspicion| one.kind == SuspicionKind::Stuck && one.command.is_some();
     let mut suspicions = report.suspicions.iter().filter(|one| ends(one));
     match standing(holder) {
-        Standing::Stuck if suspicions.any(|one| one.pids.contains(&holder.pid)) => Standing::Hangs,
+        ProcessState::Stuck if suspicions.any(|one| one.pids.contains(&holder.pid)) => {
+            ProcessState::Hangs
+        }
         standing => standing,
     }
 }

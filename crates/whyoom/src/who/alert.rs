@@ -1,7 +1,6 @@
 //! `--alert`: a condition that a script waits for.
 
-use whyoom_node::{DeviceReport, NodeReport};
-use whyoom_report::WhoAlert;
+use whyoom_node::{DeviceReport, NodeReport, WhoAlert};
 
 use crate::comparison::{self, Comparison};
 
@@ -69,6 +68,9 @@ mod tests {
         assert_eq!(judge_one("used>=10GiB").devices, [0, 1]);
         assert_eq!(line(&judge_one("free<1GiB")), "alert free<1GiB: does not hold");
         assert_eq!(line(&judge_one("residual>11GiB")), "alert residual>11GiB: HOLDS on GPU 1");
-        assert!("temperature>80".parse::<Alert>().is_err());
+        let error = "foo<5".parse::<Alert>().expect_err("no such figure").to_string();
+        assert!(error.contains("free, used or residual"), "{error}");
+        let error = "free<5".parse::<Alert>().expect_err("no unit").to_string();
+        assert!(!error.contains("residual"), "{error}");
     }
 }

@@ -30,8 +30,8 @@ pub(crate) fn device(index: u32, residual: u64, holders: Vec<Holder>) -> DeviceR
     let pids: Vec<u32> = orphans.map(|holder| holder.pid).collect();
     let suspicion = Suspicion {
         kind: SuspicionKind::Orphan,
-        headline: "its parent has ended".to_owned(),
-        because: "it was given to process 1.".to_owned(),
+        headline: "its parent has exited".to_owned(),
+        because: "it was reparented to process 1.".to_owned(),
         bytes: None,
         command: None,
         pids: pids.clone(),

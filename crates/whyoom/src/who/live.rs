@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use whyoom_gpu::Gpus;
-use whyoom_node::{Looker, NodeReport, judge};
+use whyoom_node::{NodeReport, NodeSampler, judge};
 
 use super::unavailable::with_advice;
 
@@ -15,7 +15,7 @@ pub(crate) struct Live {
     gpus: Gpus,
     /// Remembers what need not be read again. It also dates all processes by one clock, so that equal
     /// starts are equal.
-    looker: Looker,
+    sampler: NodeSampler,
     recorders: Recorders,
     /// Whether what is seen is kept or sent, not shown to who asks.
     kept: bool,
@@ -28,7 +28,7 @@ impl Live {
     pub(crate) fn open(json: bool) -> Result<Self> {
         let gpus = Gpus::open().map_err(|error| with_advice(error, COMMAND))?;
         let recorders = if json { Recorders::with_places() } else { Recorders::default() };
-        Ok(Self { gpus, looker: Looker::new(), recorders, kept: json })
+        Ok(Self { gpus, sampler: NodeSampler::new(), recorders, kept: json })
     }
 
     /// What to tell who asked for a device that is not here; nothing where it is.
@@ -37,9 +37,9 @@ impl Live {
         let indices: Vec<u32> = devices.iter().map(|device| device.index).collect();
         let there = match &indices[..] {
             _ if indices.contains(&wanted) => return Ok(None),
-            [] => "the driver shows none here".to_owned(),
-            [only] => format!("the only one here is GPU {only}"),
-            [first, .., last] => format!("here are GPU {first} to {last}"),
+            [] => "the driver lists none".to_owned(),
+            [only] => format!("the only one is GPU {only}"),
+            [first, .., last] => format!("available are GPU {first} to {last}"),
         };
         Ok(Some(format!("there is no GPU {wanted}: {there}")))
     }
@@ -47,7 +47,7 @@ impl Live {
     /// Who holds memory now, of one device or of all. Processes are judged by all devices, whichever
     /// is shown.
     pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
-        let capture = self.looker.look(&self.gpus).map_err(|error| with_advice(error, COMMAND))?;
+        let capture = self.sampler.look(&self.gpus).map_err(|error| with_advice(error, COMMAND))?;
         let capture = if self.kept { capture.private() } else { capture };
         let mut report = judge(&capture);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));

@@ -5,6 +5,7 @@ mod alert;
 mod built;
 mod live;
 mod orphans;
+mod output;
 mod signal;
 mod unavailable;
 mod watch;
@@ -15,21 +16,17 @@ use std::{
 };
 
 use anyhow::Result;
-use whyoom_node::NodeReport;
-use whyoom_report::{WhoAlert, WhoWidth, write_who, write_who_json};
 
 pub(crate) use self::alert::Alert;
-use self::live::Live;
 pub(crate) use self::unavailable::with_advice;
+use self::{live::Live, output::write};
 use crate::{
-    ANSWERED, MISUSED,
     arguments::WhoArguments,
-    terminal::{full_width, say, width},
+    exit_status::{ALERT, ANSWERED, MISUSED},
+    terminal::say,
 };
 
-/// What was waited for holds.
-const ALERT: u8 = 3;
-/// Between two looks of `--watch`.
+/// Between two samples of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The exit code of the command.
@@ -58,22 +55,4 @@ pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
     write(&report, &alerts, arguments.json, &mut out)?;
     out.flush()?;
     Ok(if alerts.iter().any(|alert| alert.holds) { ALERT } else { ANSWERED })
-}
-
-/// Writes a report, and what was asked of it below.
-fn write(
-    report: &NodeReport,
-    alerts: &[WhoAlert],
-    json: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if json {
-        return write_who_json(report, alerts, out);
-    }
-    write_who(report, WhoWidth { words: width(), table: full_width() }, out)?;
-    for (place, alert) in alerts.iter().enumerate() {
-        let apart = if place == 0 { "\n" } else { "" };
-        writeln!(out, "{apart}{}", alert::line(alert))?;
-    }
-    Ok(())
 }

@@ -1,31 +1,23 @@
 //! `--kill-orphans`: ends processes of the caller's own that use a GPU and whose parent has gone, and no others.
 
 mod ending;
+mod target;
 mod uses;
 
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
-use whyoom_node::{DeviceReport, Holder, NodeReport, State, SuspicionKind};
-use whyoom_report::{holder_age, holder_command, write_orphan_reasons};
+use whyoom_node::{NodeReport, write_orphan_reasons};
 use whyoom_trace::Bytes;
 
-use self::ending::{Ending, end};
-use crate::{ANSWERED, FAILED, MISUSED, terminal::width};
-
-/// A process that was proved to be an orphan of the caller's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Target {
-    pid: u32,
-    /// Its start, which tells it from a later process with the same number.
-    started: u64,
-    user: String,
-    command: String,
-    age: String,
-    /// What it holds, on all devices together.
-    bytes: u64,
-    stuck: bool,
-}
+use self::{
+    ending::{Ending, end},
+    target::{Target, others, targets},
+};
+use crate::{
+    exit_status::{ANSWERED, FAILED, MISUSED},
+    terminal::width,
+};
 
 /// Shows what would be ended, asks, ends it, and shows what came back. `look` shows all devices, also
 /// where only holders of one are meant: ending a process gives back what it holds anywhere.
@@ -35,42 +27,60 @@ pub(crate) fn run(
     yes: bool,
     out: &mut dyn Write,
 ) -> Result<u8> {
-    run_with(look, uses::uses_gpu, device, yes, out)
+    let caller = Caller { uses_gpu: uses::uses_gpu, is_root: rustix::process::getuid().is_root() };
+    run_with(look, caller, device, yes, out)
 }
 
-/// The same, with whatever tells which processes use a GPU.
+/// Who asks, and what that user can see.
+#[derive(Clone, Copy)]
+struct Caller {
+    /// Whether a process uses a GPU.
+    uses_gpu: fn(u32) -> bool,
+    is_root: bool,
+}
+
+/// The same for any caller.
 fn run_with(
     mut look: impl FnMut() -> Result<NodeReport>,
-    uses_gpu: fn(u32) -> bool,
+    caller: Caller,
     device: Option<u32>,
     yes: bool,
     out: &mut dyn Write,
 ) -> Result<u8> {
+    let Caller { uses_gpu, is_root } = caller;
     let before = look()?;
+    let is_meant = |target: &Target| device.is_none_or(|index| holds(&before, index, target.pid));
     let mut targets = targets(&before);
-    targets.retain(|target| device.is_none_or(|index| holds(&before, index, target.pid)));
+    targets.retain(is_meant);
     for Target { pid, command, .. } in targets.extract_if(.., |target| !uses_gpu(target.pid)) {
         writeln!(
             out,
-            "Process {pid} ({command}) is left alone: nothing of the GPU's driver can be seen open in it. In a \
-             container the driver may list numbers of processes outside, which mean others here."
+            "Process {pid} ({command}) is left alone: it has no open file of the GPU driver. In a \
+             container the driver may list PIDs from outside, which belong to other processes \
+             here."
         )?;
     }
+    let mut others = if is_root { others(&before) } else { Vec::new() };
+    others.retain(|other| is_meant(other) && uses_gpu(other.pid));
     if targets.is_empty() {
-        writeln!(out, "No orphan of yours holds memory: there is nothing to end.")?;
+        let whose = if is_root { "root's" } else { "yours" };
+        writeln!(out, "No orphan of {whose} holds memory: nothing to terminate.")?;
+        write_others(&others, out)?;
         return Ok(ANSWERED);
     }
     write_plan(&before, &targets, out)?;
+    write_others(&others, out)?;
     if !yes {
         if !io::stdin().is_terminal() {
             writeln!(
                 out,
-                "\nNothing was ended: nobody can be asked here. --yes ends them unasked."
+                "\nNothing was terminated: there is no terminal to ask on. Use --yes to skip the \
+                 question."
             )?;
             return Ok(MISUSED);
         }
         if !confirmed(targets.len(), out)? {
-            writeln!(out, "Nothing was ended.")?;
+            writeln!(out, "Nothing was terminated.")?;
             return Ok(ANSWERED);
         }
     }
@@ -84,47 +94,14 @@ fn run_with(
     Ok(if all_ended { ANSWERED } else { FAILED })
 }
 
-/// The orphans of the caller's own, each once, whichever devices it holds memory of.
-fn targets(report: &NodeReport) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
-    let holders = report
-        .devices
-        .iter()
-        .flat_map(|device| device.holders.iter().filter(|holder| is_own_orphan(device, holder)));
-    for holder in holders {
-        let Some(started) = holder.started else { continue };
-        let bytes = holder.bytes.unwrap_or(0);
-        match targets.iter_mut().find(|target| target.pid == holder.pid) {
-            Some(target) => target.bytes = target.bytes.saturating_add(bytes),
-            None => targets.push(Target {
-                pid: holder.pid,
-                started,
-                user: holder.user.clone().unwrap_or_default(),
-                command: holder_command(holder),
-                age: holder_age(holder, report.time),
-                bytes,
-                stuck: holder.state == Some(State::Stuck),
-            }),
-        }
-    }
-    targets
-}
-
 fn holds(report: &NodeReport, index: u32, pid: u32) -> bool {
     let mut devices = report.devices.iter().filter(|device| device.device.index == index);
     devices.any(|device| device.holders.iter().any(|holder| holder.pid == pid))
 }
 
-/// Only what the checks call suspicious: servers that are meant to outlive their parent are not.
-fn is_own_orphan(device: &DeviceReport, holder: &Holder) -> bool {
-    let mut suspicions = device.suspicions.iter();
-    holder.orphan.is_some_and(|orphan| orphan.own)
-        && suspicions.any(|one| one.kind == SuspicionKind::Orphan && one.pids.contains(&holder.pid))
-}
-
 fn write_plan(report: &NodeReport, targets: &[Target], out: &mut dyn Write) -> io::Result<()> {
     let these = if targets.len() == 1 { "This process" } else { "These processes" };
-    writeln!(out, "{these} would be asked to end (SIGTERM), and nothing else:\n")?;
+    writeln!(out, "{these} would receive SIGTERM, and no other:\n")?;
     for target in targets {
         let Target { pid, user, command, age, bytes, .. } = target;
         writeln!(out, "  {pid}  {user}  {}  started {age} ago\n      {command}", Bytes(*bytes))?;
@@ -134,9 +111,28 @@ fn write_plan(report: &NodeReport, targets: &[Target], out: &mut dyn Write) -> i
     write_orphan_reasons(report, &pids, width(), out)
 }
 
+/// What root may end and this command does not: the line to paste is root's own decision.
+fn write_others(others: &[Target], out: &mut dyn Write) -> io::Result<()> {
+    if others.is_empty() {
+        return Ok(());
+    }
+    let bytes: Bytes = others.iter().map(|other| Bytes(other.bytes)).sum();
+    let (orphans, them) = match others.len() {
+        1 => ("1 orphan of another user holds".to_owned(), "it"),
+        count => (format!("{count} orphans of other users hold"), "them"),
+    };
+    let pids: Vec<String> = others.iter().map(|other| other.pid.to_string()).collect();
+    writeln!(
+        out,
+        "{orphans} {bytes}. This command never terminates other users' processes; to terminate \
+         {them}:\n  kill {}",
+        pids.join(" ")
+    )
+}
+
 fn confirmed(count: usize, out: &mut dyn Write) -> Result<bool> {
     let them = if count == 1 { "it" } else { "them" };
-    write!(out, "\nEnd {them}? [y/N] ")?;
+    write!(out, "\nTerminate {them}? [y/N] ")?;
     out.flush()?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
@@ -146,19 +142,21 @@ fn confirmed(count: usize, out: &mut dyn Write) -> Result<bool> {
 fn told(target: &Target, ending: &Ending) -> String {
     let pid = target.pid;
     match ending {
-        Ending::Ended => format!("Process {pid} has ended."),
-        Ending::Gone => format!("Process {pid} had ended by itself."),
+        Ending::Ended => format!("Process {pid} has exited."),
+        Ending::Gone => format!("Process {pid} had already exited."),
         Ending::Changed => format!(
-            "Process {pid} was left alone: it is no longer the orphan that was shown. Run this again."
+            "Process {pid} was left alone: it is no longer the orphan shown above. Run this again."
         ),
         Ending::Refused(error) => format!(
-            "Process {pid} was left alone: it cannot be held on to ({error}). By hand:\n  kill {pid}"
+            "Process {pid} was left alone: cannot open it ({error}). Manually:\n  kill {pid}"
         ),
         Ending::Left if target.stuck => format!(
-            "Process {pid} is still there: it waits where no signal reaches it, and ends when that wait does."
+            "Process {pid} is still running: it is in an uninterruptible wait and exits when that \
+             ends."
         ),
         Ending::Left => format!(
-            "Process {pid} is still there 5 s after SIGTERM. To end it without a chance to clean up:\n  kill -9 {pid}"
+            "Process {pid} is still running 5 s after SIGTERM. To terminate it without cleanup:\n  \
+             kill -9 {pid}"
         ),
     }
 }
@@ -172,7 +170,7 @@ fn write_gain(before: &NodeReport, now: &NodeReport, out: &mut dyn Write) -> io:
         let free = device.device.memory.free;
         if free > old {
             let (came, free, old) = (Bytes(free - old), Bytes(free), Bytes(old));
-            writeln!(out, "GPU {index}: {came} came back; {free} free, {old} before.")?;
+            writeln!(out, "GPU {index}: {came} freed; {free} free now, {old} before.")?;
         }
     }
     Ok(())

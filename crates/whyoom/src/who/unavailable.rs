@@ -36,7 +36,7 @@ pub(crate) fn with_advice(error: GpuError, command: &str) -> anyhow::Error {
     match (advice(&error, Surroundings::look()), &error) {
         (Some(advice), _) => anyhow!("{error}. {advice}"),
         (None, GpuError::NoLibrary(_)) => {
-            anyhow!("{error}. To see this command work without a GPU: whyoom lab run -- {command}")
+            anyhow!("{error}. To try this command without a GPU: whyoom lab run -- {command}")
         }
         (None, _) => error.into(),
     }
@@ -45,19 +45,20 @@ pub(crate) fn with_advice(error: GpuError, command: &str) -> anyhow::Error {
 fn advice(error: &GpuError, here: Surroundings) -> Option<&'static str> {
     match error {
         GpuError::NoLibrary(_) if here.wsl => Some(
-            "This is WSL: the driver belongs into Windows, not here, and brings /usr/lib/wsl/lib; \
-             after installing it there: wsl --shutdown",
+            "This is WSL: install the driver in Windows, not here; it provides /usr/lib/wsl/lib. \
+             After installing it: wsl --shutdown",
         ),
         GpuError::NoLibrary(_) if here.driver_loaded && here.container => Some(
-            "This is a container on a machine whose driver is loaded: it was started without its GPUs",
+            "This is a container on a machine whose driver is loaded: it was started without GPU \
+             access",
         ),
         GpuError::NoLibrary(_) if here.driver_loaded => Some(
-            "The kernel has the driver loaded: only its library is missing here, or is not where the \
-             loader looks (LD_LIBRARY_PATH)",
+            "The kernel module is loaded: only the driver's library is missing here, or not in the \
+             loader's path (LD_LIBRARY_PATH)",
         ),
-        GpuError::VersionMismatch if here.container => Some(
-            "This is a container: starting it anew brings in the library that the machine has now",
-        ),
+        GpuError::VersionMismatch if here.container => {
+            Some("This is a container: recreate it to use the machine's current driver library")
+        }
         _ => None,
     }
 }
@@ -80,8 +81,8 @@ mod tests {
         assert!(said(&missing, Surroundings { wsl: true, ..here }).contains("Windows"));
         assert!(said(&missing, Surroundings { driver_loaded: true, ..here }).contains("library"));
         let container = Surroundings { container: true, driver_loaded: true, wsl: false };
-        assert!(said(&missing, container).contains("without its GPUs"));
-        assert!(said(&GpuError::VersionMismatch, container).contains("starting it anew"));
+        assert!(said(&missing, container).contains("without GPU access"));
+        assert!(said(&GpuError::VersionMismatch, container).contains("recreate it"));
         assert_eq!(advice(&GpuError::NoPermission, container), None);
     }
 }

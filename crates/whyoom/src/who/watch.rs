@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use whyoom_node::NodeReport;
-use whyoom_report::{WhoAlert, who_changes, write_who_json_line};
+use whyoom_node::{NodeReport, WhoAlert, who_changes, write_who_json_line};
 
-use super::{ALERT, Alert, alert, write};
+use super::{Alert, alert, output::write};
+use crate::exit_status::ALERT;
 
 /// Looks again and again, until a condition holds or a look fails. `pause` is called between looks.
 pub(crate) fn watch(
@@ -77,7 +77,7 @@ mod tests {
         let mut reports = reports.into_iter();
         let look = || match reports.next() {
             Some(report) => Ok(report),
-            None => bail!("the driver has gone"),
+            None => bail!("the driver is gone"),
         };
         let alerts: Vec<Alert> = alerts.iter().map(|text| text.parse().expect("one")).collect();
         let mut out = Vec::new();
@@ -96,9 +96,11 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "08:00:00 UTC  GPU 0: 23.00 GiB of 24.00 GiB free; process 42 (alice: python train.py) came with 1.00 GiB",
-                "08:00:00 UTC  GPU 0: 23.00 GiB of 24.00 GiB free; orphan: its parent has ended",
-                "08:00:00 UTC  GPU 0: 24.00 GiB of 24.00 GiB free; process 42 (alice: python train.py) went with 1.00 GiB",
+                "08:00:00 UTC  GPU 0: 23.00 GiB of 24.00 GiB free; process 42 (alice: python \
+                 train.py) appeared with 1.00 GiB",
+                "08:00:00 UTC  GPU 0: 23.00 GiB of 24.00 GiB free; orphan: its parent has exited",
+                "08:00:00 UTC  GPU 0: 24.00 GiB of 24.00 GiB free; process 42 (alice: python \
+                 train.py) disappeared with 1.00 GiB",
             ]
         );
     }

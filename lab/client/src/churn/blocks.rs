@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use anyhow::Context;
 use cudarc::driver::{result, sys};
 
-use super::{random::Random, unless_full};
+use super::{random::Random, unless_full::unless_full};
 
 /// So many at a time; with more, every request would find the device full.
 const MOST_BLOCKS: usize = 64;

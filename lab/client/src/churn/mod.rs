@@ -1,6 +1,6 @@
 //! Random use of the driver without end, made to be killed at any moment.
 //!
-//! `churn SEED PROGRESS_FILE [OPERATIONS]`. Want of memory is an answer like any other; whatever
+//! `churn SEED PROGRESS_FILE [OPERATIONS]`. Out of memory is an answer like any other; whatever
 //! else the driver refuses is a failure, because only what is allowed is asked for. With a number
 //! of operations it must have the device to itself: at the end it gives everything back and checks
 //! that all of it arrived.
@@ -10,12 +10,13 @@ mod pools;
 mod progress;
 mod random;
 mod tenant;
+mod unless_full;
 mod virtual_memory;
 
 use std::{os::unix::process::parent_id, path::Path};
 
 use anyhow::{Context, ensure};
-use cudarc::driver::{DriverError, result, sys::CUresult};
+use cudarc::driver::result;
 
 use self::{progress::Progress, random::Random, tenant::Tenant};
 
@@ -57,12 +58,4 @@ pub(crate) fn run(seed: &str, progress: &Path, operations: Option<&str>) -> anyh
 fn free_when_empty(tenants: &mut [Tenant]) -> anyhow::Result<Vec<usize>> {
     tenants.iter_mut().try_for_each(Tenant::give_all_back)?;
     tenants.iter_mut().map(Tenant::free).collect()
-}
-
-/// What the driver gave, or nothing where it had no memory left.
-fn unless_full<T>(what: &str, answer: Result<T, DriverError>) -> anyhow::Result<Option<T>> {
-    match answer {
-        Err(DriverError(CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
-        other => other.map(Some).with_context(|| what.to_owned()),
-    }
 }

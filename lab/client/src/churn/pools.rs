@@ -6,7 +6,7 @@ use cudarc::driver::{
     sys,
 };
 
-use super::{random::Random, unless_full, virtual_memory::on_device};
+use super::{random::Random, unless_full::unless_full, virtual_memory::on_device};
 
 /// Beside the device's own one.
 const MOST_POOLS: usize = 4;

@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 use cudarc::driver::{result, sys};
 
 use super::{
-    blocks::Blocks, pools::Pools, progress::Progress, random::Random, unless_full,
+    blocks::Blocks, pools::Pools, progress::Progress, random::Random, unless_full::unless_full,
     virtual_memory::VirtualMemory,
 };
 

@@ -8,7 +8,7 @@ use cudarc::driver::{
     sys::{self, CUresult},
 };
 
-use super::{progress::Progress, random::Random, unless_full};
+use super::{progress::Progress, random::Random, unless_full::unless_full};
 
 const MOST_HANDLES: usize = 16;
 const MOST_MAPPINGS: usize = 16;

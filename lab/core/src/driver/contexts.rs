@@ -6,63 +6,14 @@ use std::{
     mem::ManuallyDrop,
 };
 
-use whyoom_trace as trace;
 use whyoom_trace::Action;
 
-use super::{Driver, ModuleId};
+use super::{ContextId, Driver, Limit, state::Context};
 use crate::{
     error::{Error, Result},
     log::Place,
-    timeline::{Stream, StreamId},
+    timeline::Stream,
 };
-
-/// A context's handle.
-pub type ContextId = u64;
-
-/// A limit of a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Limit {
-    /// The stack of a device thread.
-    Stack,
-    /// The buffer of in-kernel printing.
-    Printf,
-    /// The heap of in-kernel allocation.
-    DeviceHeap,
-}
-
-impl Limit {
-    /// What it is at first. Documented in the CUDA programming guide: a heap of 8 MiB and a buffer
-    /// of 1 MiB; the stack is what queries show on common devices.
-    fn initial(self) -> u64 {
-        match self {
-            Self::Stack => 1024,
-            Self::Printf => 1 << 20,
-            Self::DeviceHeap => 8 << 20,
-        }
-    }
-
-    fn traced(self) -> trace::Limit {
-        match self {
-            Self::Stack => trace::Limit::Stack,
-            Self::Printf => trace::Limit::Printf,
-            Self::DeviceHeap => trace::Limit::DeviceHeap,
-        }
-    }
-}
-
-pub(super) struct Context {
-    pub(super) device: usize,
-    pub(super) flags: u32,
-    pub(super) legacy_stream: StreamId,
-    pub(super) limits: HashMap<Limit, u64>,
-    pub(super) peers: Vec<ContextId>,
-    /// The modules whose code is loaded.
-    pub(super) code: HashSet<ModuleId>,
-    /// A kernel failed: the documentation says that every later call of the context does too.
-    pub(super) broken: Option<Error>,
-    /// A kernel failed and nobody has waited for it yet.
-    pub(super) failing: Option<Error>,
-}
 
 thread_local! {
     // Programs call the driver from handlers that run after a thread's values were dropped; what is

@@ -5,7 +5,7 @@
 
 use std::os::fd::{IntoRawFd, RawFd};
 
-use super::{Driver, HandleId, Physical, virtual_memory::FileOf};
+use super::{Driver, HandleId, Physical, state::FileOf};
 use crate::{
     backing,
     error::{Error, Result},

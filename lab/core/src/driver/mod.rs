@@ -1,6 +1,7 @@
 //! One process's view of the machine: its contexts, its memory, its streams.
 //!
-//! A family of calls is a file here; the state they share is in this one.
+//! A family of calls is a file here. What they share is in `Driver`, and what that is made of in
+//! `state`.
 
 mod capture;
 mod code;
@@ -13,41 +14,32 @@ mod host_memory;
 mod ipc;
 mod modules;
 mod pools;
+mod state;
 mod streams;
 mod virtual_memory;
 mod work;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    os::fd::OwnedFd,
     time::Instant,
 };
 
 use whyoom_trace::{Action, Address, Bytes, MemoryKind};
 
+use self::state::{Context, Device, Event, Function, Graphs, Handle, Ipc, Mapping, Module};
 pub use self::{
-    capture::{CaptureInfo, CaptureMode, exchange_mode},
-    contexts::{ContextId, Limit, current_context},
-    device_memory::{Allocation, AllocationKind, ArrayShape},
-    graphs::{
-        Edge, ExecId, GraphId, GraphMemoryAttribute, InstantiateFlags, NodeId, ObjectId,
-        UpdateFailure, UpdateReason,
-    },
+    capture::{CaptureInfo, exchange_mode},
+    contexts::current_context,
+    graphs::{GraphMemoryAttribute, UpdateFailure, UpdateReason},
     host_memory::HostFlags,
-    ipc::IpcHandle,
-    modules::{FunctionAttribute, FunctionId, Launch, ModuleId},
-    pools::{PoolAttribute, PoolId},
-    streams::EventId,
-    virtual_memory::{HandleId, Physical},
-    work::{Box3, Conditional, Fill, GraphAllocation, HostCall, Side, Work},
-};
-use self::{
-    contexts::Context,
-    graphs::Graphs,
-    ipc::Ipc,
-    modules::{Function, Module},
-    streams::Event,
-    virtual_memory::{Handle, Mapping},
+    modules::FunctionAttribute,
+    pools::PoolAttribute,
+    state::{
+        Allocation, AllocationKind, ArrayShape, Box3, CaptureMode, Conditional, ContextId, Edge,
+        EventId, ExecId, Fill, FunctionId, GraphAllocation, GraphId, HandleId, HostCall,
+        InstantiateFlags, IpcHandle, Launch, Limit, ModuleId, NodeId, ObjectId, Physical, PoolId,
+        Side, Work,
+    },
 };
 use crate::{
     backing,
@@ -55,15 +47,9 @@ use crate::{
     log::{Log, Place},
     machine::{DeviceSpec, KernelEffect, Machine, Membership, SharedMemory},
     pool::Pool,
-    ranges::FreeRanges,
-    slabs::Slabs,
     timeline::{Nanoseconds, Timeline},
     visibility::{VISIBLE_VARIABLE, visible},
 };
-
-/// Addresses are plenty: each device has room for this many times its memory, so that fragments of
-/// the address space never look like want of memory.
-const ADDRESS_ROOM: u64 = 4;
 
 /// Handles are multiples of this, as pointers are; some programs keep flags in their lowest bits.
 const HANDLE_STEP: u64 = 16;
@@ -94,25 +80,6 @@ pub struct Driver {
     next_handle: u64,
     started: Instant,
     log: Option<Log>,
-}
-
-/// A device as this process uses it.
-struct Device {
-    /// Its number in the machine.
-    index: usize,
-    spec: DeviceSpec,
-    primary: Option<ContextId>,
-    primary_users: u32,
-    primary_flags: u32,
-    default_pool: PoolId,
-    current_pool: PoolId,
-    /// Free addresses, once any was asked for.
-    addresses: Option<FreeRanges>,
-    /// Where its addresses lie.
-    region: (u64, u64),
-    slabs: Slabs,
-    /// The file behind the virtual-memory handles, once there is one, and its free parts.
-    physical: Option<(OwnedFd, FreeRanges)>,
 }
 
 impl Driver {
@@ -260,42 +227,5 @@ impl Driver {
 
     fn note_free(&self, place: Place, kind: MemoryKind, outcome: &Result<()>, address: u64) {
         self.note(place, outcome, Action::Free { kind, address: Address(address) });
-    }
-}
-
-impl Device {
-    fn new(index: usize, spec: DeviceSpec, pool: PoolId) -> Self {
-        Self {
-            index,
-            spec,
-            primary: None,
-            primary_users: 0,
-            primary_flags: 0,
-            default_pool: pool,
-            current_pool: pool,
-            addresses: None,
-            region: (0, 0),
-            slabs: Slabs::default(),
-            physical: None,
-        }
-    }
-
-    fn granularity(&self) -> u64 {
-        self.spec.model.granularity.value
-    }
-
-    fn contains(&self, address: u64) -> bool {
-        address >= self.region.0 && address - self.region.0 < self.region.1
-    }
-
-    fn take_addresses(&mut self, bytes: u64) -> Result<u64> {
-        if self.addresses.is_none() {
-            let room = self.spec.capacity.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
-            let start = backing::reserve(room, self.granularity(), true)?;
-            backing::leave_out_of_core_files(start, room);
-            self.addresses = Some(FreeRanges::new(start, room));
-            self.region = (start, room);
-        }
-        self.addresses.as_mut().and_then(|free| free.take_highest(bytes)).ok_or(Error::OutOfMemory)
     }
 }

@@ -4,18 +4,16 @@ use std::collections::HashMap;
 
 use whyoom_trace::{Action, Bytes, StringId};
 
-use super::{ContextId, Driver};
+use super::{
+    ContextId, Driver, FunctionId, Launch, ModuleId,
+    state::{Function, Module},
+};
 use crate::{
     error::{Error, Result},
     image::Image,
     machine::Effect,
     timeline::StreamId,
 };
-
-/// A module's handle.
-pub type ModuleId = u64;
-/// A function's handle.
-pub type FunctionId = u64;
 
 /// Documented for every device so far: a block may use so much shared memory without asking.
 const SHARED_PER_BLOCK: u32 = 48 << 10;
@@ -24,21 +22,6 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_THREADS: u64 = 1024;
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
-pub(super) struct Module {
-    /// The context it was loaded in; none for a library, which is loaded in all.
-    pub(super) context: Option<ContextId>,
-    image: Image,
-    functions: HashMap<String, FunctionId>,
-    pub(super) variables: HashMap<String, (u64, u64)>,
-}
-
-pub(super) struct Function {
-    module: ModuleId,
-    name: String,
-    max_dynamic_shared: u32,
-    effect: Option<Effect>,
-}
-
 /// What a function can be asked or told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionAttribute {
@@ -46,21 +29,6 @@ pub enum FunctionAttribute {
     MaxThreadsPerBlock,
     /// Dynamic shared memory that a launch may ask for.
     MaxDynamicShared,
-}
-
-/// A launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// What is launched.
-    pub function: FunctionId,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Dynamic shared memory of a block.
-    pub shared: u32,
-    /// Where.
-    pub stream: StreamId,
 }
 
 impl Driver {

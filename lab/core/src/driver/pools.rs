@@ -3,7 +3,7 @@
 use whyoom_trace as trace;
 use whyoom_trace::{Action, Bytes, MemoryKind};
 
-use super::{Allocation, AllocationKind, ContextId, Driver, Work};
+use super::{Allocation, AllocationKind, ContextId, Driver, PoolId, Work};
 use crate::{
     error::{Error, Result},
     log::Place,
@@ -11,9 +11,6 @@ use crate::{
     ranges::round_up,
     timeline::{Nanoseconds, StreamId},
 };
-
-/// A pool's handle.
-pub type PoolId = u64;
 
 /// Something that a pool can be asked or told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

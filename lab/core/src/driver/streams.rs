@@ -4,28 +4,18 @@ use std::time::Duration;
 
 use whyoom_trace::{Action, SyncScope};
 
-use super::{ContextId, Driver, Work, capture::Captured, ipc::SharedMoment};
+use super::{
+    ContextId, Driver, EventId, Work,
+    state::{Captured, Event},
+};
 use crate::{
     error::{Error, Result},
     timeline::{Nanoseconds, Stamp, Stream, StreamId},
 };
 
-/// An event's handle.
-pub type EventId = u64;
-
 /// The legacy default stream has these handles, and so has the per-thread one here: one default
 /// stream serves all threads of a context.
 const DEFAULT_STREAMS: [StreamId; 3] = [0, 1, 2];
-
-pub(super) struct Event {
-    pub(super) context: ContextId,
-    timed: bool,
-    recorded: Option<Stamp>,
-    /// Where it was last recorded, if that was in a capture.
-    captured: Option<Captured>,
-    /// When it is finished, where other processes may know it too.
-    pub(super) shared: Option<SharedMoment>,
-}
 
 impl Driver {
     /// Makes a stream.

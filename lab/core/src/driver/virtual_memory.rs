@@ -4,61 +4,16 @@ use std::{os::fd::OwnedFd, sync::Arc};
 
 use whyoom_trace::{Action, Address, Bytes, HandleId as TracedHandle};
 
-use super::{Allocation, AllocationKind, Driver};
+use super::{
+    Allocation, AllocationKind, Driver, HandleId, Physical,
+    state::{FileOf, Handle, Mapping},
+};
 use crate::{
     backing,
     error::{Error, Result},
     log::Place,
     machine::SharedMemory,
-    ranges::FreeRanges,
 };
-
-/// A handle of physical memory.
-pub type HandleId = u64;
-
-/// The length of the file behind a device's handles, of which only what is written exists. Places
-/// that were exported are never used again, so this must outlast any number of exports.
-const FILE_LENGTH: u64 = 1 << 46;
-
-/// What physical memory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Physical {
-    /// Its device.
-    pub device: usize,
-    /// Its size.
-    pub size: u64,
-    /// The kinds of handle that it may be exported as, as the driver API numbers them.
-    pub handle_types: u32,
-}
-
-pub(super) struct Handle {
-    pub(super) physical: Physical,
-    /// Uses of the handle by the program.
-    references: u32,
-    /// Places that it is mapped at.
-    mappings: u32,
-    pub(super) file: FileOf,
-    pub(super) offset: u64,
-    /// Set once it was exported, or where it was imported.
-    pub(super) shared: Option<SharedMemory>,
-}
-
-/// The file that a handle's bytes are in.
-#[derive(Clone)]
-pub(super) enum FileOf {
-    /// This process's own for the device.
-    Own,
-    /// Another process's.
-    Imported(Arc<OwnedFd>),
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Mapping {
-    size: u64,
-    handle: HandleId,
-    accessible: bool,
-    id: u64,
-}
 
 impl Driver {
     /// Reserves addresses.
@@ -312,24 +267,5 @@ impl Driver {
             touched: true,
             flags: 0,
         })
-    }
-}
-
-impl super::Device {
-    /// A place in the file behind this device's handles.
-    fn take_physical(&mut self, size: u64) -> Result<u64> {
-        if self.physical.is_none() {
-            let file = backing::memory_file(FILE_LENGTH)?;
-            self.physical = Some((file, FreeRanges::new(0, FILE_LENGTH)));
-        }
-        let free = self.physical.as_mut().map(|(_, free)| free);
-        free.and_then(|free| free.take(size)).ok_or(Error::OutOfMemory)
-    }
-
-    fn give_physical(&mut self, offset: u64, size: u64) {
-        if let Some((file, free)) = &mut self.physical {
-            backing::punch_hole(file, offset, size);
-            free.give_back(offset, size);
-        }
     }
 }

@@ -10,20 +10,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{lock::OwnerLock, spec_words::SPEC_WORDS};
+use super::{
+    limits::{MAX_DEVICES, MAX_PROCESSES, MAX_SHARED},
+    lock::OwnerLock,
+    spec_words::SPEC_WORDS,
+};
 
 /// Tells a state file from another file; the last byte is the layout's version.
 pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x04");
-/// As many devices as the largest single machines have.
-pub const MAX_DEVICES: usize = 16;
-/// So many processes can use one lab at a time.
-pub const MAX_PROCESSES: usize = 512;
-/// So many allocations can be shared between processes at a time.
-pub(super) const MAX_SHARED: usize = 4096;
-/// So many kernels can be given an effect.
-pub(super) const MAX_EFFECTS: usize = 16;
-/// More than any device has, and so little that no sum over all records overflows.
-pub(super) const MAX_BYTES: u64 = 1 << 50;
 
 /// The whole file.
 #[repr(C)]

@@ -163,8 +163,10 @@ mod tests {
 
     #[test]
     fn whoever_has_ended_holds_nothing() {
-        let mut child = std::process::Command::new("true").spawn().expect("true runs");
-        let owner = owner::of(child.id()).expect("it is there");
+        // It runs until it is killed: whatever ends by itself may have ended before its start time is read.
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("sleep runs");
+        let owner = owner::of(child.id()).expect("it runs");
+        child.kill().expect("it is our own");
         child.wait().expect("it ends");
         assert!(seconds_to_lock(&held_by(owner)) < 0.3);
     }

@@ -3,12 +3,14 @@
 mod door;
 mod effects;
 mod layout;
+mod limits;
 mod liveness;
 mod lock;
 mod mapping;
 mod observations;
 mod owner;
 mod shared_memory;
+mod spec;
 mod spec_words;
 
 use std::{
@@ -21,74 +23,20 @@ use std::{
 };
 
 pub use effects::{Effect, KernelEffect};
-pub use layout::{MAX_DEVICES, MAX_PROCESSES};
+pub use limits::{MAX_DEVICES, MAX_PROCESSES};
 pub use liveness::Identity;
 pub use observations::Observations;
 pub use shared_memory::SharedMemory;
+pub use spec::{DeviceSpec, MachineSpec};
 
-use self::layout::{MAX_BYTES, MAX_EFFECTS, ProcessRecord, StateFile};
-use crate::{
-    error::{Error, Result},
-    models::GpuModel,
+use self::{
+    layout::{ProcessRecord, StateFile},
+    limits::{MAX_BYTES, MAX_EFFECTS},
 };
+use crate::error::{Error, Result};
 
 /// The environment variable that names the state file to the processes of a lab.
 pub const STATE_VARIABLE: &str = "WHYOOM_LAB";
-
-/// What a new machine is made of.
-#[derive(Clone, Debug, Default)]
-pub struct MachineSpec {
-    /// Its devices, in order.
-    pub devices: Vec<DeviceSpec>,
-    /// The allocation that fails, counted from 1 over the whole lab.
-    pub fail_allocation: Option<u64>,
-    /// How long each synchronize takes at least.
-    pub synchronize_nanoseconds: u64,
-    /// Kernels that do something.
-    pub effects: Vec<KernelEffect>,
-    /// Copies to a device beyond this length take no time and bring nothing there: nothing is computed
-    /// with them. All of them do where it is absent.
-    pub largest_kept_copy: Option<u64>,
-    /// Whether every user of the computer may enter. Each of them can then change what the others hold,
-    /// but crash or stop nobody.
-    pub shared: bool,
-}
-
-/// One device of a new machine.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceSpec {
-    /// Which GPU it is.
-    pub model: &'static GpuModel,
-    /// What the driver calls its total memory.
-    pub total: u64,
-    /// What NVML calls its total memory.
-    pub nvml_total: u64,
-    /// What can be taken of it. More than the total where programs should see the device as it is, but
-    /// not run out.
-    pub capacity: u64,
-}
-
-impl DeviceSpec {
-    /// A device as its model says.
-    #[must_use]
-    pub fn of(model: &'static GpuModel) -> Self {
-        let (total, nvml_total) = (model.total.value, model.nvml_total.value);
-        Self { model, total, nvml_total, capacity: total }
-    }
-
-    /// The same with another amount of memory; what the driver keeps for itself stays.
-    #[must_use]
-    pub fn with_total(self, total: u64) -> Self {
-        let reserved = self.nvml_total - self.total;
-        Self { total, nvml_total: total + reserved, capacity: total, ..self }
-    }
-
-    /// The same, but so much of it can be taken, whatever it says it has.
-    #[must_use]
-    pub fn with_capacity(self, capacity: u64) -> Self {
-        Self { capacity, ..self }
-    }
-}
 
 /// A process that holds memory of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

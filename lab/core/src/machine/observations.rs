@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::{MAX_DEVICES, Machine, layout::MAX_BYTES};
+use super::{MAX_DEVICES, Machine, limits::MAX_BYTES};
 
 /// What was seen so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use super::{
     Machine, Membership,
-    layout::{MAX_BYTES, MAX_SHARED, SharedRecord},
+    layout::SharedRecord,
+    limits::{MAX_BYTES, MAX_SHARED},
 };
 use crate::error::{Error, Result};
 

@@ -2,7 +2,7 @@
 
 use super::{
     DeviceSpec, Effect, KernelEffect, MachineSpec,
-    layout::{MAX_BYTES, MAX_DEVICES, MAX_EFFECTS},
+    limits::{MAX_BYTES, MAX_DEVICES, MAX_EFFECTS},
 };
 use crate::models::MODELS;
 

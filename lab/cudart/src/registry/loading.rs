@@ -4,7 +4,7 @@ use std::{ffi::c_void, ptr};
 
 use cudarc::driver::sys::{CUcontext, CUdeviceptr, CUfunction, CUmodule};
 
-use super::{Address, Binary, Named, Registered, Registry, in_context, read, write};
+use super::table::{Address, Binary, Named, Registered, Registry, in_context, read, write};
 use crate::{context::Current, error::Failure, graph};
 
 /// A variable in a context.

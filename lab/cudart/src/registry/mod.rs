@@ -4,86 +4,17 @@
 //! A module is loaded into a context when something of it is first used there (see [`loading`]).
 
 mod loading;
+mod table;
 
-use std::{
-    collections::HashMap,
-    ffi::{c_char, c_void},
-    ptr,
-    sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::ffi::{c_char, c_void};
 
 use cudarc::driver::sys::{CUfunction, CUkernel, CUlibrary};
 
-pub use loading::{forget_context, function, remove_binary, variable};
-
-/// An address that is only compared, or handed to the driver: it may go to any thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Address(usize);
-
-impl Address {
-    fn of<T>(pointer: *const T) -> Self {
-        Self(pointer.expose_provenance())
-    }
-
-    /// The pointer of this address.
-    pub fn pointer<T>(self) -> *const T {
-        ptr::with_exposed_provenance(self.0)
-    }
-}
-
-/// A fat binary, by the address of its wrapper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Binary(Address);
-
-impl Binary {
-    /// The fat binary of a wrapper.
-    pub fn of(wrapper: *const c_void) -> Self {
-        Self(Address::of(wrapper))
-    }
-}
-
-/// What the driver has of something, by context. There are few contexts: a list is found through
-/// fastest.
-type ByContext = Vec<(Address, Address)>;
-
-/// A fat binary and all that was registered for it.
-#[derive(Default)]
-struct Registered {
-    image: Option<Address>,
-    modules: ByContext,
-    functions: Vec<Address>,
-    variables: Vec<Address>,
-    managed: Vec<Address>,
-}
-
-/// A kernel or a variable.
-struct Named {
-    binary: Binary,
-    name: Address,
-    size: usize,
-    loaded: ByContext,
-}
-
-#[derive(Default)]
-struct Registry {
-    binaries: HashMap<Binary, Registered>,
-    /// Kernels by host stub.
-    functions: HashMap<Address, Named>,
-    /// Variables by host shadow.
-    variables: HashMap<Address, Named>,
-    /// Kernels that programs got from libraries, with their library.
-    library_kernels: HashMap<Address, Address>,
-}
-
-static REGISTRY: LazyLock<RwLock<Registry>> = LazyLock::new(RwLock::default);
-
-fn read() -> RwLockReadGuard<'static, Registry> {
-    REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write() -> RwLockWriteGuard<'static, Registry> {
-    REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
-}
+use self::table::{Named, Registered, read, write};
+pub use self::{
+    loading::{forget_context, function, remove_binary, variable},
+    table::{Address, Binary},
+};
 
 /// Registers a fat binary. One without an image can be registered, and not be loaded.
 pub fn add_binary(binary: Binary, image: Option<*const c_void>) {
@@ -149,12 +80,10 @@ fn named(binary: Binary, name: *const c_char, size: usize) -> Named {
     Named { binary, name: Address::of(name), size, loaded: Vec::new() }
 }
 
-fn in_context(list: &ByContext, context: Address) -> Option<Address> {
-    list.iter().find(|(of, _)| *of == context).map(|(_, found)| *found)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+
     use super::*;
 
     #[test]

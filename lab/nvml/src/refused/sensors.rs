@@ -1,4 +1,4 @@
-//! What a sensor, a clock generator or an engine would report: a simulated device has none.
+//! What a fan, a clock generator or an engine would report: a simulated device has none.
 
 use whyoom_lab_abi::refusals;
 
@@ -20,10 +20,10 @@ refusals! { Code = refusal();
     nvmlDeviceGetMinMaxFanSpeed nvmlDeviceGetNumFans nvmlDeviceGetPerformanceModes
     nvmlDeviceGetPerformanceState nvmlDeviceGetPowerManagementLimitConstraints
     nvmlDeviceGetPowerManagementMode nvmlDeviceGetPowerMizerMode_v1 nvmlDeviceGetPowerSource
-    nvmlDeviceGetPowerState nvmlDeviceGetPowerUsage nvmlDeviceGetProcessesUtilizationInfo
+    nvmlDeviceGetPowerState nvmlDeviceGetProcessesUtilizationInfo
     nvmlDeviceGetSamples nvmlDeviceGetSupportedClocksEventReasons
     nvmlDeviceGetSupportedClocksThrottleReasons nvmlDeviceGetSupportedGraphicsClocks
     nvmlDeviceGetSupportedMemoryClocks nvmlDeviceGetSupportedPerformanceStates
-    nvmlDeviceGetTargetFanSpeed nvmlDeviceGetTemperature nvmlDeviceGetTemperatureThreshold
+    nvmlDeviceGetTargetFanSpeed nvmlDeviceGetTemperatureThreshold
     nvmlDeviceGetTemperatureV nvmlDeviceGetThermalSettings nvmlDeviceGetTotalEnergyConsumption
 }

@@ -90,7 +90,7 @@ impl PyTorch {
     }
 
     /// Takes over a segment that exists already; the numbers of its live blocks, in order.
-    pub fn adopt(&mut self, segment: &AdoptedSegment) -> Vec<BlockId> {
+    pub(crate) fn adopt(&mut self, segment: &AdoptedSegment) -> Vec<BlockId> {
         let pool = self.pool_of(segment.pool, segment.small);
         self.registrations += 1;
         self.reserved = self.reserved.saturating_add(segment.size);
@@ -127,7 +127,7 @@ impl PyTorch {
 
     /// Takes exactly these bytes out of the free block that they lie in: sets the model right where a
     /// recording differs from it.
-    pub fn place_at(
+    pub(crate) fn place_at(
         &mut self,
         address: u64,
         size: u64,

@@ -116,6 +116,13 @@ impl PyTorchSettings {
         }
     }
 
+    /// What an expandable segment grows by for a rounded request, if nothing is free at its end.
+    #[must_use]
+    pub fn expansion_size(&self, rounded: u64) -> u64 {
+        let page = if rounded <= SMALL_LIMIT { SMALL_SEGMENT } else { self.large_segment_size };
+        rounded.checked_next_multiple_of(page).unwrap_or(u64::MAX)
+    }
+
     /// Whether a block that is larger than needed is split.
     pub(super) fn splits(&self, small: bool, needed: u64, block: u64) -> bool {
         let rest = block - needed;

@@ -11,11 +11,13 @@ pub enum SettingError {
     NoValue(String),
     /// No such setting decides where memory goes.
     #[error(
-        "no setting that decides where memory goes is called '{0}'; there are expandable_segments, max_split_size_mb, max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, large_segment_size_mb and per_process_memory_fraction"
+        "unknown allocator setting '{0}'; use expandable_segments, max_split_size_mb, \
+         max_non_split_rounding_mb, roundup_power2_divisions, garbage_collection_threshold, \
+         large_segment_size_mb or per_process_memory_fraction"
     )]
     Unknown(String),
     /// Its value makes no sense.
-    #[error("'{1}' is no value for {0}")]
+    #[error("'{1}' is not a value for {0}")]
     Value(String, String),
 }
 

@@ -91,7 +91,7 @@ impl Budget {
     }
 
     /// Memory was taken from the device.
-    pub fn created(&self, size: u64) {
+    pub(crate) fn created(&self, size: u64) {
         let reserved = self.reserved.fetch_add(size, Relaxed) + size;
         self.peak_reserved.fetch_max(reserved, Relaxed);
     }
@@ -127,7 +127,7 @@ impl Budget {
 
     /// Requests that were served.
     #[must_use]
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         let in_round = self.counted.load(Relaxed) >> LIVE_BITS;
         (self.rounds.load(Relaxed) << (64 - LIVE_BITS)) + in_round
     }

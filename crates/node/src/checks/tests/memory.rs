@@ -11,10 +11,10 @@ fn hidden_by_a_namespace() {
     full.memory.used += 20 * GIB;
     full.memory.free -= 20 * GIB;
     let mut seen = capture(full, vec![]);
-    seen.observer.pid_namespace = Some(4_026_532_000);
+    seen.viewer.pid_namespace = Some(4_026_532_000);
     let found = only(&seen, SuspicionKind::Hidden);
     assert_eq!(found.bytes, Some(20 * GIB));
-    says(&found, &["20.00 GiB", "--pid=host", "0 listed processes"]);
+    says(&found, &["20.00 GiB", "--pid=host", "no process is listed"]);
 }
 
 #[test]
@@ -26,10 +26,16 @@ fn a_residual_names_who_may_have_it() {
     seen.library_users = vec![60, 61];
     let found = only(&seen, SuspicionKind::Residual);
     assert_eq!((found.bytes, found.pids.as_slice()), (Some(2 * GIB), &[60, 61][..]));
-    says(&found, &["2.00 GiB", "1 listed processes hold 1.00 GiB", "60 and 61", "is normal"]);
+    says(
+        &found,
+        &["2.00 GiB", "1 listed process holds 1.00 GiB", "PIDs 60 and 61 have", "is normal"],
+    );
+
+    seen.library_users = vec![60];
+    says(&only(&seen, SuspicionKind::Residual), &["PID 60 has the driver's library"]);
 
     seen.devices[0].memory.used -= 2 * GIB - (200 << 20);
-    assert_eq!(judged(&seen).suspicions, [], "some hundred MiB are normal");
+    assert_eq!(judged(&seen).suspicions, [], "a few hundred MiB are normal");
     assert_eq!(judged(&seen).residual, 200 << 20);
 }
 
@@ -64,5 +70,9 @@ fn capacity_lost_to_error_correction_and_to_errors() {
     let mut seen = capture(worn, vec![]);
     seen.xids = Some(vec![Xid { bus: "0000:3b:00".to_owned(), number: 63 }]);
     let found = only(&seen, SuspicionKind::LostCapacity);
-    says(&found, &["12 pages", "768.00 KiB", "3 rows", "1 memory errors"]);
+    says(&found, &["12 pages", "768.00 KiB", "3 rows", "1 memory error for"]);
+    (seen.devices[0].retired_pages, seen.devices[0].remapped_rows) = (Some(1), None);
+    let found = only(&seen, SuspicionKind::LostCapacity);
+    assert!(found.headline.ends_with("to errors: 1 page"), "{}", found.headline);
+    says(&found, &["1 page was retired"]);
 }

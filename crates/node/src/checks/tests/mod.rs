@@ -6,7 +6,7 @@ mod processes;
 use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse};
 
 use crate::{
-    capture::{Capture, Kin, Observer, Process, Relative, Thread},
+    capture::{Capture, Kin, Process, Relative, Thread, Viewer},
     judge,
     report::{DeviceReport, Suspicion, SuspicionKind},
 };
@@ -36,7 +36,7 @@ fn device(processes: &[(u32, u64)]) -> Device {
     }
 }
 
-/// A process of the observer's own, started by a shell that lives.
+/// A process of the viewer's own, started by a shell that lives.
 fn process(pid: u32) -> Process {
     let shell =
         Relative { pid: 20, name: "bash".into(), session: 20, group: 20, ..Relative::default() };
@@ -69,11 +69,11 @@ fn capture(device: Device, processes: Vec<Process>) -> Capture {
         devices: vec![device],
         minors: vec![Some(0)],
         processes,
-        observer: Observer {
+        viewer: Viewer {
             pid: 9,
             uid: Some(1000),
             pid_namespace: Some(FIRST_NAMESPACE),
-            ..Observer::default()
+            ..Viewer::default()
         },
         ..Capture::default()
     }

@@ -2,9 +2,9 @@
 
 use super::{GIB, capture, device, judged, only, process, says, thread};
 use crate::{
-    capture::{Absent, Mount, Observer, Open, Relative, Thread},
+    capture::{Absent, Mount, Open, Relative, Thread, Viewer},
     judge,
-    report::{Origin, State, SuspicionKind},
+    report::{Origin, State, SuspicionKind, Workload},
 };
 
 #[test]
@@ -13,6 +13,18 @@ fn an_ordinary_process_is_not_suspicious() {
     assert_eq!(report.suspicions, []);
     assert_eq!(report.residual, 0);
     assert_eq!(report.holders[0].state, Some(State::Ordinary));
+}
+
+#[test]
+fn a_job_is_known_by_its_variable_where_no_control_group_tells() {
+    let mut task = process(50);
+    task.environment.slurm_job = Some("77".to_owned());
+    let place =
+        |task| judged(&capture(device(&[(50, GIB)]), vec![task])).holders.remove(0).workload;
+    let job = |job: &str| Some(Workload::Slurm { job: job.to_owned() });
+    assert_eq!(place(task.clone()), job("77"));
+    task.cgroup = Some("0::/system.slice/slurmstepd.scope/job_78/step_0".to_owned());
+    assert_eq!(place(task), job("78"));
 }
 
 #[test]
@@ -45,7 +57,7 @@ fn a_zombie_leader_with_live_threads() {
     let found =
         only(&capture(device(&[(50, GIB)]), vec![dead_looking]), SuspicionKind::ZombieLeader);
     assert_eq!(found.command.as_deref(), Some("kill -9 50"));
-    says(&found, &["2 others live on"]);
+    says(&found, &["but 2 others run"]);
 }
 
 #[test]
@@ -58,15 +70,19 @@ fn a_stuck_process_by_what_it_waits_for() {
         capture(device(&[(50, GIB)]), vec![process])
     };
     for (function, command, words) in [
-        (Some("kernel_clone"), Some("kill -9 50"), ["1 of 2 threads", "vfork"]),
+        (Some("kernel_clone"), Some("kill -9 50"), ["1 of 2 threads of PID 50 is in", "vfork"]),
         (Some("rpc_wait_bit_killable"), Some("kill -9 50"), ["/data (nfs4)", "umount -f"]),
         (Some("uvm_va_block_op"), None, ["driver", "reset"]),
-        (None, Some("kill -9 50"), ["may not be read", "/data"]),
+        (None, Some("kill -9 50"), ["this user may not read it", "/data"]),
     ] {
         let found = only(&stuck(function, true), SuspicionKind::Stuck);
         assert_eq!(found.command.as_deref(), command);
         says(&found, &words);
     }
+    let mut alone = stuck(Some("kernel_clone"), true);
+    alone.processes[0].threads.remove(0);
+    let found = only(&alone, SuspicionKind::Stuck);
+    says(&found, &["the only thread of PID 50 is in state D"]);
     let briefly = judged(&stuck(Some("folio_wait_bit"), false));
     assert_eq!(briefly.suspicions, [], "reading from a disk is not hanging");
 }
@@ -91,7 +107,7 @@ fn a_ghost_and_what_only_looks_like_one() {
     says(&only(&seen, SuspicionKind::Ghost), &["hidden from this user", "hidepid"]);
 
     seen.absent = vec![Absent { pid: 70, exists: Some(false) }];
-    seen.observer.pid_namespace = Some(4_026_532_000);
+    seen.viewer.pid_namespace = Some(4_026_532_000);
     says(&only(&seen, SuspicionKind::Ghost), &["container", "--pid=host"]);
 }
 
@@ -99,9 +115,9 @@ fn a_ghost_and_what_only_looks_like_one() {
 fn a_proc_of_another_namespace_is_told() {
     let mut seen = capture(device(&[(50, GIB)]), vec![process(50)]);
     assert_eq!(judge(&seen).notes, [""; 0]);
-    seen.observer.foreign_proc = true;
+    seen.viewer.foreign_proc = true;
     assert!(judge(&seen).notes[0].contains("mount -t proc proc /proc"));
-    seen.observer = Observer::default();
+    seen.viewer = Viewer::default();
     assert!(judge(&seen).notes[0].contains("There is no /proc here"));
 }
 
@@ -154,6 +170,13 @@ fn another_tenant_who_holds_much() {
     let seen = |bytes| capture(device(&[(50, bytes)]), vec![other.clone()]);
     let found = only(&seen(30 * GIB), SuspicionKind::OtherTenant);
     assert_eq!(found.command, None);
-    says(&found, &["bob holds 30.00 GiB", "80.00 GiB"]);
+    says(&found, &["user bob holds 30.00 GiB", "80.00 GiB", "Only user bob or"]);
+    let mut as_root = seen(30 * GIB);
+    (as_root.viewer.uid, as_root.processes[0].user) = (Some(0), Some("nobody".to_owned()));
+    says(&only(&as_root, SuspicionKind::OtherTenant), &["can stop it, but ask user nobody first"]);
+    let mut third = other.clone();
+    (third.pid, third.uid, third.user) = (51, Some(1002), Some("eve".to_owned()));
+    let both = capture(device(&[(50, 9 * GIB), (51, GIB)]), vec![other.clone(), third]);
+    says(&only(&both, SuspicionKind::OtherTenant), &["users bob and eve hold 10", "stop them"]);
     assert_eq!(judged(&seen(GIB)).suspicions, [], "little does not decide");
 }

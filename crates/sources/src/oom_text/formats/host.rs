@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use whyoom_trace::{Counter, Software, Symptom};
+use whyoom_trace::{Bytes, Counter, Software, Symptom};
 
 use super::Format;
 use crate::oom_text::{
-    amount::{AmountAfter, amount_between, regex, whole},
+    amount::{AmountAfter, amount, amount_between, regex, whole},
     message::Message,
     window::Window,
 };
@@ -45,6 +45,12 @@ static SHELLS_WORD: LazyLock<Regex> =
 static OTHER_REASON: LazyLock<Regex> =
     LazyLock::new(|| regex(r"Reason:\s+(?:Error|Evicted|DeadlineExceeded)\s*$"));
 static EVENTS_LIMIT: LazyLock<Regex> = LazyLock::new(|| regex(r"memory\.max\s+(\d+)"));
+/// What the kernel logs of a cgroup before it names the process that it kills.
+static KERNELS_LIMIT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"memory: usage \d+kB, limit (\d+)kB"));
+/// What `kubectl describe pod` prints behind the reason.
+static PODS_LIMIT: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"Limits:(?:\s+\S+:\s+\S+){0,4}?\s+memory:\s+(\d+)([KMGT]i?)?\s"));
 
 fn parse(window: &Window<'_>) -> Option<Message> {
     let text = window.text();
@@ -77,9 +83,24 @@ fn parse(window: &Window<'_>) -> Option<Message> {
             }
             (Software::Supervisor, Symptom::Killed)
         };
-    let limit = EVENTS_LIMIT.captures(window.before()).and_then(|found| whole(&found[1]));
     // Pages of files can be dropped, and do not count as held.
     let held = ANONYMOUS.find(text).map(|bytes| bytes.plus(SHARED.find(text).unwrap_or_default()));
     let message = Message::new("K", software, symptom);
-    Some(message.with(Counter::HostResident, held).with(Counter::HostLimit, limit))
+    Some(message.with(Counter::HostResident, held).with(Counter::HostLimit, limit(window)))
+}
+
+/// The limit of the cgroup, container or pod, if it was printed nearby.
+fn limit(window: &Window<'_>) -> Option<Bytes> {
+    let before = window.before();
+    let of_pod = || {
+        let found = PODS_LIMIT.captures(window.text().strip_prefix("OOMKilled")?)?;
+        amount(&found[1], found.get(2).map_or("B", |unit| unit.as_str()))
+    };
+    // Of several, the last belongs to this one.
+    let of_kernel = || amount(&KERNELS_LIMIT.captures_iter(before).last()?[1], "kB");
+    EVENTS_LIMIT
+        .captures(before)
+        .and_then(|found| whole(&found[1]))
+        .or_else(|| of_kernel().filter(|_| window.line().contains("anon-rss:")))
+        .or_else(of_pod)
 }

@@ -28,10 +28,10 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         ("D", Software::CuDnn)
     };
     let names_memory = text.split_whitespace().next()?.contains("ALLOC_FAILED");
-    let symptom = if names_memory { Symptom::LibraryAllocFailed } else { Symptom::Disguised };
+    let symptom = if names_memory { Symptom::LibraryAllocFailed } else { Symptom::IndirectOom };
     let message = Message::new(format, software, symptom);
-    // What was free shows whether such an error can be want of memory.
-    Some(match memory(window.before()).filter(|_| symptom == Symptom::Disguised) {
+    // What was free shows whether such an error can be out of memory.
+    Some(match memory(window.before()).filter(|_| symptom == Symptom::IndirectOom) {
         Some((free, total)) => {
             message.with(Counter::DeviceTotal, Some(total)).with(Counter::DeviceFree, Some(free))
         }

@@ -2,6 +2,7 @@
 //! samples in `tests/messages.rs`.
 
 mod cupy;
+mod format;
 pub(super) mod general;
 mod hami;
 mod host;
@@ -15,15 +16,7 @@ pub(super) mod tensorflow;
 mod vllm;
 mod xla;
 
-use super::{message::Message, window::Window};
-
-/// A family of messages.
-pub(super) struct Format {
-    /// Words that its messages contain; the window given to `parse` starts at one of them.
-    pub(super) anchors: &'static [&'static str],
-    /// Reads the message, if it is one.
-    pub(super) parse: fn(&Window<'_>) -> Option<Message>,
-}
+pub(super) use format::Format;
 
 /// All families. Of those that share an anchor, the first that understands it has it.
 pub(super) const FORMATS: &[Format] = &[

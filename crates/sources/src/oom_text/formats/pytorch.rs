@@ -8,6 +8,7 @@ use whyoom_trace::{Bytes, Counter, Software, Symptom};
 use super::Format;
 use crate::oom_text::{
     amount::{AMOUNT, AmountAfter, amount, amount_between, regex},
+    known,
     message::Message,
     window::Window,
 };
@@ -77,12 +78,25 @@ fn is_quotation(window: &Window<'_>) -> bool {
 fn of_a_call(format: &'static str, window: &Window<'_>) -> Message {
     let before = window.before();
     let last_frame = before.rfind("File \"").map_or("", |start| &before[start..]);
-    let message = out_of_memory(format);
+    let message = Message { software: whose(window), ..out_of_memory(format) };
     match last_frame.len() < LONGEST_FRAME && last_frame.contains("pin_memory") {
         true => Message { symptom: Symptom::PinnedOutOfMemory, ..message },
         false => message,
     }
 }
+
+/// Programs in C++ check their calls with the same words, and name the line.
+fn whose(window: &Window<'_>) -> Software {
+    let line = [window.prefix(), window.line()].concat();
+    match SOURCE_LINE.is_match(&line) && known::software(&line, window.near()) == Software::Program
+    {
+        true => Software::Program,
+        false => Software::PyTorch,
+    }
+}
+
+static SOURCE_LINE: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"\.(?:cuh?|c|cc|cpp|cxx|h|hpp)(?::\d+|\(\d+\)|\W{1,3}line \d+)"));
 
 /// A longer one is the end of another traceback, further up in the log.
 const LONGEST_FRAME: usize = 600;

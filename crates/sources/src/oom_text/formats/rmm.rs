@@ -59,7 +59,7 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     } else {
         return None;
     };
-    let before = Told::before(window);
+    let before = PoolLines::before(window);
     let requested = SIZE.captures(&text).and_then(|found| amount(&found[1], &found[2]));
     let requested = requested.or(before.refused);
     // What the pool had free was more than was asked for: not its cap stopped it.
@@ -85,13 +85,13 @@ fn parse(window: &Window<'_>) -> Option<Message> {
 }
 
 /// What the lines before the message tell of the pool.
-struct Told {
+struct PoolLines {
     reserved: Option<Bytes>,
     used: Option<Bytes>,
     refused: Option<Bytes>,
 }
 
-impl Told {
+impl PoolLines {
     fn before(window: &Window<'_>) -> Self {
         let last = |pattern: &Regex| {
             let found = pattern.captures_iter(window.before()).last()?;

@@ -49,7 +49,7 @@ fn parse(window: &Window<'_>) -> Option<Message> {
         );
     }
     if text.starts_with("Error in memory profiling") {
-        return Some(message(Symptom::Disturbed));
+        return Some(message(Symptom::FreeMemoryChanged));
     }
     // The share is so large that the sampler, which works outside it, finds no room.
     if text.starts_with("CUDA out of memory occurred") {

@@ -13,7 +13,7 @@ pub(super) fn lines(subject: &Subject<'_>) -> Vec<OwnLine> {
         let total = devices.iter().find(|one| one.device.index == device);
         let total = Bytes(total.map_or(0, |one| one.device.memory.total));
         let text = match bytes {
-            None => "the driver does not say how much it holds".to_owned(),
+            None => "the driver does not report how much it holds".to_owned(),
             Some(bytes) => {
                 let share = Bytes(bytes).share_of(total) * 100.0;
                 format!("{} of {total}, {share:.0} %", Bytes(bytes))

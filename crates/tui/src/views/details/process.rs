@@ -18,7 +18,7 @@ pub(super) fn lines(subject: &Subject<'_>) -> Vec<OwnLine> {
     add("parent", holder.parent.map(|parent| parent.to_string()));
     add("state", Some(subject.entry.standing().sentence().to_owned()));
     add("runs in", holder.workload.as_ref().map(wording::workload));
-    let own = |own| if own { "yes, and it is yours" } else { "yes, of another user" };
+    let own = |own| if own { "yes, and it is yours" } else { "yes, another user's" };
     add("orphan", holder.orphan.map(|orphan| own(orphan.own).to_owned()));
     add("known", Some(origin(holder.origin).to_owned()));
     lines
@@ -27,7 +27,7 @@ pub(super) fn lines(subject: &Subject<'_>) -> Vec<OwnLine> {
 fn origin(origin: Origin) -> &'static str {
     match origin {
         Origin::Listed => "the driver lists it",
-        Origin::Ghost => "the driver lists it, but no such process can be seen from here",
+        Origin::Ghost => "the driver lists it, but it is not visible from here",
         Origin::HasDeviceOpen => "it has the device open; the driver does not list it",
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn lines(subject: &Subject<'_>) -> Vec<OwnLine> {
     let Some(recorded) = &subject.entry.holder.recorded else { return Vec::new() };
     let (allocated, reserved) = (Bytes(recorded.allocated), Bytes(recorded.reserved));
     let held = if reserved == Bytes::ZERO {
-        format!("{} taken from the driver", Bytes(recorded.driver))
+        format!("{} allocated from the driver", Bytes(recorded.driver))
     } else {
         format!("{allocated} allocated of {reserved} reserved")
     };

@@ -8,6 +8,6 @@ pub(super) fn lines(subject: &Subject<'_>) -> Vec<OwnLine> {
     let suspicions = subject.report.devices.iter().flat_map(|device| &device.suspicions);
     suspicions
         .filter(|suspicion| suspicion.pids.contains(&pid))
-        .flat_map(|suspicion| in_full(suspicion, subject.look, subject.width))
+        .flat_map(|suspicion| in_full(suspicion, subject.theme, subject.width))
         .collect()
 }

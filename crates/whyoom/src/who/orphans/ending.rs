@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use whyoom_node::NodeReport;
 
-use super::{Target, targets};
+use super::target::{Target, targets};
 use crate::who::signal::Pinned;
 
 /// So long a process may take to clean up.

@@ -11,17 +11,18 @@ fn child() -> Child {
 
 /// Runs it, with what each look shows; the last one again and again. All processes use a GPU.
 fn run_with(reports: &[NodeReport]) -> (u8, String) {
-    run_where(|_| true, reports)
+    run_as(false, |_| true, reports)
 }
 
-fn run_where(uses_gpu: fn(u32) -> bool, reports: &[NodeReport]) -> (u8, String) {
+fn run_as(is_root: bool, uses_gpu: fn(u32) -> bool, reports: &[NodeReport]) -> (u8, String) {
     let mut looks = 0;
     let look = || {
         looks += 1;
         Ok(reports[(looks - 1).min(reports.len() - 1)].clone())
     };
     let mut out = Vec::new();
-    let code = super::run_with(look, uses_gpu, None, true, &mut out).expect("every look succeeds");
+    let caller = Caller { uses_gpu, is_root };
+    let code = super::run_with(look, caller, None, true, &mut out).expect("every look succeeds");
     (code, String::from_utf8(out).expect("text"))
 }
 
@@ -39,15 +40,15 @@ fn it_ends_an_orphan_and_shows_what_came_back() {
         text,
         format!(
             "\
-This process would be asked to end (SIGTERM), and nothing else:
+This process would receive SIGTERM, and no other:
 
   {pid}  alice  2.00 GiB  started 3.0 s ago
       python train.py
 
-    It was given to process 1.
+    It was reparented to process 1.
 
-Process {pid} has ended.
-GPU 0: 2.00 GiB came back; 24.00 GiB free, 22.00 GiB before.
+Process {pid} has exited.
+GPU 0: 2.00 GiB freed; 24.00 GiB free now, 22.00 GiB before.
 "
         )
     );
@@ -62,7 +63,7 @@ fn a_number_that_is_used_again_is_not_hit() {
     let mut later = shown.clone();
     later.started = later.started.map(|started| started + 1);
     let (code, text) = run_with(&[report(vec![shown]), report(vec![later])]);
-    assert!(text.contains("no longer the orphan that was shown"), "{text}");
+    assert!(text.contains("no longer the orphan shown above"), "{text}");
     assert_eq!(code, FAILED);
     assert_eq!(child.try_wait().expect("it is ours"), None, "it lives");
     child.kill().expect("it lives");
@@ -73,7 +74,7 @@ fn a_number_that_is_used_again_is_not_hit() {
 fn what_uses_no_gpu_is_not_hit() {
     let mut child = child();
     let held = report(vec![orphan(child.id(), 2)]);
-    let (code, text) = run_where(uses::uses_gpu, &[held]);
+    let (code, text) = run_as(false, uses::uses_gpu, &[held]);
     assert!(text.contains("is left alone"), "{text}");
     assert_eq!((code, child.try_wait().expect("it is ours")), (ANSWERED, None), "it lives");
     child.kill().expect("it lives");
@@ -86,7 +87,7 @@ fn what_has_ended_by_itself_is_said() {
     child.kill().expect("it lives");
     child.wait().expect("it is ours");
     let (code, text) = run_with(&[report(vec![orphan(child.id(), 2)]), report(vec![])]);
-    assert!(text.contains("had ended by itself"), "{text}");
+    assert!(text.contains("had already exited"), "{text}");
     assert_eq!(code, ANSWERED);
 }
 
@@ -116,8 +117,32 @@ fn others_and_strangers_are_never_targets() {
     report.devices.push(device(1, 0, vec![orphan(45, 1)]));
     report.devices[1].suspicions.clear();
     let (code, text) = run_with(&[report]);
-    assert_eq!(text, "No orphan of yours holds memory: there is nothing to end.\n");
+    assert_eq!(text, "No orphan of yours holds memory: nothing to terminate.\n");
     assert_eq!(code, ANSWERED);
+}
+
+#[test]
+fn root_is_told_of_other_users_orphans() {
+    let mut child = child();
+    let of_another = |pid| Holder { orphan: Some(Orphan { own: false }), ..orphan(pid, 2) };
+    let of_root = Holder { user: Some("root".to_owned()), ..of_another(77) };
+    let held = report(vec![of_another(child.id()), of_another(4_000_001), of_root]);
+    let (code, text) = run_as(true, |_| true, std::slice::from_ref(&held));
+    let expected = format!(
+        "No orphan of root's holds memory: nothing to terminate.\n2 orphans of other users hold \
+         4.00 GiB. This command never terminates other users' processes; to terminate them:\n  \
+         kill {} 4000001\n",
+        child.id()
+    );
+    assert_eq!((code, text), (ANSWERED, expected));
+    assert_eq!(child.try_wait().expect("it is ours"), None, "it lives");
+    child.kill().expect("it lives");
+    child.wait().expect("it is ours");
+
+    let (_, text) = run_as(true, |_| false, std::slice::from_ref(&held));
+    assert!(!text.contains("kill"), "what uses no GPU is not named: {text}");
+    let (_, text) = run_as(false, |_| true, &[held]);
+    assert_eq!(text, "No orphan of yours holds memory: nothing to terminate.\n");
 }
 
 #[test]

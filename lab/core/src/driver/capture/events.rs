@@ -1,18 +1,13 @@
 //! Events in captures: they carry dependencies from stream to stream, and with them the capture.
 
-use super::{Driver, Ends};
 use crate::{
-    driver::{Edge, EventId, Work},
+    driver::{
+        Driver, EventId, Work,
+        state::{Captured, Ends},
+    },
     error::{Error, Result},
     timeline::StreamId,
 };
-
-/// Where a capture stood when an event was recorded in it.
-#[derive(Clone, Debug)]
-pub(in crate::driver) struct Captured {
-    pub(in crate::driver) capture: u64,
-    edges: Vec<Edge>,
-}
 
 impl Driver {
     /// Records an event in a capturing stream: no node, unless it is for work outside the graph.

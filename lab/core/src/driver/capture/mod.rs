@@ -5,70 +5,15 @@ mod rules;
 
 use std::collections::{HashMap, HashSet};
 
-pub(super) use self::events::Captured;
-pub use self::rules::{CaptureMode, exchange_mode};
-use super::{ContextId, Driver, Edge, ExecId, GraphId, NodeId, Work};
+pub use self::rules::exchange_mode;
+use super::{
+    CaptureMode, ContextId, Driver, Edge, ExecId, GraphId, NodeId, Work,
+    state::{Capture, Ends},
+};
 use crate::{
     error::{Error, Result},
     timeline::StreamId,
 };
-
-/// The captures that are going on.
-#[derive(Default)]
-pub(super) struct Captures {
-    by_id: HashMap<u64, Capture>,
-    /// Which capture a stream takes part in.
-    streams: HashMap<StreamId, u64>,
-    /// Captures are numbered from 1 for as long as the process lives.
-    numbered: u64,
-}
-
-impl Captures {
-    /// Whether a graph is being captured into.
-    pub(super) fn writes_to(&self, graph: GraphId) -> bool {
-        self.by_id.values().any(|capture| capture.graph == graph)
-    }
-
-    fn of(&self, stream: StreamId) -> Option<(u64, &Capture)> {
-        let id = self.streams.get(&stream)?;
-        self.by_id.get(id).map(|capture| (*id, capture))
-    }
-}
-
-/// A capture.
-struct Capture {
-    graph: GraphId,
-    /// Whether the graph was made for it.
-    own_graph: bool,
-    mode: CaptureMode,
-    /// Where it began.
-    origin: StreamId,
-    thread: u64,
-    valid: bool,
-    /// The nodes that the next one of each stream will wait for.
-    ends: HashMap<StreamId, Ends>,
-}
-
-#[derive(Default)]
-struct Ends {
-    edges: Vec<Edge>,
-    /// Lists that the program was given a look at: they stay until the next look.
-    shown: (Vec<NodeId>, Vec<[u8; 8]>),
-}
-
-impl Ends {
-    fn at(edges: Vec<Edge>) -> Self {
-        Self { edges, ..Self::default() }
-    }
-
-    fn join(&mut self, more: &[Edge]) {
-        for edge in more {
-            if !self.edges.contains(edge) {
-                self.edges.push(*edge);
-            }
-        }
-    }
-}
 
 /// What there is to know about a stream's capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,35 +5,14 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-use super::{Capture, Captures};
 use crate::{
-    driver::{ContextId, Driver},
+    driver::{
+        CaptureMode, ContextId, Driver,
+        state::{Capture, Captures},
+    },
     error::{Error, Result},
     timeline::StreamId,
 };
-
-/// Whom a capture keeps from calls that it cannot see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaptureMode {
-    /// All threads.
-    Global,
-    /// The thread where it began.
-    ThreadLocal,
-    /// Nobody.
-    Relaxed,
-}
-
-impl CaptureMode {
-    /// The mode that a number of the API means.
-    pub fn of(number: u32) -> Result<Self> {
-        match number {
-            0 => Ok(Self::Global),
-            1 => Ok(Self::ThreadLocal),
-            2 => Ok(Self::Relaxed),
-            _ => Err(Error::InvalidValue),
-        }
-    }
-}
 
 thread_local! {
     static MODE: Cell<CaptureMode> = const { Cell::new(CaptureMode::Global) };

@@ -1,9 +1,8 @@
 //! Conditional nodes. Only kernels can change their values, and kernels do nothing here: a value is
 //! what the handle was made with, or zero.
 
-use super::{Edge, GraphId, NodeId};
 use crate::{
-    driver::{Conditional, Driver, Work},
+    driver::{Conditional, Driver, Edge, GraphId, NodeId, Work},
     error::{Error, Result},
 };
 

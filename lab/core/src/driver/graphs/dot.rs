@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{GraphId, NodeId};
 use crate::{
-    driver::{Driver, Work},
+    driver::{Driver, GraphId, NodeId, Work},
     error::Result,
 };
 

@@ -2,28 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{GraphId, NodeId};
 use crate::{
-    driver::Driver,
+    driver::{Driver, Edge, GraphId, NodeId},
     error::{Error, Result},
 };
-
-/// A node that another waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// The node.
-    pub node: NodeId,
-    /// What the API calls edge data: ports and a type, kept and given back.
-    pub data: [u8; 8],
-}
-
-impl Edge {
-    /// The common kind: all of the node must be finished.
-    #[must_use]
-    pub fn plain(node: NodeId) -> Self {
-        Self { node, data: [0; 8] }
-    }
-}
 
 impl Driver {
     /// The nodes of a graph, in the order in which they were added.

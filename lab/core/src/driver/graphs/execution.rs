@@ -3,47 +3,20 @@
 
 use std::collections::HashMap;
 
-use super::{GraphId, NodeId, ObjectId};
 use crate::{
-    driver::{ContextId, Driver, HostCall, Work},
+    driver::{
+        ContextId, Driver, ExecId, GraphId, HostCall, InstantiateFlags, NodeId, Work,
+        state::{Exec, Step},
+    },
     error::{Error, Result},
     timeline::{Stamp, StreamId},
 };
-
-/// An executable graph's handle.
-pub type ExecId = u64;
-
-/// The flags of an instantiation, as the API numbers them.
-pub type InstantiateFlags = u64;
 
 /// Allocations that are not freed are, at the next launch.
 const AUTO_FREE: InstantiateFlags = 1;
 /// The other documented ones: upload at once, launch from the device, priorities of nodes.
 const DEVICE_LAUNCH: InstantiateFlags = 4;
 const KNOWN: InstantiateFlags = 15;
-
-/// An executable graph.
-pub(super) struct Exec {
-    pub(super) steps: Vec<Step>,
-    flags: InstantiateFlags,
-    /// The addresses of its allocations.
-    pub(super) spaces: Vec<u64>,
-    objects: HashMap<ObjectId, u32>,
-    number: u32,
-    /// The end of its last launch.
-    last: Option<Stamp>,
-}
-
-/// A node of an executable graph.
-pub(super) struct Step {
-    pub(super) node: NodeId,
-    pub(super) work: Work,
-    /// The steps before it that it waits for.
-    pub(super) waits_for: Vec<usize>,
-    /// The graphs that it is made of.
-    pub(super) parts: Vec<Vec<Step>>,
-    pub(super) enabled: bool,
-}
 
 impl Driver {
     /// Makes an executable graph. Documented: of a graph with memory there is one at a time. On an

@@ -4,30 +4,17 @@ use std::collections::HashSet;
 
 use whyoom_trace::MemoryKind;
 
-use super::{GraphId, NodeId};
 use crate::{
     backing,
-    driver::{Allocation, AllocationKind, ContextId, Driver, GraphAllocation},
+    driver::{
+        Allocation, AllocationKind, ContextId, Driver, GraphAllocation, GraphId, NodeId,
+        state::GraphSpace,
+    },
     error::{Error, Result},
     graph_space::Space,
     ranges::round_up,
     timeline::{Stamp, StreamId},
 };
-
-/// The addresses of one graph on one device. They last as long as the graph, an executable copy of
-/// it, or an allocation in them does.
-pub(super) struct GraphSpace {
-    device: usize,
-    graph: GraphId,
-    graph_lives: bool,
-    /// Whether an executable graph has it: documented, there is one at a time.
-    pub(super) executable: bool,
-    /// Whether a launch is going through its nodes: until that ends, it holds all of its memory.
-    pub(super) running: bool,
-    space: Space,
-    /// Allocations that a node of another graph frees.
-    freed_elsewhere: HashSet<u64>,
-}
 
 impl Driver {
     /// Whether a graph has nodes that take or give memory.

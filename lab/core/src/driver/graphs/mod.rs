@@ -11,66 +11,17 @@ mod objects;
 mod steps;
 mod update;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 pub use self::{
-    edges::Edge,
-    execution::{ExecId, InstantiateFlags},
     footprint::GraphMemoryAttribute,
-    objects::ObjectId,
     update::{UpdateFailure, UpdateReason},
 };
-use self::{execution::Exec, memory::GraphSpace, objects::UserObject};
-use super::{Driver, Work, capture::Captures};
-use crate::{
-    error::{Error, Result},
-    graph_memory::GraphMemory,
+use super::{
+    Driver, GraphId, NodeId, Work,
+    state::{Graph, Node},
 };
-
-/// A graph's handle.
-pub type GraphId = u64;
-/// A node's handle.
-pub type NodeId = u64;
-
-/// All graphs of a process.
-#[derive(Default)]
-pub(super) struct Graphs {
-    graphs: HashMap<GraphId, Graph>,
-    nodes: HashMap<NodeId, Node>,
-    execs: HashMap<ExecId, Exec>,
-    objects: HashMap<ObjectId, UserObject>,
-    /// The values of conditional nodes: what they are at each launch.
-    conditions: HashMap<u64, u32>,
-    spaces: HashMap<u64, GraphSpace>,
-    /// By device.
-    memory: BTreeMap<usize, GraphMemory>,
-    pub(super) captures: Captures,
-    /// Graphs are numbered from 1 for tools.
-    numbered: u32,
-}
-
-/// A graph.
-#[derive(Default)]
-struct Graph {
-    /// In the order in which they were added.
-    nodes: Vec<NodeId>,
-    /// The node that it belongs to, where it is a part of another graph.
-    owner: Option<NodeId>,
-    /// References to objects of the program's.
-    objects: HashMap<ObjectId, u32>,
-    /// The addresses of its allocations, one space for each device.
-    spaces: Vec<u64>,
-    number: u32,
-}
-
-/// A node of a graph.
-struct Node {
-    graph: GraphId,
-    work: Work,
-    waits_for: Vec<Edge>,
-    /// The node that it is a copy of.
-    original: Option<NodeId>,
-}
+use crate::error::{Error, Result};
 
 impl Driver {
     /// Makes a graph without nodes.

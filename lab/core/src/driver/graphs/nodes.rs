@@ -1,8 +1,11 @@
 //! Nodes: adding, changing and removing them.
 
-use super::{Edge, Graph, GraphId, Node, NodeId, is_conditional};
+use super::is_conditional;
 use crate::{
-    driver::{Driver, GraphAllocation, Work},
+    driver::{
+        Driver, Edge, GraphAllocation, GraphId, NodeId, Work,
+        state::{Graph, Node},
+    },
     error::{Error, Result},
 };
 

@@ -1,20 +1,9 @@
 //! Objects of the program's that graphs keep alive.
 
-use super::GraphId;
 use crate::{
-    driver::{Driver, HostCall},
+    driver::{Driver, GraphId, HostCall, ObjectId, state::UserObject},
     error::{Error, Result},
 };
-
-/// A user object's handle.
-pub type ObjectId = u64;
-
-/// Something of the program's with a count of references.
-pub(super) struct UserObject {
-    destroy: HostCall,
-    /// References of the program's and of graphs together.
-    references: u64,
-}
 
 /// Documented: counts are not zero and at most this.
 const MOST: u32 = i32::MAX as u32;

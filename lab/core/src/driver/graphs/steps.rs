@@ -1,8 +1,8 @@
 //! The nodes of executable graphs: changing them, and making graphs of them again.
 
-use super::{Edge, ExecId, GraphId, NodeId, execution::Step, nodes::can_change};
+use super::nodes::can_change;
 use crate::{
-    driver::{Conditional, Driver, Work},
+    driver::{Conditional, Driver, Edge, ExecId, GraphId, NodeId, Work, state::Step},
     error::{Error, Result},
 };
 

@@ -1,8 +1,8 @@
 //! New parameters for an executable graph, from a graph of the same shape.
 
-use super::{ExecId, GraphId, NodeId, execution::Step, nodes::can_change};
+use super::nodes::can_change;
 use crate::{
-    driver::{Driver, Work},
+    driver::{Driver, ExecId, GraphId, NodeId, Work, state::Step},
     error::{Error, Result},
 };
 

@@ -1,14 +1,14 @@
 //! Events that several processes know: when each is finished stands in memory that they share.
 
-use std::{
-    os::fd::{AsRawFd, OwnedFd},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::{os::fd::AsRawFd, sync::atomic::AtomicU64};
 
-use super::{EVENT, IpcHandle, open};
+use super::{EVENT, open};
 use crate::{
     backing,
-    driver::{ContextId, Driver, EventId},
+    driver::{
+        ContextId, Driver, EventId, IpcHandle,
+        state::{Moments, SharedMoment},
+    },
     error::{Error, Result},
     machine::Identity,
     ranges::FreeRanges,
@@ -19,40 +19,6 @@ use crate::{
 const LENGTH: u64 = 1 << 19;
 const PAGE: u64 = 4096;
 const MOMENT: u64 = size_of::<AtomicU64>() as u64;
-
-/// The events of this process that others can open.
-pub(super) struct Moments {
-    file: OwnedFd,
-    start: u64,
-    free: FreeRanges,
-}
-
-/// When an event is finished, on the clock that processes share.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct SharedMoment {
-    /// Within a mapping that is never ended.
-    address: u64,
-    /// Its place in this process's own file; none where it is another's.
-    own: Option<u64>,
-}
-
-impl SharedMoment {
-    fn cell(&self) -> &AtomicU64 {
-        // SAFETY: an aligned word in a mapping of a file that is never unmapped; all who map it use
-        // it as an atomic.
-        unsafe { &*(self.address as *const AtomicU64) }
-    }
-
-    /// When the event is finished.
-    pub(in crate::driver) fn get(&self) -> u64 {
-        self.cell().load(Relaxed)
-    }
-
-    /// Sets that.
-    pub(in crate::driver) fn set(&self, at: u64) {
-        self.cell().store(at, Relaxed);
-    }
-}
 
 impl Driver {
     /// Makes an event that other processes can open. Documented: it keeps no time.

@@ -6,68 +6,25 @@
 mod events;
 
 use std::{
-    collections::{BTreeMap, HashMap, btree_map::Entry},
+    collections::btree_map::Entry,
     os::fd::{AsRawFd, OwnedFd},
 };
 
 use whyoom_trace::MemoryKind;
 
-use self::events::Moments;
-pub(super) use self::events::SharedMoment;
-use super::{Allocation, AllocationKind, ContextId, Driver};
+use super::{
+    Allocation, AllocationKind, ContextId, Driver, IpcHandle,
+    state::{Export, Import},
+};
 use crate::{
     backing,
     error::{Error, Result},
     machine::Identity,
 };
 
-/// A handle, as words of its 64 bytes.
-pub type IpcHandle = [u64; 8];
-
 /// What handles begin with: which kind they are.
 const MEMORY: u64 = u64::from_be_bytes(*b"whyipc\0\0");
 const EVENT: u64 = u64::from_be_bytes(*b"whyevt\0\0");
-
-/// What this process shares, and what it has opened of others.
-pub(super) struct Ipc {
-    /// The shared clock when this process's own began.
-    epoch: u64,
-    /// The events of this process that others can open.
-    moments: Option<Moments>,
-    /// Where events of others are mapped, by the file that they are in.
-    foreign_moments: HashMap<u64, u64>,
-    exports: BTreeMap<u64, Export>,
-    imports: HashMap<u64, Import>,
-}
-
-impl Default for Ipc {
-    fn default() -> Self {
-        Self {
-            epoch: backing::shared_clock(),
-            moments: None,
-            foreign_moments: HashMap::new(),
-            exports: BTreeMap::new(),
-            imports: HashMap::new(),
-        }
-    }
-}
-
-/// A range of device memory with a file behind it.
-struct Export {
-    length: u64,
-    file: OwnedFd,
-    inode: u64,
-}
-
-/// Memory of another process.
-struct Import {
-    handle: IpcHandle,
-    context: ContextId,
-    device: usize,
-    /// What is mapped, which may be more than the allocation.
-    mapped: (u64, u64),
-    references: u32,
-}
 
 impl Driver {
     /// A handle for device memory, by its first address. Documented: the same memory may be exported

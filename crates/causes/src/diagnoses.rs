@@ -1,0 +1,138 @@
+//! From a model to what is judged: every failure, or every space.
+
+use std::collections::BTreeMap;
+
+use whyoom_memory::{Growth, Incident, Model, Space};
+use whyoom_trace::{DeviceId, ProcessId, Tables};
+
+use crate::{diagnosis::Diagnosis, observed::ObservedFigures};
+
+/// A loop that retries runs out again and again for the same reason: so many of its failures are
+/// judged.
+const JUDGED_PER_PROCESS: usize = 16;
+
+/// Every moment at which memory ran out, or, where there was none, every space.
+pub(crate) fn diagnoses<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Diagnosis<'a>> {
+    let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
+        .spaces()
+        .filter_map(|(process, device, _)| {
+            Some(((process, device), model.growth(process, device)?))
+        })
+        .collect();
+    let diagnosis = |process, device| Diagnosis {
+        growth: growths.get(&(process, device)).cloned(),
+        ..Diagnosis::empty(model, tables, process, device)
+    };
+    if model.incidents().is_empty() {
+        return uneventful(model)
+            .into_iter()
+            .map(|(process, device)| diagnosis(process, device))
+            .collect();
+    }
+    let mut incidents = BTreeMap::<(ProcessId, DeviceId), Vec<usize>>::new();
+    for (index, incident) in model.incidents().iter().enumerate() {
+        incidents.entry((incident.process, incident.device)).or_default().push(index);
+    }
+    let mut judged: Vec<usize> = incidents.values().flat_map(|all| ends_of(all)).collect();
+    judged.sort_unstable();
+    judged
+        .into_iter()
+        .map(|index| {
+            let incident = &model.incidents()[index];
+            let (process, device) = (incident.process, incident.device);
+            let home = home_of(model, process, device);
+            let at_home = diagnosis(home.0, home.1);
+            let observed = in_force(&at_home, incident);
+            Diagnosis {
+                process,
+                device,
+                observed,
+                incident: Some(incident),
+                // What grew may have been given back when the failure was handled.
+                growth: incident.growth.clone().or(at_home.growth.clone()),
+                ..at_home
+            }
+        })
+        .collect()
+}
+
+/// The figures of a failure: the verdict, JSON and reports show these.
+#[must_use]
+pub fn figures(model: &Model, tables: &Tables, incident: &Incident) -> ObservedFigures {
+    let (process, device) = home_of(model, incident.process, incident.device);
+    in_force(&Diagnosis::empty(model, tables, process, device), incident)
+}
+
+/// The figures of a failure under the allocator that was in force.
+pub(crate) fn in_force(at_home: &Diagnosis<'_>, incident: &Incident) -> ObservedFigures {
+    let observed = ObservedFigures::of(incident);
+    match (at_home.has_pool(), at_home.expandable_segments_on()) {
+        (true, _) => observed.under_pool(incident),
+        (false, true) => observed.with_expandable_segments(),
+        (false, false) => observed,
+    }
+}
+
+/// Where no memory ran out: every space that something was taken in, and every process that took
+/// nothing anywhere.
+fn uneventful(model: &Model) -> Vec<(ProcessId, DeviceId)> {
+    let is_used = |space: &Space| space.has_allocator() || space.block_counts() != (0, 0);
+    let used_elsewhere =
+        |process: ProcessId| model.devices_of(process).any(|(_, space)| is_used(space));
+    let spaces = model.spaces().filter(|(process, _, space)| {
+        is_used(space) || model.process(*process).is_none() || !used_elsewhere(*process)
+    });
+    let mut of_process: Vec<_> = spaces.map(|(process, device, _)| (process, device)).collect();
+    let took_nothing = |process: &ProcessId| of_process.iter().all(|(other, _)| other != process);
+    let others: Vec<ProcessId> =
+        model.processes().map(|(process, _)| process).filter(took_nothing).collect();
+    of_process.extend(others.into_iter().map(|process| (process, DeviceId::UNKNOWN)));
+    of_process
+}
+
+/// The first and the last of very many.
+fn ends_of(all: &[usize]) -> impl Iterator<Item = usize> {
+    let head = all.len().min(JUDGED_PER_PROCESS / 2);
+    let tail = all.len().saturating_sub(JUDGED_PER_PROCESS / 2).max(head);
+    all[..head].iter().chain(&all[tail..]).copied()
+}
+
+/// Where the blocks behind a failure are known: in its own process or, for a message that came beside
+/// a single snapshot, in that.
+fn home_of(model: &Model, process: ProcessId, device: DeviceId) -> (ProcessId, DeviceId) {
+    if model.space(process, device).is_some() || device == DeviceId::HOST {
+        return (process, device);
+    }
+    let fits = |other: DeviceId| {
+        other == device || (device == DeviceId::UNKNOWN && other != DeviceId::HOST)
+    };
+    let mut candidates = model.spaces().filter(|(_, other, _)| fits(*other));
+    match (candidates.next(), candidates.next()) {
+        (Some((process, device, _)), None) => (process, device),
+        _ => (process, device),
+    }
+}
+
+impl<'a> Diagnosis<'a> {
+    /// A process and a device, of which nothing more is known than what the model holds.
+    pub(crate) fn empty(
+        model: &'a Model,
+        tables: &'a Tables,
+        process: ProcessId,
+        device: DeviceId,
+    ) -> Self {
+        let space = model.space(process, device);
+        let observed = ObservedFigures::default();
+        Self {
+            model,
+            tables,
+            process,
+            home: process,
+            device,
+            incident: None,
+            space,
+            growth: None,
+            observed,
+        }
+    }
+}

@@ -1,0 +1,608 @@
+//! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
+
+use whyoom_allocators::policies::pytorch::with_option;
+use whyoom_memory::{
+    Category, DriverState, Growth, Holder, Incident, Model, Process, Space, UNKNOWN_CALL_SITE,
+    Usage, call_site, library, sums_by_call_site,
+};
+use whyoom_trace::{
+    Bytes, DeviceId, FrameText, ProcessId, ProcessState, SegmentGrowth, Software, StackId, Symptom,
+    Tables,
+    facts::{self, Fact, FactKind, Said},
+};
+
+use crate::{
+    breakdown::MemoryBreakdown,
+    command::{Size, for_shell},
+    finding::{Basis, Finding, Remedy, Strength},
+    observed::{CONTEXT_ALLOWANCE, ObservedFigures, name_of},
+};
+
+/// Stacks beyond these tell nothing new.
+const MANY_STACKS: usize = 64;
+
+/// One moment at which memory ran out, or one space in which it did not.
+pub struct Diagnosis<'a> {
+    /// Everything that was seen.
+    pub model: &'a Model,
+    /// The names of it.
+    pub tables: &'a Tables,
+    /// The process that is looked at.
+    pub process: ProcessId,
+    /// The process whose blocks are behind it: itself, or that of a snapshot beside a message.
+    pub home: ProcessId,
+    /// The device that is looked at.
+    pub device: DeviceId,
+    /// The moment, if memory ran out.
+    pub incident: Option<&'a Incident>,
+    /// The process's memory on the device, if its blocks are known.
+    pub space: Option<&'a Space>,
+    /// Growth in that space.
+    pub growth: Option<Growth>,
+    /// The figures, from whatever told them.
+    pub observed: ObservedFigures,
+}
+
+impl<'a> Diagnosis<'a> {
+    /// A finding of `cause` in this diagnosis, with the observed figures as evidence, which points at the request that
+    /// failed.
+    pub(crate) fn finding(
+        &self,
+        cause: &'static str,
+        strength: Strength,
+        headline: impl Into<String>,
+        because: impl Into<String>,
+    ) -> Finding {
+        let mut finding = Finding {
+            cause,
+            strength,
+            headline: headline.into(),
+            because: because.into(),
+            reclaimable: None,
+            call_sites: Vec::new(),
+            evidence: self.observed.evidence(self.tables),
+            remedies: Vec::new(),
+            process: self.process,
+            device: self.device,
+        };
+        let requested_at = self.incident.map(|incident| self.call_site(incident.stack));
+        if let Some(call_site) = requested_at.filter(|one| one != UNKNOWN_CALL_SITE) {
+            finding.point_at_request(call_site);
+        }
+        finding
+    }
+
+    /// Where the memory of the device was, where its capacity is known.
+    pub(crate) fn breakdown(&self) -> Option<MemoryBreakdown> {
+        MemoryBreakdown::of(self.incident?, &self.observed)
+    }
+
+    /// What the incident's message tells, if it is one.
+    pub(crate) fn symptom(&self) -> Option<Symptom> {
+        self.incident?.symptom.map(|(symptom, ..)| symptom)
+    }
+
+    /// Whose message it is.
+    pub(crate) fn software(&self) -> Option<Software> {
+        self.incident?.symptom.map(|(_, software, _)| software)
+    }
+
+    /// Whose words stand around the message.
+    pub(crate) fn software_around(&self) -> Option<Software> {
+        match self.fact(FactKind::LogSource)? {
+            Fact::LogSource { software } => Some(software),
+            _ => None,
+        }
+    }
+
+    /// Whether the program says that it went on after the failure.
+    pub(crate) fn went_on(&self) -> bool {
+        self.fact(FactKind::Recovered).is_some()
+    }
+
+    /// The message.
+    pub(crate) fn message(&self) -> &'a str {
+        let text = self.incident.and_then(|incident| incident.symptom);
+        text.map_or("", |(_, _, text)| self.tables.text(text))
+    }
+
+    /// Whether a request of this process to the device failed: the ordinary case.
+    pub(crate) fn device_refused(&self) -> bool {
+        let refused = |incident: &Incident| {
+            incident.symptom.is_none_or(|(s, ..)| s == Symptom::DeviceOutOfMemory)
+        };
+        self.incident.is_some_and(refused) && self.device != DeviceId::HOST
+    }
+
+    /// Whether it failed because memory ran out: had more been free, it would have been served.
+    pub(crate) fn device_ran_out(&self) -> bool {
+        self.device_refused() && !self.observed.enough_was_free()
+    }
+
+    /// Whether PyTorch refused by itself, though the device had room.
+    pub(crate) fn refused_by_pytorch(&self) -> bool {
+        let by_allocator = |incident: &Incident| incident.totals.is_some() && !incident.of_driver;
+        self.incident.is_some_and(by_allocator)
+            && self.was_recorded()
+            && self.observed.enough_was_free()
+            && !self.has_pool()
+    }
+
+    /// What was recorded of the process beside its memory.
+    pub(crate) fn process(&self) -> Option<&'a Process> {
+        self.model.process(self.process)
+    }
+
+    /// Whether the process ended in order, and nothing of it is missing.
+    pub(crate) fn exited(&self) -> bool {
+        self.process().is_some_and(|process| process.exited().is_some())
+    }
+
+    /// The signal that ended the process, where its starter saw one. That of a kill is not among these: it
+    /// leaves in doubt whether memory ran out.
+    pub(crate) fn ended_by_signal(&self) -> Option<i32> {
+        match self.fact(FactKind::Signal)? {
+            Fact::Signal { signal } => Some(signal),
+            _ => None,
+        }
+    }
+
+    /// The status that the command failed with, where it did.
+    pub(crate) fn failed_with(&self) -> Option<i32> {
+        match self.fact_of_run(FactKind::Status)? {
+            Fact::Status { status } => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Whether the command is over, and its starter told of it.
+    pub(crate) fn is_over(&self) -> bool {
+        self.command().is_some()
+    }
+
+    /// Whether a process of a run that is over came to no end that anybody saw: it was killed.
+    pub(crate) fn any_was_killed(&self) -> bool {
+        let told = |process: ProcessId| self.model.fact(process, FactKind::Signal).is_some();
+        let mut processes = self.model.processes();
+        self.is_over() && processes.any(|(process, one)| one.exited().is_none() && !told(process))
+    }
+
+    /// What the process had taken from the driver when the request failed, where that was recorded.
+    pub(crate) fn driver(&self) -> Option<&'a DriverState> {
+        self.incident?.driver.as_ref()
+    }
+
+    /// Whether a caching allocator serves the process, on any device: pinned memory has one too, which
+    /// nothing tells of.
+    pub(crate) fn uses_allocator(&self) -> bool {
+        self.model.devices_of(self.process).any(|(_, space)| space.has_allocator())
+    }
+
+    /// The recorded process that a holder is.
+    pub(crate) fn process_of(&self, holder: &Holder) -> Option<ProcessId> {
+        let recorded = holder.standing == ProcessState::Recorded;
+        recorded.then(|| self.tables.process_named(self.tables.text(holder.command))).flatten()
+    }
+
+    /// What a context takes here: what this process holds beside everything that its allocator, its
+    /// libraries and itself are known to have taken, or another of the run.
+    pub(crate) fn context_size(&self) -> Option<Bytes> {
+        let used = self.observed.process_used.filter(|_| self.was_recorded());
+        let own = used.map(|used| used.minus(self.held()));
+        let of_others = self.observed.others.iter().filter_map(|holder| {
+            let process = self.process_of(holder)?;
+            let taken = self.incident?.recorded_others.iter().find(|(one, _)| *one == process);
+            Some(holder.bytes.minus(taken.map_or(Bytes::ZERO, |(_, bytes)| *bytes)))
+        });
+        let is_one = |size: &Bytes| (Bytes::MIB..=CONTEXT_ALLOWANCE).contains(size);
+        own.into_iter().chain(of_others).filter(is_one).min()
+    }
+
+    /// The least that this process was seen to use of a device: where it took nothing, its context.
+    pub(crate) fn least_used_on(&self, device: DeviceId) -> Option<Bytes> {
+        match self.fact(FactKind::MinUsage(device))? {
+            Fact::MinUsage { bytes, .. } => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Whether a list of processes was pasted with the message, and was empty though memory was in use.
+    pub(crate) fn nobody_was_listed(&self) -> bool {
+        self.fact(FactKind::ListedNobody).is_some()
+    }
+
+    /// What this process is known to hold, without its context.
+    fn held(&self) -> Bytes {
+        self.observed.reserved.max(self.driver().map(|driver| driver.held)).unwrap_or_default()
+    }
+
+    /// What is in use on the device beside this process and all that were seen. Where this process was not
+    /// seen itself, its context is taken for as large as others are.
+    pub(crate) fn unseen(&self) -> Option<Bytes> {
+        let observed = &self.observed;
+        let context = || self.context_size().unwrap_or(CONTEXT_ALLOWANCE);
+        let own = observed.process_used.unwrap_or_else(|| self.held().plus(context()));
+        let in_use = observed.capacity?.minus(observed.free?);
+        Some(in_use.minus(own).minus(observed.others_hold()))
+    }
+
+    /// Whether the figures were recorded, and not read off a message.
+    pub(crate) fn was_recorded(&self) -> bool {
+        self.observed.basis == Some(Basis::Recorded)
+    }
+
+    /// Whether PyTorch's own allocator made the request that the driver refused.
+    pub(crate) fn asked_by_pytorch(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        self.tables.frames(stack).any(|frame| {
+            frame.file.contains("libc10_cuda")
+                || frame.function.contains("CUDACachingAllocator")
+                || frame.function.contains("CachingHostAllocator")
+        })
+    }
+
+    /// Whether a convolution of PyTorch's asked: then cuDNN's workspace may be what is so large.
+    pub(crate) fn asked_by_convolution(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let mut frames = self.tables.frames(stack);
+        let of_cudnn = |function: &str| function.contains("cudnn_convolution");
+        frames.any(|frame| of_cudnn(frame.function) || frame.file.ends_with("nn/modules/conv.py"))
+    }
+
+    /// Whether a layer of pictures asked: one that makes them larger, or a decoder's.
+    pub(crate) fn asked_for_pictures(&self) -> bool {
+        self.asked_by_any_of(&[
+            "interpolate",
+            "upsampl",
+            "pixel_shuffle",
+            "decode_latents",
+            "/vae",
+            "autoencoder_kl",
+        ]) || (self.asked_by_any_of(&["conv2d", "Conv2d"])
+            && self.asked_by_any_of(&["decode", "upscal"]))
+    }
+
+    /// Whether any frame of the failed request lies in one of these files or functions.
+    pub(crate) fn asked_by_any_of(&self, parts: &[&str]) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let of = |text: &str| parts.iter().any(|part| text.contains(part));
+        self.tables.frames(stack).any(|frame| of(frame.file) || of(frame.function))
+    }
+
+    /// Whether a module was being built, loaded or moved, and not only some object with tensors of its own.
+    pub(crate) fn asked_for_weights(&self) -> bool {
+        self.is_message()
+            || self.asked_by_any_of(&["torch/nn/", "from_pretrained", "load_state_dict"])
+    }
+
+    /// Whether the failed request came from attention, as its functions' names tell.
+    pub(crate) fn asked_by_attention(&self) -> bool {
+        let built = self.asked_by_any_of(&["ttention", "ttend", "attn"]);
+        built && !self.asked_by_any_of(&["scaled_dot_product", "sdpa", "flash"])
+    }
+
+    /// Whether all that is known is a message.
+    pub(crate) fn is_message(&self) -> bool {
+        self.observed.basis == Some(Basis::Message)
+    }
+
+    /// Whether whoever made a stack is compiled code: advice on Python would miss it.
+    pub(crate) fn is_compiled(&self, stack: StackId) -> bool {
+        stack != StackId(0) && !self.tables.frames(stack).any(|frame| frame.is_python())
+    }
+
+    /// Whether Python code is on a stack.
+    pub(crate) fn has_python(&self, stack: StackId) -> bool {
+        self.tables.frames(stack).any(|frame| frame.is_python())
+    }
+
+    /// Whether PyTorch is on a stack.
+    pub(crate) fn has_pytorch(&self, stack: StackId) -> bool {
+        self.tables.frames(stack).any(|frame| {
+            let of_pytorch = ["libtorch", "libc10", "site-packages/torch/", "dist-packages/torch/"];
+            let code = [frame.file, frame.library];
+            code.iter().any(|code| of_pytorch.iter().any(|name| code.contains(name)))
+        })
+    }
+
+    /// Whether what a stack led to is of the program's own making, and neither Python's nor PyTorch's.
+    pub(crate) fn is_plain(&self, stack: StackId) -> bool {
+        let pytorch = |file: &str| file.contains("libtorch") || file.contains("libc10");
+        self.is_compiled(stack) && !self.tables.frames(stack).any(|frame| pytorch(frame.file))
+    }
+
+    /// The compiled file that a stack leads to, past CUDA's own.
+    pub(crate) fn library(&self, stack: StackId) -> Option<&'a str> {
+        library(self.tables, stack)
+    }
+
+    /// A process that holds memory, as people know it.
+    pub(crate) fn name_of(&self, holder: &Holder) -> String {
+        name_of(holder, self.tables)
+    }
+
+    /// A setting of this process's allocator, from its snapshot or from the log.
+    pub(crate) fn setting(&self, name: &str) -> Option<&'a str> {
+        let own = self.model.setting(self.process, name);
+        own.or_else(|| self.model.setting(self.home, name))
+    }
+
+    /// The argument of the run's command that says how much is worked on at once.
+    pub(crate) fn size_argument(&self) -> Option<Size> {
+        let words: Vec<&str> = self.command()?.split('\0').collect();
+        Size::of(&words)
+    }
+
+    /// The program as it was started, behind the options of `whyoom run`; nothing where that is not known.
+    pub(crate) fn program(&self) -> String {
+        let words = self.command().unwrap_or_default().split('\0').map(for_shell);
+        let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
+        if words.is_empty() { String::new() } else { format!(" -- {words}") }
+    }
+
+    /// The program once more under `whyoom run`: a line to paste where its command is known.
+    pub(crate) fn rerun(&self, options: &str, what: impl Into<String>) -> Remedy {
+        let line = |program: &str| format!("whyoom run{options}{program}");
+        match (self.program(), self.script()) {
+            (program, _) if !program.is_empty() => Remedy::line(line(&program), what),
+            (_, Some(script)) => Remedy::line(line(&format!(" -- python {script}")), what),
+            // Nothing that llama.cpp says comes from Python; of a message of somebody's own, nobody knows.
+            _ if matches!(self.software(), Some(Software::LlamaCpp | Software::Program)) => {
+                Remedy::example(line(" -- COMMAND"), what)
+            }
+            _ => Remedy::example(line(" -- python train.py"), what),
+        }
+    }
+
+    /// The script of the program that failed, as far as its traceback names it.
+    fn script(&self) -> Option<String> {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let outermost = self.tables.frames(stack).rfind(FrameText::is_python);
+        let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));
+        let elsewhere = |file: &&str| !file.contains("-packages/") && !file.contains("lib/python");
+        script.filter(elsewhere).map(for_shell)
+    }
+
+    /// The line that finds the largest batch, length or size that fits on this GPU. Nothing where the command
+    /// has none, or where no caching allocator of PyTorch's serves the run.
+    pub(crate) fn search_size(&self) -> Option<Remedy> {
+        let size = self.size_argument().filter(|_| self.uses_allocator())?;
+        let what = format!(
+            "finds the largest {} that fits on such a GPU, using a simulated one: {} does not fit",
+            size.option, size.value
+        );
+        Some(Remedy::line(size.search(&self.gpu_options()?), what))
+    }
+
+    /// The options of `whyoom fit` that mean this GPU.
+    fn gpu_options(&self) -> Option<String> {
+        let capacity = self.observed.capacity?;
+        let gpu = self.fact_of_run(FactKind::Gpu).and_then(|fact| match fact {
+            Fact::Gpu { model, total } => Some((self.tables.text(model), total)),
+            _ => None,
+        });
+        let (model, total) = gpu.unzip();
+        let total = total.unwrap_or_default();
+        let model = model.map_or(String::new(), |model| format!(" --gpu {model}"));
+        // Drivers differ by a hundredth in what they leave of a GPU.
+        let as_sold = capacity.0.abs_diff(total.0) <= total.0 / 50;
+        let memory = match capacity.0 {
+            _ if as_sold => String::new(),
+            bytes if bytes.is_multiple_of(1 << 30) => format!(" --memory {}GiB", bytes >> 30),
+            bytes => format!(" --memory {}MiB", bytes >> 20),
+        };
+        Some(format!("{model}{memory}"))
+    }
+
+    /// How long a holder had run, where that was seen: `2.1 h`.
+    pub(crate) fn age_of(&self, holder: &Holder) -> Option<String> {
+        let Fact::Age { seconds, .. } = self.fact_of_run(FactKind::Age(holder.pid))? else {
+            return None;
+        };
+        Some(match seconds {
+            0..60 => format!("{seconds} s"),
+            60..3600 => format!("{} min", seconds / 60),
+            3600..86400 => format!("{:.1} h", seconds as f64 / 3600.0),
+            _ => format!("{:.1} d", seconds as f64 / 86400.0),
+        })
+    }
+
+    /// Whether whyoom's pool serves the process: PyTorch's settings have no effect then, and idle pages
+    /// go where they are needed.
+    pub(crate) fn has_pool(&self) -> bool {
+        let own = |name| self.model.own_setting(self.process, name);
+        own(facts::POOL) == Some("on") || own("backend") == Some("whyoom")
+    }
+
+    /// What people say in the text, where it is a message's.
+    pub(crate) fn said(&self) -> Option<Said> {
+        self.said_in_words().map(|(said, _)| said)
+    }
+
+    /// The same, with their words.
+    pub(crate) fn said_in_words(&self) -> Option<(Said, &'a str)> {
+        match self.fact(FactKind::Said).filter(|_| self.is_message())? {
+            Fact::Said { said, words } => Some((said, self.tables.text(words))),
+            _ => None,
+        }
+    }
+
+    /// What tables in the text show, where every GPU in them is all but empty.
+    pub(crate) fn idle_tables(&self) -> Option<&'a str> {
+        match self.fact(FactKind::Idle).filter(|_| self.is_message())? {
+            Fact::Idle { words } => Some(self.tables.text(words)),
+            _ => None,
+        }
+    }
+
+    /// The run's command, with zeros between its words.
+    pub(crate) fn command(&self) -> Option<&'a str> {
+        match self.fact_of_run(FactKind::Command)? {
+            Fact::Command { words } => Some(self.tables.text(words)),
+            _ => None,
+        }
+    }
+
+    /// What is told of this process itself.
+    fn fact(&self, kind: FactKind) -> Option<Fact> {
+        self.model.fact(self.process, kind)
+    }
+
+    /// What is told of this process, or else of another of its launch.
+    fn fact_of_run(&self, kind: FactKind) -> Option<Fact> {
+        let own = self.model.launch_fact(self.process, kind);
+        own.or_else(|| self.model.launch_fact(self.home, kind))
+    }
+
+    /// Whether the message is of a stream-ordered pool: RMM names the resource that failed.
+    pub(crate) fn is_stream_ordered(&self) -> bool {
+        self.software() == Some(Software::Rmm) && self.message().contains("cuda_async")
+    }
+
+    /// Whether all that is known is an allocator's own log: what it gave to the program, without stacks, and
+    /// without what it held.
+    pub(crate) fn is_log_of_allocator(&self) -> bool {
+        self.fact(FactKind::AllocatorLog).is_some()
+    }
+
+    /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
+    pub(crate) fn is_report_of_profiler(&self) -> bool {
+        self.fact(FactKind::ProfilerReport).is_some()
+    }
+
+    /// Whose cache it is.
+    pub(crate) fn allocator_name(&self) -> &'static str {
+        match self.software() {
+            _ if self.has_pool() => "whyoom's pool",
+            Some(Software::Rmm) => "RMM",
+            Some(Software::TensorFlow) => "TensorFlow",
+            _ if self.is_log_of_allocator() => "RMM",
+            _ => "PyTorch",
+        }
+    }
+
+    /// The allocator's variable as the process had it, whatever its name is there.
+    pub(crate) fn allocator_conf(&self) -> &'a str {
+        let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"];
+        names.iter().find_map(|name| self.setting(name)).unwrap_or("")
+    }
+
+    /// Whether expandable segments were asked for, whether or not that came in time.
+    pub(crate) fn expandable_segments_asked(&self) -> bool {
+        self.setting("expandable_segments") == Some("true")
+            || self.allocator_conf().contains("expandable_segments:True")
+            || self.late_conf().contains("expandable_segments:True")
+    }
+
+    /// The allocator's variable as the program has set it after it had begun to use the device.
+    pub(crate) fn late_conf(&self) -> &'a str {
+        let names = ["late_PYTORCH_CUDA_ALLOC_CONF", "late_PYTORCH_ALLOC_CONF"];
+        names.iter().find_map(|name| self.setting(name)).unwrap_or("")
+    }
+
+    /// Whether expandable segments are on already: some were seen, or they were asked for and nothing
+    /// speaks against it.
+    pub(crate) fn expandable_segments_on(&self) -> bool {
+        self.space.is_some_and(Space::has_expandable_segments)
+            || (self.expandable_segments_asked() && self.in_fixed_segments() == Bytes::ZERO)
+    }
+
+    /// What lies in segments that cannot grow, without those of private pools, which never do.
+    pub(crate) fn in_fixed_segments(&self) -> Bytes {
+        let segments = self.space.into_iter().flat_map(Space::segments);
+        let fixed =
+            segments.filter(|(_, one)| one.growth == SegmentGrowth::Fixed && one.pool.0 == 0);
+        fixed.map(|(_, segment)| segment.size).sum()
+    }
+
+    /// Whether a largest size to split is set already.
+    pub(crate) fn max_split_size_set(&self) -> bool {
+        self.setting("max_split_size").is_some_and(|value| value != "-1")
+            || self.allocator_conf().contains("max_split_size_mb")
+    }
+
+    /// The line that sets the allocator's variable, with what is set already kept.
+    pub(crate) fn set_conf(&self, option: &str) -> String {
+        let hip = self.message().contains("HIP out of memory");
+        let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
+        let options = with_option(self.allocator_conf(), option);
+        let command = if self.on_windows() { "set" } else { "export" };
+        format!("{command} {variable}={options}")
+    }
+
+    /// What a category held at the peak, where it held anything.
+    pub(crate) fn peak_of(&self, wanted: Category) -> Option<Bytes> {
+        let peak = self.space?.peak_by_category();
+        peak.iter().find(|(category, _)| *category == wanted).map(|(_, usage)| usage.bytes)
+    }
+
+    /// Whether the failed request came from a model that generates.
+    pub(crate) fn is_generating(&self) -> bool {
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let generates = |function: &str| function.rsplit('.').next() == Some("generate");
+        self.tables.frames(stack).any(|frame| frame.is_python() && generates(frame.function))
+    }
+
+    /// Whether it came from an evaluation: by the names of functions, as programs and trainers have them.
+    pub(crate) fn is_evaluating(&self) -> bool {
+        const NAMES: [&str; 8] = [
+            "evaluate",
+            "evaluation_loop",
+            "evaluation_step",
+            "eval_step",
+            "eval_epoch",
+            "validate",
+            "validation_step",
+            "run_validation",
+        ];
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let named =
+            |function: &str| function.rsplit('.').next().is_some_and(|one| NAMES.contains(&one));
+        // Checks of arguments are called so too.
+        let checks = |file: &str| {
+            ["pydantic", "huggingface_hub", "sklearn"].iter().any(|one| file.contains(one))
+        };
+        let mut frames = self.tables.frames(stack);
+        frames.any(|frame| frame.is_python() && named(frame.function) && !checks(frame.file))
+    }
+
+    /// Sums by stack as sums by call site, the most first: several stacks may lead to one line.
+    pub(crate) fn by_call_site(&self, stacks: Vec<(StackId, Usage)>) -> Vec<(String, Bytes)> {
+        sums_by_call_site(self.tables, stacks)
+    }
+
+    /// Whether the program ran on Windows: its files' paths tell, in a traceback or a snapshot.
+    pub(crate) fn on_windows(&self) -> bool {
+        let few = self.tables.stack_count().min(MANY_STACKS) as u32;
+        let mut frames = (0..few).flat_map(|index| self.tables.frames(StackId(index)));
+        frames.any(|frame| frame.file.contains(":\\"))
+    }
+
+    /// The release that the message's form belongs to.
+    pub(crate) fn era(&self) -> Era {
+        let message = self.message();
+        if message.contains(" cached)") || message.contains(" cached;") {
+            Era::BeforeSettings
+        } else if message.contains("reserved in total by PyTorch") {
+            Era::BeforeExpandable
+        } else {
+            Era::Today
+        }
+    }
+
+    /// The call site in the program that a stack leads to.
+    pub(crate) fn call_site(&self, stack: StackId) -> String {
+        call_site(self.tables, stack)
+    }
+}
+
+/// What PyTorch could do when its message looked as it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Up to 1.3: the allocator has no settings.
+    BeforeSettings,
+    /// Up to 2.0: it has, but no expandable segments.
+    BeforeExpandable,
+    /// Since 2.1.
+    Today,
+}

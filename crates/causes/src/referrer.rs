@@ -1,0 +1,69 @@
+//! A name in a Python program under which tensors are kept.
+
+use whyoom_trace::{Address, Bytes};
+
+/// A name in a Python program under which tensors were kept when it was asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Referrer {
+    /// The process, by its number.
+    pub pid: u32,
+    /// What the name stands for: a `variable`, an `attribute`, a `list`, `dict` or other container, or a
+    /// `traceback`, whose frames keep their variables.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// The function that it is a variable of; nothing for a module's.
+    pub function: Option<String>,
+    /// The file of that function or module.
+    pub file: Option<String>,
+    /// The line at which the function was.
+    pub line: Option<u32>,
+    /// Whether the tensors are what the graphs behind the kept ones save for backward.
+    pub graph: bool,
+    /// The blocks: where each lies, and its size.
+    pub blocks: Vec<(Address, Bytes)>,
+}
+
+/// What a way of keeping calls for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum RetentionKind {
+    /// A running sum, or another single variable.
+    Variable,
+    /// A list or another container.
+    Container,
+    /// Exceptions that are kept.
+    Exceptions,
+}
+
+impl Referrer {
+    pub(crate) fn way(&self) -> RetentionKind {
+        match self.kind.as_str() {
+            "traceback" => RetentionKind::Exceptions,
+            "variable" | "attribute" => RetentionKind::Variable,
+            _ => RetentionKind::Container,
+        }
+    }
+
+    /// How a person would say it: `kept by the list "outputs" of main (train.py:12)`.
+    pub(crate) fn describe(&self) -> String {
+        let file = self.file.as_deref().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file));
+        let call_site = match (file, self.line) {
+            (Some(file), Some(line)) => format!(" ({file}:{line})"),
+            (Some(file), None) => format!(" ({file})"),
+            _ => String::new(),
+        };
+        let function = self.function.as_deref().map_or(String::new(), |name| format!(" of {name}"));
+        let (kind, name) = (&self.kind, &self.name);
+        let graph = if self.graph { "the graph behind " } else { "" };
+        match self.way() {
+            RetentionKind::Exceptions => {
+                let frames =
+                    if self.graph { "the graph behind variables" } else { "the variables" };
+                format!("kept by exceptions in \"{name}\": {frames}{function}{call_site}")
+            }
+            RetentionKind::Variable | RetentionKind::Container => {
+                format!("kept by {graph}the {kind} \"{name}\"{function}{call_site}")
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The answer: which devices a program fits on, and why or why not.
+
+use serde::Serialize;
+
+/// What a run on a device without a limit showed.
+#[derive(Debug, Serialize)]
+pub struct FitAnswer {
+    /// What was run.
+    pub command: String,
+    /// The devices, in the order they were asked for.
+    pub gpus: Vec<FitGpu>,
+    /// What the peak of the largest process is made of, once for each run.
+    pub peaks: Vec<FitPeak>,
+    /// Where a value was varied: the largest one that fits.
+    pub vary: Option<FitVary>,
+    /// What each step leaves allocated, in the process that keeps the most: a longer run needs more.
+    pub growth_bytes_per_step: u64,
+    /// After how many steps the program was stopped; nothing where it ran to its end.
+    pub stopped_after_steps: Option<u64>,
+    /// What was asserted.
+    pub assertions: Vec<FitAssertion>,
+    /// What people should know before they rely on the figures.
+    pub notes: Vec<FitNote>,
+}
+
+/// One device.
+#[derive(Debug, Serialize)]
+pub struct FitGpu {
+    /// Its name.
+    pub name: &'static str,
+    /// Its memory, as the driver counts it.
+    pub total_bytes: u64,
+    /// Whether every process fits.
+    pub fits: bool,
+    /// Where the program ran: on this model, or on one that computes alike.
+    pub ran_on: &'static str,
+    /// The processes, each on its device.
+    pub processes: Vec<FitProcess>,
+}
+
+/// One process on one device.
+#[derive(Debug, Serialize)]
+pub struct FitProcess {
+    /// Its rank, where a launcher gave it one; else its number.
+    pub rank: String,
+    /// Which of the devices.
+    pub device: u16,
+    /// The most that was in tensors, each rounded up to 512 bytes; nothing where PyTorch was not used.
+    pub peak_allocated_bytes: Option<u64>,
+    /// The most that PyTorch's allocator held.
+    pub peak_reserved_bytes: Option<u64>,
+    /// What was taken outside it: the context, libraries.
+    pub outside_bytes: u64,
+    /// All of it together.
+    pub peak_bytes: u64,
+    /// What is left; below zero, what is missing.
+    pub headroom_bytes: i64,
+    /// Whether it fits.
+    pub fits: bool,
+    /// Whether the allocator has to give cached memory back on the way.
+    pub releases_cache: bool,
+    /// The setting with which it fits, proved by replay.
+    pub fits_with: Option<FitSetting>,
+    /// Why it does not fit.
+    pub obstacle: Option<FitObstacle>,
+}
+
+/// Why a process does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FitObstacle {
+    /// What is live at the peak alone is too much: no allocator can help.
+    TooLarge,
+    /// What is live would fit, but neither as it is nor with a setting that was tried.
+    Fragmented,
+}
+
+/// A setting that makes a run fit.
+#[derive(Debug, Serialize)]
+pub struct FitSetting {
+    /// As in `PYTORCH_CUDA_ALLOC_CONF`.
+    pub setting: &'static str,
+    /// The line to paste: what is set already is kept.
+    pub paste: String,
+    /// What the allocator then holds at most.
+    pub peak_reserved_bytes: u64,
+}
+
+/// What a peak is made of.
+#[derive(Debug, Serialize)]
+pub struct FitPeak {
+    /// Where the program ran.
+    pub ran_on: &'static str,
+    /// Whose peak.
+    pub rank: String,
+    /// The line that made it.
+    pub place: String,
+    /// By kind, the most first.
+    pub kinds: Vec<FitAmount>,
+    /// By line, the most first.
+    pub places: Vec<FitAmount>,
+}
+
+/// A part of a peak.
+#[derive(Debug, Serialize)]
+pub struct FitAmount {
+    /// What it is, or where it was made.
+    pub name: String,
+    /// How much.
+    pub bytes: u64,
+}
+
+/// A varied value.
+#[derive(Debug, Serialize)]
+pub struct FitVary {
+    /// Its name.
+    pub name: String,
+    /// For each device the largest value.
+    pub largest: Vec<FitLargest>,
+    /// The peak over the values, for a chart.
+    pub curve: Vec<FitPoint>,
+    /// The values at which the program was run.
+    pub runs: Vec<u64>,
+    /// Whether whole runs were predicted between those, and not only their peaks.
+    pub predicts_runs: bool,
+}
+
+/// What is reserved at a value.
+#[derive(Debug, Serialize)]
+pub struct FitPoint {
+    /// The value.
+    pub value: u64,
+    /// The most that PyTorch's allocator holds where nothing limits it.
+    pub peak_reserved_bytes: u64,
+}
+
+/// The largest value that fits on a device.
+#[derive(Debug, Serialize)]
+pub struct FitLargest {
+    /// The device.
+    pub gpu: &'static str,
+    /// What PyTorch's allocator can have there.
+    pub room_bytes: u64,
+    /// The value; nothing where none fits.
+    pub value: Option<u64>,
+    /// What PyTorch's allocator holds there at most.
+    pub peak_reserved_bytes: Option<u64>,
+    /// Whether it has to give cached memory back on the way.
+    pub releases_cache: bool,
+    /// Whether the program was run there.
+    pub run: bool,
+    /// Whether it was also run at the next value, which did not fit.
+    pub confirmed: bool,
+    /// Whether it is the last value of the range: a larger one may fit too.
+    pub is_last: bool,
+}
+
+/// Something that must hold.
+#[derive(Debug, Serialize)]
+pub struct FitAssertion {
+    /// As it was written.
+    pub text: String,
+    /// Whether it holds on every device.
+    pub holds: bool,
+    /// The figures.
+    pub found: String,
+}
+
+/// How sure a figure is.
+#[derive(Debug, Serialize)]
+pub struct FitNote {
+    /// `measured`, `assumed` or `care`.
+    pub kind: &'static str,
+    /// What there is to know.
+    pub text: String,
+}

@@ -1,0 +1,10 @@
+//! How the commands exit; docs/exit-status.md lists them for people.
+
+/// An answer was given.
+pub(crate) const ANSWERED: u8 = 0;
+/// The input could not be read, or the output not written.
+pub(crate) const FAILED: u8 = 1;
+/// The arguments are wrong: clap ends with the same.
+pub(crate) const MISUSED: u8 = 2;
+/// What `who --alert` waited for holds.
+pub(crate) const ALERT: u8 = 3;

@@ -1,0 +1,119 @@
+//! The direction of dependencies between crates.
+
+use cargo_metadata::Package;
+
+/// Which crates of ours each may use. Tests and benchmarks are bound by it too.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("whyoom-trace", &[]),
+    ("whyoom-files", &[]),
+    ("whyoom-redact", &[]),
+    ("whyoom-recording", &["whyoom-files", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-stacks", &[]),
+    ("whyoom-symbols", &["whyoom-files", "whyoom-recording", "whyoom-trace"]),
+    ("whyoom-recorder", &["whyoom-recording", "whyoom-redact", "whyoom-stacks", "whyoom-trace"]),
+    ("whyoom-sources", &["whyoom-files", "whyoom-recording", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-memory", &["whyoom-trace"]),
+    ("whyoom-allocators", &["whyoom-trace"]),
+    ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
+    ("whyoom-exports", &["whyoom-memory", "whyoom-trace"]),
+    // Events are for its tests.
+    ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
+    ("whyoom-gpu", &[]),
+    ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-trace"]),
+    ("whyoom-node", &["whyoom-files", "whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-tui", &["whyoom-files", "whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),
+    (
+        "whyoom-report",
+        &["whyoom-causes", "whyoom-memory", "whyoom-redact", "whyoom-sources", "whyoom-trace"],
+    ),
+    (
+        "whyoom",
+        &[
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-exports",
+            "whyoom-files",
+            "whyoom-fit",
+            "whyoom-gpu",
+            "whyoom-lab-calibrate",
+            "whyoom-lab-core",
+            "whyoom-memory",
+            "whyoom-node",
+            "whyoom-recording",
+            "whyoom-redact",
+            "whyoom-report",
+            "whyoom-sources",
+            "whyoom-symbols",
+            "whyoom-trace",
+            "whyoom-tui",
+        ],
+    ),
+    ("whyoom-lab-abi", &[]),
+    ("whyoom-lab-core", &["whyoom-files", "whyoom-trace"]),
+    ("whyoom-lab-calibrate", &["whyoom-lab-core"]),
+    ("whyoom-lab-cuda", &["whyoom-lab-abi", "whyoom-lab-core", "whyoom-trace"]),
+    ("whyoom-lab-cudart", &["whyoom-lab-abi"]),
+    ("whyoom-lab-nvml", &["whyoom-lab-abi", "whyoom-lab-core"]),
+    ("whyoom-lab-cublas", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublaslt", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cudart12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublas12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cublaslt12", &["whyoom-lab-abi"]),
+    ("whyoom-lab-cudnn", &["whyoom-lab-abi"]),
+    ("whyoom-lab-nccl", &["whyoom-files", "whyoom-lab-abi"]),
+    ("whyoom-lab-client", &[]),
+    (
+        "whyoom-tests",
+        &[
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-lab-core",
+            "whyoom-memory",
+            "whyoom-recording",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
+    ),
+    (
+        "xtask",
+        &[
+            "whyoom-tests",
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-lab-core",
+            "whyoom-memory",
+            "whyoom-recording",
+            "whyoom-sources",
+            "whyoom-symbols",
+            "whyoom-trace",
+        ],
+    ),
+];
+
+/// Crates that only binaries may use: libraries have errors of their own.
+const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
+const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "whyoom-tests", "xtask"];
+
+/// Counts the dependencies of a crate on others of ours; appends those that the table does not allow.
+pub(super) fn check(package: &Package, wrong: &mut Vec<String>) -> usize {
+    let name = package.name.as_str();
+    let Some((_, allowed)) = MAY_USE.iter().find(|(known, _)| *known == name) else {
+        wrong.push(format!("{name} is not in the table of xtask/src/arrows/crates.rs"));
+        return 0;
+    };
+    let mut used = Vec::new();
+    for dependency in &package.dependencies {
+        let target = dependency.name.as_str();
+        if MAY_USE.iter().any(|(known, _)| *known == target) {
+            used.push(target);
+            if !allowed.contains(&target) {
+                wrong.push(format!("{name} → {target}"));
+            }
+        }
+        if BINARIES_ONLY.contains(&target) && !BINARIES.contains(&name) {
+            wrong.push(format!("{name} → {target}, which is for binaries"));
+        }
+    }
+    println!("{name:<16} → {}", used.join(", "));
+    used.len()
+}

@@ -1,0 +1,25 @@
+//! Checks of `tests/suites`, run by nextest.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use harness::{Build, Outcome, Report, ReportFolder, read_reports, root, scratch};
+
+/// Runs the checks that a filter of nextest names, and reads what they reported. What failed is among the
+/// reports, or was ended before it could report: then this is an error.
+pub(crate) fn reports(filter: &str, variables: &[(&str, &str)]) -> Result<Vec<Report>> {
+    let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
+    let build = Build::ready()?;
+    let mut nextest = Command::new(env!("CARGO"));
+    nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);
+    nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);
+    nextest.env(Build::VARIABLE, build.folder()).envs(variables.iter().copied());
+    let (name, value) = folder.variable();
+    let status = nextest.env(name, value).current_dir(root()).status()?;
+    let reports = read_reports(&folder)?;
+    folder.remove()?;
+    let failed = reports.iter().any(|report| matches!(report.outcome, Outcome::Failed { .. }));
+    ensure!(status.success() || failed, "no check was run, or one could not report ({status})");
+    ensure!(!reports.is_empty(), "no check was run");
+    Ok(reports)
+}
