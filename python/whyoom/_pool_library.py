@@ -1,11 +1,25 @@
 """The pool's library, by its C interface (whyoom_pool.h)."""
 
 import ctypes
+import os
+import subprocess
+import sys
 
 from ._errors import WhyoomError
 from ._installation import library
 
 NAME = "libwhyoom_pool.so"
+# Set for the programs that this one starts: which GPUs were checked, and behind a line break why the pool cannot serve
+# them.
+CHECKED = "WHYOOM_POOL_CHECKED"
+# Longer than a driver takes to start on a machine of 16 GPUs.
+PATIENCE = 60
+CHECK = """
+import ctypes, sys
+ask = ctypes.CDLL(sys.argv[1]).whyoom_pool_obstacle
+ask.restype = ctypes.c_char_p
+print((ask(int(sys.argv[2])) or b"").decode(errors="replace"))
+"""
 PAIR = ctypes.c_uint64 * 2
 
 
@@ -91,6 +105,49 @@ class Pool:
 def address(library, function):
     """Where a function of the library is."""
     return ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+
+
+def obstacle(library):
+    """Why the pool cannot serve the GPUs that are visible, and whether that was said; empty where it can.
+
+    Asked in a process of its own: CUDA that is started in this one would not survive a fork.
+    """
+    hooked = hasattr(ctypes.CDLL(None), "whyoom_recorder_port")
+    gpus = f"{boot_id()} {int(hooked)} {os.environ.get('CUDA_VISIBLE_DEVICES')}"
+    known, _, why = os.environ.get(CHECKED, "").partition("\n")
+    if known == gpus:
+        return why, True
+    # A program that is frozen, or has Python inside, is no Python that runs a script.
+    name = os.path.basename(sys.executable or "")
+    if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
+        return "", False
+    why = ask(library._name, hooked)
+    os.environ[CHECKED] = f"{gpus}\n{why}"
+    return why, False
+
+
+def ask(path, hooked):
+    words = [sys.executable, "-I", "-S", "-c", CHECK, path, str(int(hooked))]
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    try:
+        asked = subprocess.run(words, env=environment, timeout=PATIENCE, check=False, **pipes)
+    except subprocess.TimeoutExpired:
+        return f"the driver gave no answer in {PATIENCE} s"
+    except OSError as error:
+        return f"the GPUs could not be checked: {error.strerror}"
+    if asked.returncode != 0:
+        return f"the check of the GPUs ended with status {asked.returncode}"
+    return asked.stdout.decode(errors="replace").strip()
+
+
+def boot_id():
+    """The kernel's name for this machine since it started."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            return file.read().strip()
+    except OSError:
+        return "unknown"
 
 
 def load():

@@ -8,6 +8,7 @@ from the pool then; what stays refused is listed in docs/pool.md.
 """
 
 import os
+import sys
 from typing import Any
 
 from ._errors import WhyoomError
@@ -32,7 +33,8 @@ def enable() -> None:
     """Makes PyTorch take its GPU memory from whyoom's pool, in this process.
 
     To be called before the first tensor on a GPU; again, it does nothing. With WHYOOM_POOL=off in the
-    environment it does nothing either. Raises WhyoomError, a RuntimeError, where it comes too late or cannot be.
+    environment it does nothing either, and where the GPUs are none that the pool can serve it says so in one line
+    and leaves PyTorch its own allocator. Raises WhyoomError, a RuntimeError, where it comes too late or cannot be.
     """
     global _allocator
     if _allocator is not None or os.environ.get("WHYOOM_POOL") == "off":
@@ -50,6 +52,12 @@ def enable() -> None:
     library = _pool_library.load()
     if torch.cuda.is_initialized():
         raise WhyoomError(TOO_LATE)
+    why, said = _pool_library.obstacle(library)
+    if why:
+        if not said:
+            print(f"whyoom: the pool is off: {why}", file=sys.stderr)
+        library.whyoom_pool_serve(0)
+        return
     allocator = torch.cuda.memory.CUDAPluggableAllocator(
         library._name, "whyoom_torch_alloc", "whyoom_torch_free"
     )
@@ -61,6 +69,8 @@ def enable() -> None:
     except RuntimeError as error:
         raise WhyoomError(TOO_LATE) from error
     _allocator = allocator
+    # NCCL cannot register blocks that are made of pages (NVIDIA/nccl#1820).
+    os.environ.setdefault("NCCL_GRAPH_REGISTER", "0")
     # What is not PyTorch's goes to the driver again, unless the whole process was to be served.
     if os.environ.get("WHYOOM_POOL") != "everything":
         library.whyoom_pool_serve(0)

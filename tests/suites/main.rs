@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "the checks' own files")]
 
 mod fit;
+mod hardware;
 mod hostile;
 mod lab;
 mod pool;
@@ -20,6 +21,7 @@ use harness::Suite;
 
 const SUITES: &[Suite] = &[
     Suite { name: "fit", checks: fit::checks },
+    Suite { name: "hardware", checks: hardware::checks },
     Suite { name: "hostile", checks: hostile::checks },
     Suite { name: "lab", checks: lab::checks },
     Suite { name: "pool", checks: pool::checks },

@@ -76,6 +76,8 @@ enum Command {
     Replay(Parts),
     /// Every case of tests/scenarios judged
     Score(score::Wish),
+    /// What real drivers do and a plain lab does not (docs/hardware.md)
+    Hardware(Parts),
     /// Attacks by other users and by files that somebody sent
     Hostile(Parts),
     /// All suites in one queue
@@ -137,6 +139,7 @@ impl Command {
             }
             Self::Pool(Parts { parts }) => ("pool", done(suites::run("pool", &parts))),
             Self::Replay(Parts { parts }) => ("replay", done(suites::run("replay", &parts))),
+            Self::Hardware(Parts { parts }) => ("hardware", done(suites::run("hardware", &parts))),
             Self::Hostile(Parts { parts }) => ("hostile", done(suites::run("hostile", &parts))),
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),

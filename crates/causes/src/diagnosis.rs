@@ -217,11 +217,12 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// What is in use on the device beside this process and all that were seen. Where this process was not
-    /// seen itself, its context is taken for as large as others are.
+    /// seen itself, or with less than it is known to hold, its context is taken for as large as others are.
     pub(crate) fn unseen(&self) -> Option<Bytes> {
         let observed = &self.observed;
         let context = || self.context_size().unwrap_or(CONTEXT_ALLOWANCE);
-        let own = observed.process_used.unwrap_or_else(|| self.held().plus(context()));
+        let used = observed.process_used.filter(|used| *used >= self.held());
+        let own = used.unwrap_or_else(|| self.held().plus(context()));
         let in_use = observed.capacity?.minus(observed.free?);
         Some(in_use.minus(own).minus(observed.others_hold()))
     }

@@ -13,8 +13,11 @@ pub struct Device {
     pub uuid: String,
     /// Where it is on the bus.
     pub bus_id: String,
-    /// Its memory.
+    /// Its memory; the host's, where it has none of its own.
     pub memory: Memory,
+    /// Whether its memory is the host's.
+    #[serde(default)]
+    pub unified_memory: bool,
     /// Processes that the driver lists, compute, graphics and MPS merged; the same number may appear
     /// once only. `None` where the driver does not list them.
     pub processes: Option<Vec<ProcessUse>>,
@@ -36,6 +39,15 @@ pub struct Device {
     pub persistence: Option<bool>,
     /// Whether it is divided into instances.
     pub mig: Option<bool>,
+}
+
+/// A device that does not answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    /// Its number, as NVML counts.
+    pub index: u32,
+    /// What is the matter, and what to do.
+    pub why: String,
 }
 
 /// A device's memory in bytes.

@@ -14,6 +14,6 @@ mod memory;
 mod processes;
 mod raw;
 
-pub use device::{Device, Ecc, Memory, ProcessKind, ProcessUse, Utilization};
+pub use device::{Device, Ecc, Memory, ProcessKind, ProcessUse, Silent, Utilization};
 pub use error::GpuError;
-pub use gpus::Gpus;
+pub use gpus::{Asked, Devices, Gpus};

@@ -29,6 +29,8 @@ fn lists(device: &Device<'_>) -> Vec<Vec<ProcessUse>> {
 
 fn process_use(process: &ProcessInfo, kind: ProcessKind) -> ProcessUse {
     let bytes = match process.used_gpu_memory {
+        // A context alone takes memory: in some containers NVML lists a process and does not know what it holds.
+        UsedGpuMemory::Used(0) if kind != ProcessKind::Graphics => None,
         UsedGpuMemory::Used(bytes) => Some(bytes),
         UsedGpuMemory::Unavailable => None,
     };
@@ -52,6 +54,21 @@ fn merged(processes: impl Iterator<Item = ProcessUse>) -> Vec<ProcessUse> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_held_is_not_known() {
+        let used = |bytes, kind| {
+            let used_gpu_memory = UsedGpuMemory::Used(bytes);
+            let (gpu_instance_id, compute_instance_id) = (None, None);
+            let info =
+                ProcessInfo { pid: 7, used_gpu_memory, gpu_instance_id, compute_instance_id };
+            process_use(&info, kind).bytes
+        };
+        assert_eq!(used(0, ProcessKind::Compute), None);
+        assert_eq!(used(0, ProcessKind::Mps), None);
+        assert_eq!(used(0, ProcessKind::Graphics), Some(0));
+        assert_eq!(used(5, ProcessKind::Compute), Some(5));
+    }
 
     #[test]
     fn a_process_in_two_lists_counts_once() {

@@ -6,7 +6,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let gpus = whyoom_gpu::Gpus::open()?;
     let opened = start.elapsed();
-    let (devices, minors) = (gpus.read()?, gpus.minors());
+    let devices = gpus.read(whyoom_gpu::Asked::All)?.answering;
+    let minors = gpus.minors(&devices);
     let asked = start.elapsed();
     let capture = whyoom_node::NodeSampler::new().look_with(devices, minors);
     let looked = start.elapsed();

@@ -2,7 +2,7 @@
 //! the processes that use it.
 
 use serde::{Deserialize, Serialize};
-use whyoom_gpu::Device;
+use whyoom_gpu::{Device, Silent};
 
 /// The number that the kernel gives to its first namespace of process numbers (`PROC_PID_INIT_INO`).
 /// Comparing with process 1 would not do: in a container that is the container's own.
@@ -18,6 +18,8 @@ pub struct Capture {
     pub devices: Vec<Device>,
     /// The number in each device's file name, in the same order.
     pub minors: Vec<Option<u32>>,
+    /// Devices that do not answer.
+    pub silent: Vec<Silent>,
     /// Who looked.
     pub viewer: Viewer,
     /// The processes that the driver lists or that have a device open, by number.

@@ -30,7 +30,8 @@ pub fn judge(capture: &Capture) -> NodeReport {
 /// What concerns no single device.
 fn notes(capture: &Capture) -> Vec<String> {
     let (viewer, unread) = (&capture.viewer, capture.unread);
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = capture.silent.iter().map(|silent| silent.why.clone()).collect();
+    notes.extend(on_unified_memory(capture));
     if viewer.in_first_namespace() == Some(false) {
         notes.push(
             "This is a container with its own PID namespace: processes outside it are not listed. \
@@ -88,6 +89,18 @@ fn notes(capture: &Capture) -> Vec<String> {
     notes.extend(unreadable_processes(capture));
     notes.extend(failures(capture));
     notes
+}
+
+fn on_unified_memory(capture: &Capture) -> Option<String> {
+    let devices = capture.devices.iter().filter(|device| device.unified_memory);
+    let indices: Vec<String> = devices.map(|device| device.index.to_string()).collect();
+    (!indices.is_empty()).then(|| {
+        format!(
+            "NVML does not report the memory of GPU {}, as where it uses the host's: the sizes are those of \
+             /proc/meminfo.",
+            indices.join(", ")
+        )
+    })
 }
 
 fn unreadable_processes(capture: &Capture) -> Option<String> {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rustix::process::{Pid, test_kill_process};
-use whyoom_gpu::{Device, GpuError, Gpus};
+use whyoom_gpu::{Asked, Device, Devices, GpuError, Gpus};
 
 use crate::{
     capture::{Absent, Capture, Process, Unread, Viewer},
@@ -23,7 +23,7 @@ const LOOKS_BETWEEN_SCANS: u32 = 5;
 
 /// Looks once.
 pub fn look(gpus: &Gpus) -> Result<Capture, GpuError> {
-    NodeSampler::new().look(gpus)
+    NodeSampler::new().look(gpus, Asked::All)
 }
 
 /// Looks repeatedly, and keeps what need not be read again: names of users, the kernel's log, and
@@ -73,14 +73,19 @@ impl NodeSampler {
     }
 
     /// Asks the driver, then the kernel.
-    pub fn look(&mut self, gpus: &Gpus) -> Result<Capture, GpuError> {
-        let minors = gpus.minors();
-        let capture = self.look_with(gpus.read()?, minors.clone());
+    pub fn look(&mut self, gpus: &Gpus, asked: Asked) -> Result<Capture, GpuError> {
+        let capture = self.look_once(gpus, asked)?;
         if capture.absent.is_empty() {
             return Ok(capture);
         }
         // Who ended between the two questions is no ghost: the driver does not list it any more.
-        Ok(self.look_with(gpus.read()?, minors))
+        self.look_once(gpus, asked)
+    }
+
+    fn look_once(&mut self, gpus: &Gpus, asked: Asked) -> Result<Capture, GpuError> {
+        let Devices { answering, silent } = gpus.read(asked)?;
+        let minors = gpus.minors(&answering);
+        Ok(Capture { silent, ..self.look_with(answering, minors) })
     }
 
     /// Asks the kernel about the processes of devices that were asked already.
@@ -93,6 +98,7 @@ impl NodeSampler {
             time: now(),
             devices,
             minors,
+            silent: Vec::new(),
             viewer: self.viewer(),
             absent: self.absent(&listed, &processes),
             processes,

@@ -13,6 +13,10 @@ const UNTOLD_RESERVE: u64 = 1 << 30;
 
 /// Used − reserved − the sum over listed processes.
 pub(crate) fn of(device: &Device) -> u64 {
+    if device.unified_memory {
+        // What else is in use there is the host's own.
+        return 0;
+    }
     let listed = device.processes.as_deref().unwrap_or_default();
     let sum = listed.iter().filter_map(|process| process.bytes).fold(0, u64::saturating_add);
     let memory = device.memory;

@@ -47,7 +47,8 @@ enum {
     WHYOOM_POOL_INVALID_VALUE = 1,    /* an address that is no live block of the pool; cudaStreamPerThread */
     WHYOOM_POOL_OUT_OF_MEMORY = 2,    /* neither the pool nor the device has so much, or the cap forbids it */
     WHYOOM_POOL_NOT_INITIALIZED = 3,  /* this is a child made by fork */
-    WHYOOM_POOL_INVALID_DEVICE = 101  /* no driver, or no such device */
+    WHYOOM_POOL_INVALID_DEVICE = 101, /* no driver, or no such device */
+    WHYOOM_POOL_NOT_SUPPORTED = 801   /* the device has no virtual memory management: allocate without the pool */
 };
 
 /* One device's pool, in bytes unless it says otherwise. Figures that change together are read one after
@@ -118,6 +119,11 @@ int whyoom_pool_stream_gone(void *stream);
 
 /* ---- Limits and figures ---- */
 
+/* Why the pool cannot serve the devices that this process sees; NULL where it can, or where there is none. Where
+ * copies between devices are not handed over by whyoom's recorder (`hooked` is 0), all of them must reach each other's
+ * memory. Starts the driver. */
+const char *whyoom_pool_obstacle(int hooked);
+
 /* Gives idle pages back to the device until no more than `keep_bytes` are reserved, or none is idle. Waits for
  * the work that used them. */
 int whyoom_pool_trim(int device, size_t keep_bytes);
@@ -185,6 +191,7 @@ int whyoom_pool_mem_alloc(uint64_t *address, size_t bytes);
 int whyoom_pool_mem_free(uint64_t address);
 int whyoom_pool_mem_alloc_async(uint64_t *address, size_t bytes, void *stream);
 int whyoom_pool_mem_free_async(uint64_t address, void *stream);
+int whyoom_pool_copy(uint64_t target, uint64_t source, size_t bytes, void *stream);
 uint64_t whyoom_pool_idle(void); /* bytes of the current device that lie idle in the pool while it serves */
 
 #ifdef __cplusplus

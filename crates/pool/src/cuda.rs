@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use whyoom_allocators::PAGE;
 use whyoom_gpu::driver::{self as gpu, Code, Context, PhysicalHandle};
 
 use crate::{
     driver::{Answer, Driver, Event, Physical, Stream},
+    error::PoolError,
     refusal::Refusal,
 };
 
@@ -25,15 +27,19 @@ impl CudaDevice {
     /// The device of that number.
     ///
     /// # Errors
-    /// There is none.
-    pub fn new(driver: Arc<gpu::Driver>, device: u32) -> Result<Self, Code> {
-        let total = driver.total_memory(device)?;
+    /// There is none, or none whose memory can be mapped by pages.
+    pub fn new(driver: Arc<gpu::Driver>, device: u32) -> Result<Self, PoolError> {
+        let none = |_| PoolError::NoDevice(format!("there is no GPU {device}"));
+        let total = driver.total_memory(device).map_err(none)?;
+        if let Some(why) = driver.why_no_pages(device, PAGE).map_err(none)? {
+            return Err(PoolError::CannotServe(why));
+        }
         // Peer access that a program switches on does not reach memory that was mapped: it is given
         // from the start.
         let peer = |other: &u32| {
             *other == device || driver.can_access_peer(*other, device).unwrap_or(false)
         };
-        let reached_by = (0..driver.device_count()?).filter(peer).collect();
+        let reached_by = (0..driver.device_count().map_err(none)?).filter(peer).collect();
         Ok(Self { driver, device, total, reached_by })
     }
 

@@ -83,7 +83,10 @@ impl DevicePool {
             captures: Captures::default(),
             debug: options.debug.then(Debug::default),
             events: Arc::default(),
-            growth: Lock::default(),
+            growth: Lock::new(Reserves {
+                pages: RefCell::new(Pages::new(options.debug)),
+                spare: Vec::new(),
+            }),
             cap: AtomicU64::new(options.cap.unwrap_or(u64::MAX)),
             worth_settling: AtomicI64::new(0),
             has_closed: AtomicBool::new(false),
@@ -128,7 +131,7 @@ impl DevicePool {
 
     /// The lane of a key, locked.
     #[inline]
-    fn lane(&self, key: Key) -> Result<(&Lane, MutexGuard<'_, State>), PoolError> {
+    pub(crate) fn lane(&self, key: Key) -> Result<(&Lane, MutexGuard<'_, State>), PoolError> {
         loop {
             let lane = self.lanes.find(key).map_or_else(|| self.new_lane(key), Ok)?;
             let state = lane.state.lock();

@@ -69,7 +69,7 @@ fn shown(value: &OsStr) -> String {
 }
 
 /// Where nobody hears it, the program goes on all the same.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "whyoom: {line}");
 }
 

@@ -46,6 +46,9 @@ pub enum PoolError {
     /// There is no driver, or no such device.
     #[error("{0}")]
     NoDevice(String),
+    /// The device cannot do what the pool needs.
+    #[error("the pool is off: {0}")]
+    CannotServe(String),
 }
 
 impl PoolError {
@@ -56,12 +59,14 @@ impl PoolError {
         const OUT_OF_MEMORY: u32 = 2;
         const NOT_INITIALIZED: u32 = 3;
         const INVALID_DEVICE: u32 = 101;
+        const NOT_SUPPORTED: u32 = 801;
         match self {
             Self::OutOfMemory { .. } | Self::TooManyStreams => OUT_OF_MEMORY,
             Self::Foreign { .. } | Self::NotLive { .. } | Self::PerThreadStream => INVALID_VALUE,
             Self::Refused { refusal } => refusal.0,
             Self::Forked => NOT_INITIALIZED,
             Self::NoDevice(_) => INVALID_DEVICE,
+            Self::CannotServe(_) => NOT_SUPPORTED,
         }
     }
 }

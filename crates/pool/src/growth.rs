@@ -25,32 +25,71 @@ impl DevicePool {
         size: u64,
         requested: u64,
     ) -> Result<u64, PoolError> {
+        match self.grow_once(lane, key, size, requested) {
+            // What lies idle was given back, which makes room for what describes mappings.
+            Err(PoolError::Refused { refusal: Refusal::UNMAPPED }) => {
+                let (lane, state) = self.lane(key)?;
+                drop(state);
+                let again = self.grow_once(lane, key, size, requested);
+                self.retries.fetch_add(u64::from(again.is_ok()), Relaxed);
+                again.map_err(|error| match error {
+                    PoolError::Refused { refusal: Refusal::UNMAPPED } => {
+                        self.refuse(key, requested)
+                    }
+                    other => other,
+                })
+            }
+            granted => granted,
+        }
+    }
+
+    fn grow_once(
+        &self,
+        lane: &Lane,
+        key: Key,
+        size: u64,
+        requested: u64,
+    ) -> Result<u64, PoolError> {
         let _relaxed = self.relaxed();
         let mut growth = self.growth.lock();
         growth.pages.borrow_mut().sweep(false, &self.driver);
         self.empty_closed(&mut growth);
         let mut granted = self.attempt((lane, key), &mut growth, size, requested);
-        if granted == Err(PoolError::Refused { refusal: Refusal::CLOSED }) && key.pool == 0 {
-            drop(growth);
-            return self.alloc_in(requested, key);
-        }
         if matches!(granted, Err(PoolError::OutOfMemory { .. })) && self.make_room(key, &mut growth)
         {
             granted = self.attempt((lane, key), &mut growth, size, requested);
             self.retries.fetch_add(u64::from(granted.is_ok()), Relaxed);
         }
-        record::totals(self.index, self.budget.live(), self.budget.reserved());
-        if matches!(granted, Err(PoolError::OutOfMemory { .. })) {
-            self.failures.fetch_add(1, Relaxed);
-            record::out_of_memory(self.index, key.stream, requested, &self.budget);
+        if granted == Err(PoolError::Refused { refusal: Refusal::CLOSED }) && key.pool == 0 {
+            drop(growth);
+            return self.alloc_in(requested, key);
         }
-        granted
+        if granted == Err(PoolError::Refused { refusal: Refusal::UNMAPPED }) {
+            self.give_back(&mut growth, 0);
+        }
+        record::totals(self.index, self.budget.live(), self.budget.reserved());
+        match granted {
+            Err(PoolError::OutOfMemory { .. }) => Err(self.refuse(key, requested)),
+            granted => granted,
+        }
+    }
+
+    /// Notes that a request is refused.
+    fn refuse(&self, key: Key, requested: u64) -> PoolError {
+        self.failures.fetch_add(1, Relaxed);
+        record::out_of_memory(self.index, key.stream, requested, &self.budget);
+        PoolError::OutOfMemory { requested }
     }
 
     /// Before a request is refused: what other streams use is waited for, and a private pool, which
     /// takes no pages from others, gets theirs by way of the device. Whether that may have helped.
     fn make_room(&self, key: Key, growth: &mut Reserves) -> bool {
         let waited = self.wait_for_blocks();
+        if self.debug.is_some() {
+            // Old mappings that were kept have memory, too.
+            growth.pages.borrow_mut().sweep(true, &self.driver);
+            return true;
+        }
         if key.pool == 0 {
             return waited;
         }
@@ -87,7 +126,14 @@ impl DevicePool {
             state.policy.grow(size, &mut growth)
         });
         spare.extend(in_use);
-        if let Err(refusal) = device.finish() {
+        let finished = device.finish();
+        if finished == Err(Refusal::UNMAPPED) {
+            taken.map(|grant| state.policy.free(grant.block));
+            // Nobody may be given what is not mapped: the lane serves no more, and its pages go when they can.
+            self.close(lane, &mut state);
+            return Err(PoolError::Refused { refusal: Refusal::UNMAPPED });
+        }
+        if let Err(refusal) = finished {
             // Its addresses are not what the policy believes: what lives there lives on, and the next
             // request begins anew elsewhere.
             self.close(lane, &mut state);

@@ -34,6 +34,8 @@ pub(crate) struct LaneDevice<'a> {
     moment: Option<Arc<Moment>>,
     /// Addresses that were mapped and may not be used yet: neighbours are allowed together.
     closed: Option<Range<u64>>,
+    /// Whether the device had no room to map what it has given.
+    is_full: bool,
     /// The first thing that the driver refused, other than memory. The lane's addresses are not what
     /// its policy believes from then on.
     pub(crate) trouble: Option<Refusal>,
@@ -58,6 +60,7 @@ impl<'a> LaneDevice<'a> {
             wanted,
             moment: None,
             closed: None,
+            is_full: false,
             trouble: None,
         }
     }
@@ -71,10 +74,12 @@ impl<'a> LaneDevice<'a> {
         true
     }
 
-    /// Allows what was mapped. Whether everything went well.
+    /// Allows what was mapped. Whether everything went well: [`Refusal::UNMAPPED`] where the device has
+    /// no room to map what it has given. What the policy took is to be freed again then.
     pub(crate) fn finish(mut self) -> Result<(), Refusal> {
         self.allow_closed();
-        self.trouble.map_or(Ok(()), Err)
+        let full = self.is_full.then_some(Refusal::UNMAPPED);
+        self.trouble.or(full).map_or(Ok(()), Err)
     }
 
     fn attempt<T>(&mut self, answer: Result<T, Refusal>) -> Option<T> {
@@ -85,6 +90,12 @@ impl<'a> LaneDevice<'a> {
         let Some(closed) = self.closed.take() else { return };
         let size = closed.end - closed.start;
         let allowed = self.device.driver.allow(closed.start, size);
+        if let Err(refusal) = allowed
+            && refusal.is_for_want_of_room()
+        {
+            self.is_full = true;
+            return;
+        }
         if self.attempt(allowed).is_some() {
             record::segment_map(self.device.index, self.key, closed.start, size);
         }
@@ -140,9 +151,20 @@ impl Device for LaneDevice<'_> {
         if self.trouble.is_some() {
             return;
         }
+        if self.is_full {
+            self.pages.borrow_mut().leave_unmapped(address, handle);
+            return;
+        }
         let stream = self.key.is_ordered().then_some(self.key.stream);
         let user = (self.owner, stream);
         let mapped = self.pages.borrow_mut().map(address, handle, user, &self.device.driver);
+        if let Err(refusal) = mapped
+            && refusal.is_for_want_of_room()
+        {
+            self.is_full = true;
+            self.pages.borrow_mut().leave_unmapped(address, handle);
+            return;
+        }
         if self.attempt(mapped).is_none() {
             return;
         }

@@ -28,6 +28,7 @@ mod lanes;
 mod message;
 mod moments;
 mod pages;
+mod peers;
 pub mod process;
 mod record;
 mod refusal;

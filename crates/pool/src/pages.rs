@@ -4,7 +4,10 @@
 //! its old stream was given has passed, so that nobody waits for it: for a while one page lies behind
 //! two addresses, of which only the new one is handed out.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use foldhash::fast::FixedState;
 use whyoom_allocators::{Handle, PAGE};
@@ -28,13 +31,23 @@ pub(crate) struct Pages {
     table: Vec<Option<Page>>,
     unused: Vec<u32>,
     mapped: HashMap<u64, Handle, FixedState>,
+    /// Addresses that a page is meant for, and the device had no room to map it at.
+    unmapped: HashSet<u64, FixedState>,
     /// Old mappings by address, and what they wait for.
     leaving: HashMap<u64, Arc<Moment>, FixedState>,
     /// How often the host had to wait for an event.
     pub(crate) waits: u64,
+    /// Old mappings stay until their address is wanted: what a stream reads that was not told of reads old data, as with
+    /// other allocators, and does not fault. For the debug mode.
+    keeps_old: bool,
 }
 
 impl Pages {
+    /// None yet.
+    pub(crate) fn new(keeps_old: bool) -> Self {
+        Self { keeps_old, ..Self::default() }
+    }
+
     /// A new page from the device.
     pub(crate) fn create(&mut self, driver: &dyn Driver) -> Answer<Handle> {
         let memory = driver.create(PAGE)?;
@@ -85,6 +98,12 @@ impl Pages {
         Ok(())
     }
 
+    /// Notes that a page is meant for an address where the device cannot map it.
+    pub(crate) fn leave_unmapped(&mut self, address: u64, handle: Handle) {
+        self.mapped.insert(address, handle);
+        self.unmapped.insert(address);
+    }
+
     /// The page at an address is used there no more by that lane from that moment on; none where
     /// nothing can run that uses it.
     pub(crate) fn unmap(
@@ -94,6 +113,9 @@ impl Pages {
         driver: &dyn Driver,
     ) -> Answer<()> {
         let handle = self.mapped.remove(&address).ok_or(Refusal(1))?;
+        if self.unmapped.remove(&address) {
+            return Ok(());
+        }
         let Some((owner, moment)) = last else { return driver.unmap(address, PAGE) };
         self.leaving.insert(address, Arc::clone(moment));
         if let Some(page) = self.table[handle.0 as usize].as_mut() {
@@ -115,6 +137,9 @@ impl Pages {
 
     /// Takes away the old mappings whose last use has passed; all, where `wait` says so.
     pub(crate) fn sweep(&mut self, wait: bool, driver: &dyn Driver) {
+        if self.keeps_old && !wait {
+            return;
+        }
         self.leaving.retain(|address, moment| {
             if wait && !moment.has_passed(driver) {
                 self.waits += 1;
@@ -130,10 +155,12 @@ impl Pages {
 
     /// Unmaps and gives back everything; how many bytes that were. Nothing runs that uses it.
     pub(crate) fn forget(&mut self, driver: &dyn Driver) -> u64 {
+        let unmapped = std::mem::take(&mut self.unmapped);
         for address in self
             .mapped
             .drain()
             .map(|(address, _)| address)
+            .filter(|address| !unmapped.contains(address))
             .chain(self.leaving.drain().map(|(address, _)| address))
         {
             let _ = driver.unmap(address, PAGE);

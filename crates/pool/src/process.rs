@@ -8,6 +8,7 @@ use std::sync::{
     },
 };
 
+use whyoom_allocators::PAGE;
 use whyoom_gpu::driver as gpu;
 
 use crate::{cuda::CudaDevice, device::DevicePool, environment, error::PoolError, fork, record};
@@ -17,6 +18,8 @@ const MOST: usize = 64;
 
 static DRIVER: OnceLock<Result<Arc<gpu::Driver>, String>> = OnceLock::new();
 static DEVICES: [OnceLock<Box<DevicePool>>; MOST] = [const { OnceLock::new() }; MOST];
+/// Why the pool cannot serve devices, which was said.
+static DECLINED: [OnceLock<PoolError>; MOST] = [const { OnceLock::new() }; MOST];
 /// Devices from this one on were never asked for.
 static BEYOND: AtomicUsize = AtomicUsize::new(0);
 static SERVING: OnceLock<AtomicBool> = OnceLock::new();
@@ -31,6 +34,29 @@ pub(crate) fn driver() -> Result<&'static Arc<gpu::Driver>, PoolError> {
         Ok(Arc::new(driver))
     };
     DRIVER.get_or_init(load).as_ref().map_err(|why| PoolError::NoDevice(why.clone()))
+}
+
+/// The driver, where it was used already and this is no forked child.
+pub(crate) fn loaded_driver() -> Option<&'static Arc<gpu::Driver>> {
+    DRIVER.get().filter(|_| !fork::is_child())?.as_ref().ok()
+}
+
+/// Why the pool cannot serve the devices that this process sees; nothing where it can, or where there is none. Where
+/// nobody hands copies between devices over, all of them must reach each other's memory.
+pub(crate) fn obstacle(hooked: bool) -> Option<String> {
+    let driver = driver().ok()?;
+    let devices = 0..driver.device_count().ok()?;
+    let no_pages = |device| driver.why_no_pages(device, PAGE).ok().flatten();
+    let pairs = devices.clone().flat_map(|one| (0..one).map(move |other| (other, one)));
+    let reach = |one, other| driver.can_access_peer(one, other).unwrap_or(false);
+    let mut apart = pairs.filter(|(one, other)| !hooked && !reach(*one, *other));
+    devices.clone().find_map(no_pages).or_else(|| {
+        let (one, other) = apart.next()?;
+        Some(format!(
+            "GPU {one} and GPU {other} do not reach each other's memory: start the program with \
+             whyoom run --pool, or give each process one GPU (CUDA_VISIBLE_DEVICES)"
+        ))
+    })
 }
 
 /// The pool of a device.
@@ -54,7 +80,15 @@ fn open(index: i32) -> Result<&'static DevicePool, PoolError> {
     let none = || PoolError::NoDevice(format!("there is no GPU {index}"));
     let number = u32::try_from(index).map_err(|_| none())?;
     let slot = DEVICES.get(number as usize).ok_or_else(none)?;
-    let cuda = CudaDevice::new(Arc::clone(driver()?), number).map_err(|_| none())?;
+    let declined = &DECLINED[number as usize];
+    if let Some(error) = declined.get() {
+        return Err(error.clone());
+    }
+    let cuda = CudaDevice::new(Arc::clone(driver()?), number).inspect_err(|error| {
+        if matches!(error, PoolError::CannotServe(_)) && declined.set(error.clone()).is_ok() {
+            environment::say(&error.to_string());
+        }
+    })?;
     let pool = slot
         .get_or_init(|| Box::new(DevicePool::new(number, Box::new(cuda), environment::options())));
     BEYOND.fetch_max(number as usize + 1, Release);

@@ -17,7 +17,7 @@ pub(crate) fn then(result: Code, act: impl FnOnce(Code)) {
 /// `failed` stands for what is done only where the call failed, `told` and `completed` for what is done
 /// before and after a call that is not recorded, `look_up` for what is done to the answer of a look-up.
 /// `served` comes first where whyoom's pool may answer in
-/// the driver's place.
+/// the driver's place; `served_failed` is both.
 macro_rules! hooks {
     ($family:ident; $(
         $need:ident ($($argument:ident: $type:ty),* $(,)?)
@@ -106,6 +106,18 @@ macro_rules! one_hook {
                 call.after(Some(()), result, $after);
             }
         } } }
+    };
+    ($symbol:ident ($($argument:ident: $type:ty),*) served_failed { $served:expr; $after:expr }) => {
+        $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside {
+            if let Some(answer) = $crate::serve::ask(&$symbol::HOOK, $served) {
+                return answer;
+            };
+            |result| {
+                if result != 0 && let Some(call) = $crate::record::enter(&$symbol::HOOK) {
+                    call.after(Some(()), result, $after);
+                }
+            }
+        } }
     };
     ($symbol:ident ($($argument:ident: $type:ty),*) told { $told:expr }) => {
         $crate::declare::one_hook!{ $symbol ($($argument: $type),*) beside { $told; |_| () } }

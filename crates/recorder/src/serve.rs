@@ -15,9 +15,9 @@ use std::{
 };
 
 use whyoom_trace::pool_interface::{
-    FORGET, Forget, IDLE, Idle, MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE, MEM_FREE_ASYNC, MemAlloc,
-    MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, POOL_LIBRARY, SERVING, STREAM_GONE, Serving,
-    StreamGone, Symbol,
+    COPY, Copy as PoolCopy, FORGET, Forget, IDLE, Idle, MEM_ALLOC, MEM_ALLOC_ASYNC, MEM_FREE,
+    MEM_FREE_ASYNC, MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, POOL_LIBRARY,
+    SERVING, STREAM_GONE, Serving, StreamGone, Symbol,
 };
 
 use crate::{hook::Hook, record, resolution::real, result_code::Code};
@@ -35,6 +35,8 @@ struct Pool {
     stream_gone: StreamGone,
     forget: Forget,
     idle: Idle,
+    /// Of a pool that knows devices which do not reach each other.
+    copy: Option<PoolCopy>,
 }
 
 static POOL: OnceLock<Pool> = OnceLock::new();
@@ -79,6 +81,7 @@ impl Pool {
             stream_gone: function(STREAM_GONE)?,
             forget: function(FORGET)?,
             idle: function(IDLE)?,
+            copy: function(COPY),
         })
     }
 
@@ -174,6 +177,18 @@ pub(crate) fn free_async(address: u64, stream: u64, hook: &Hook) -> Option<Code>
     let pool = freeing()?;
     // As for `free`; the stream is the program's own.
     answer(|| (pool.free_async)(address, handle(hook.stream_meant(stream))))
+}
+
+/// The pool's answer to a copy between devices that do not reach each other; nothing where the driver is to answer.
+#[inline]
+pub(crate) fn copy(
+    (target, source): (u64, u64),
+    bytes: usize,
+    stream: u64,
+    hook: &Hook,
+) -> Option<Code> {
+    let copy = freeing()?.copy?;
+    answer(|| copy(target, source, bytes, handle(hook.stream_meant(stream))))
 }
 
 /// Tells the pool that a stream is about to go.

@@ -39,6 +39,11 @@ pub const SCHEMAS: &[Schema] = &[
         text: include_str!("../schemas/who.json"),
     },
     Schema {
+        name: "doctor",
+        printed_by: "whyoom doctor --json",
+        text: include_str!("../schemas/doctor.json"),
+    },
+    Schema {
         name: "causes",
         printed_by: "whyoom causes --json",
         text: include_str!("../schemas/causes.json"),

@@ -9,6 +9,9 @@ use crate::{
 
 /// The variable that the recorder tells where whyoom's pool serves the process: `on`.
 pub const POOL: &str = "whyoom_pool";
+/// The variable that the recorder tells of each device of several that a context begins on: its UUID, without the
+/// kind that stands before it.
+pub const DEVICE_UUID: &str = "whyoom_device_uuid";
 /// How the variables of whyoom's own begin.
 pub const OWN: &str = "whyoom_";
 

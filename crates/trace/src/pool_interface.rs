@@ -120,6 +120,11 @@ pub type Idle = extern "C" fn() -> u64;
 /// The pool's function of that signature.
 pub const IDLE: Symbol<Idle> = Symbol::named(c"whyoom_pool_idle");
 
+/// A copy: target, source, bytes, stream.
+pub type Copy = extern "C" fn(u64, u64, usize, *mut c_void) -> c_int;
+/// The pool's function of that signature.
+pub const COPY: Symbol<Copy> = Symbol::named(c"whyoom_pool_copy");
+
 #[cfg(test)]
 mod tests {
     use std::mem::offset_of;

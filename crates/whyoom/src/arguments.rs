@@ -73,6 +73,8 @@ pub(crate) enum Command {
     Who(WhoArguments),
     /// Monitor GPU memory and the processes that hold it
     Top(TopArguments),
+    /// Test this machine: what whyoom meets here, and why CUDA is unavailable if it is
+    Doctor(DoctorArguments),
     /// Run programs on simulated GPUs, without a GPU
     #[command(after_help = "\
 Examples:
@@ -461,10 +463,16 @@ pub(crate) struct LabRunArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LabMachineArguments {
-    /// GPU model, from `whyoom lab list`
-    #[arg(long, value_name = "NAME", default_value = models::DEFAULT, value_parser = one_gpu_name)]
-    pub(crate) gpu: String,
-    /// Number of GPUs visible to the program
+    /// GPU model, from `whyoom lab list`; several for a machine of different GPUs
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = models::DEFAULT,
+        value_parser = one_gpu_name,
+        value_delimiter = ','
+    )]
+    pub(crate) gpu: Vec<String>,
+    /// Number of GPUs visible to the program, of each model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,
     /// Memory per GPU, instead of the model's: 8GiB, 512MiB, 24GB
@@ -476,12 +484,35 @@ pub(crate) struct LabMachineArguments {
     /// Share the GPUs with all users of this machine, who can then change each other's memory
     #[arg(long)]
     pub(crate) shared: bool,
-    /// Inject a fault: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms
+    /// Inject a fault: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms |
+    /// fail-map=N-M | granularity=SIZE | lost-gpu=N | no-peers | no-virtual-memory | nvml-without-memory |
+    /// nvml-without-use | slow-nvml=30ms
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,
-    /// Simulate an effect of a kernel: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms
+    /// Simulate an effect of a kernel: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms | NAME=touch:50ms
     #[arg(long, value_name = "NAME=EFFECT", value_parser = kernel_effect)]
     pub(crate) kernel: Vec<KernelEffect>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each check runs in a process of its own, with a time limit, and takes up to 128 MiB and a context.
+
+Examples:
+  whyoom doctor
+  whyoom doctor --json > doctor.json     a file to send
+  whyoom lab run --fault no-peers --gpus 2 -- whyoom doctor
+
+Exit status:
+  0  every check was made, whatever it found
+  2  invalid arguments")]
+pub(crate) struct DoctorArguments {
+    /// Print JSON (schema: whyoom schema)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Make one check in this process
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) check: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod arguments;
 mod causes;
 mod comparison;
 mod demo;
+mod doctor;
 mod executable;
 mod exit_status;
 mod export;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
         Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),
+        Command::Doctor(arguments) => doctor::run(&arguments).map(|()| ANSWERED),
         Command::Demo(arguments) => demo::run(&arguments).map(|()| ANSWERED),
         Command::Completions { shell } => manual::completions(shell).map(|()| ANSWERED),
         Command::Man { command, output: Some(folder) } => {

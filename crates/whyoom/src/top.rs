@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use whyoom_gpu::Gpus;
+use whyoom_gpu::{Asked, Gpus};
 use whyoom_node::{NodeSampler, judge};
 use whyoom_tui::{Ended, Options, Theme};
 
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &TopArguments) -> Result<u8> {
     let mut sampler = NodeSampler::new();
     let mut recorders = Recorders::with_places();
     let mut source = move || {
-        sampler.look(&gpus).map(|capture| {
+        sampler.look(&gpus, Asked::All).map(|capture| {
             let mut report = judge(&capture);
             recorders.fill(&mut report);
             report

@@ -142,6 +142,7 @@ fn other_answers_are_as_their_schemas_say() {
     holds(&["causes", "--json"]);
     holds(&["causes", "--json", "reserved"]);
     holds(&["lab", "list", "--json"]);
+    holds(&["doctor", "--json"]);
 }
 
 /// Without its libraries beside the executable the lab does not start: `cargo build --workspace` puts them there.
@@ -160,6 +161,7 @@ fn answers_about_gpus_are_as_their_schemas_say() {
     let on_lab = ["lab", "run", "--gpu", "t4", "--fault", "orphan=1GiB", "--", whyoom];
     holds(&[&on_lab[..], &["who", "--json", "--alert", "free<2KiB"]].concat());
     holds(&[&on_lab[..], &["lab", "calibrate", "--json"]].concat());
+    holds(&[&on_lab[..], &["doctor", "--json"]].concat());
     holds(&[
         "fit",
         "--gpu",
@@ -180,7 +182,7 @@ fn every_schema_names_its_draft_and_its_document() {
     let list = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> =
         list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.len(), 8, "{list}");
+    assert_eq!(names.len(), 9, "{list}");
     for name in names {
         let schema = whyoom(&["schema", name]);
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");

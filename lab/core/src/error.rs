@@ -62,6 +62,8 @@ errors! {
     NotReady = 600, "CUDA_ERROR_NOT_READY", "device not ready";
     /// A kernel touched memory that is not there.
     IllegalAddress = 700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered";
+    /// The two devices do not reach each other's memory.
+    PeerAccessUnsupported = 217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices";
     /// Peer access is on already.
     PeerAccessAlreadyEnabled = 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled";
     /// Peer access was not on.

@@ -2,13 +2,25 @@
 //! every device (documented), or 0: not supported here.
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-use whyoom_lab_core::{identity, machine::DeviceSpec};
+use whyoom_lab_core::{
+    identity,
+    machine::{DeviceSpec, Quirks},
+};
 
 /// The value of an attribute; nothing where the number names none.
-pub(crate) fn value(attribute: u32, device: usize, spec: &DeviceSpec) -> Option<i64> {
+pub(crate) fn value(
+    attribute: u32,
+    device: usize,
+    spec: &DeviceSpec,
+    quirks: Quirks,
+) -> Option<i64> {
     let last = Attribute::CU_DEVICE_ATTRIBUTE_MAX as u32;
     if !(1..last).contains(&attribute) {
         return None;
+    }
+    let virtual_memory = Attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
+    if quirks.no_virtual_memory && attribute == virtual_memory as u32 {
+        return Some(0);
     }
     let fixed = FIXED.iter().find(|(known, _)| *known as u32 == attribute);
     let value = fixed.map(|(_, value)| *value).or_else(|| of_model(attribute, spec));

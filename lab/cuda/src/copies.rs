@@ -57,6 +57,17 @@ impl Side2D {
 }
 
 fn copy(target: u64, source: u64, bytes: usize, stream: u64) -> Result<()> {
+    if bytes > 0 {
+        in_context(|driver, context| {
+            driver.check_reach(context, target)?;
+            Ok(driver.check_reach(context, source)?)
+        })?;
+    }
+    copy_peer(target, source, bytes, stream)
+}
+
+/// A copy that names the devices at both ends, and so needs no access from one to the other.
+fn copy_peer(target: u64, source: u64, bytes: usize, stream: u64) -> Result<()> {
     do_on(stream, Work::Copy(Box3::line(target, source, bytes as u64)))
 }
 
@@ -124,7 +135,7 @@ exports! { Status;
         copy(target, source, bytes, stream)
     }
     fn cuMemcpyPeer(target: u64, _to: u64, source: u64, _from: u64, bytes: usize) {
-        copy(target, source, bytes, 0)
+        copy_peer(target, source, bytes, 0)
     }
     fn cuMemcpyPeerAsync(
         target: u64,
@@ -134,7 +145,7 @@ exports! { Status;
         bytes: usize,
         stream: u64,
     ) {
-        copy(target, source, bytes, stream)
+        copy_peer(target, source, bytes, stream)
     }
 
     fn cuMemcpyHtoA_v2(array: u64, offset: usize, source: u64, bytes: usize) {

@@ -58,7 +58,8 @@ exports! { Status;
         with(|driver| {
             let device = known(driver, device)?;
             let index = driver.machine_index(device)?;
-            let found = attributes::value(attribute, index, &driver.device_spec(device)?);
+            let spec = driver.device_spec(device)?;
+            let found = attributes::value(attribute, index, &spec, driver.quirks());
             Ok(value.put(found.ok_or(Error::InvalidValue)? as i32)?)
         })
     }
@@ -86,7 +87,7 @@ exports! { Status;
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
         with(|driver| {
             let differ = known(driver, device)? != known(driver, peer)?;
-            Ok(can.put(differ.into())?)
+            Ok(can.put((differ && !driver.quirks().no_peers).into())?)
         })
     }
 
@@ -96,7 +97,8 @@ exports! { Status;
             if !differ {
                 return Err(Error::InvalidDevice.into());
             }
-            Ok(value.put((attribute == ACCESS_SUPPORTED).into())?)
+            let supported = attribute == ACCESS_SUPPORTED && !driver.quirks().no_peers;
+            Ok(value.put(supported.into())?)
         })
     }
 }

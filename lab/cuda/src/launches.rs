@@ -28,9 +28,15 @@ pub struct LaunchConfig {
 
 const _: () = assert!(size_of::<LaunchConfig>() == size_of::<sys::CUlaunchConfig>());
 
-fn launch(launch: &Launch) -> Result<()> {
+fn launch(launch: &Launch, parameters: *const c_void) -> Result<()> {
     in_context(|driver, context| {
-        Ok(driver.enqueue(context, launch.stream, Work::Kernel(*launch)).map(drop)?)
+        let runs = driver.enqueue(context, launch.stream, Work::Kernel(*launch))?;
+        if runs && driver.touches_memory(launch.function) {
+            // The effect is given to kernels whose first argument is an address.
+            let place: *const u64 = In(parameters.cast::<*const u64>()).get()?;
+            driver.touches(context, launch.stream, In(place).get()?)?;
+        }
+        Ok(())
     })
 }
 
@@ -59,11 +65,11 @@ exports! { Status;
         block_z: u32,
         shared: u32,
         stream: u64,
-        _parameters: *const c_void,
+        parameters: *const c_void,
         _extra: *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        launch(&Launch { function, grid, block, shared, stream })
+        launch(&Launch { function, grid, block, shared, stream }, parameters)
     }
 
     fn cuLaunchCooperativeKernel(
@@ -76,20 +82,20 @@ exports! { Status;
         block_z: u32,
         shared: u32,
         stream: u64,
-        _parameters: *const c_void,
+        parameters: *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        launch(&Launch { function, grid, block, shared, stream })
+        launch(&Launch { function, grid, block, shared, stream }, parameters)
     }
 
     fn cuLaunchKernelEx(
         config: In<LaunchConfig>,
         function: u64,
-        _parameters: *const c_void,
+        parameters: *const c_void,
         _extra: *const c_void,
     ) {
         let LaunchConfig { grid, block, shared, stream, .. } = config.get()?;
-        launch(&Launch { function, grid, block, shared, stream })
+        launch(&Launch { function, grid, block, shared, stream }, parameters)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(

@@ -111,16 +111,17 @@ exports! { Status;
         let accesses = list.list(count)?;
         with(|driver| {
             for access in &accesses {
-                known(driver, access.location.device()?)?;
+                let device = known(driver, access.location.device()?)?;
+                driver.set_access(address, bytes as u64, device, access.flags != 0)?;
             }
-            let accessible = accesses.iter().any(|access| access.flags != 0);
-            Ok(driver.set_access(address, bytes as u64, accessible)?)
+            Ok(())
         })
     }
 
-    fn cuMemGetAccess(flags: Out<u64>, _location: In<Location>, address: u64) {
+    fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: u64) {
         with(|driver| {
-            let accessible = driver.access(address)?;
+            let device = known(driver, location.get()?.device()?)?;
+            let accessible = driver.access(address, device)?;
             Ok(flags.put(if accessible { READ_WRITE.into() } else { 0 })?)
         })
     }
@@ -128,7 +129,7 @@ exports! { Status;
     fn cuMemGetAllocationGranularity(bytes: Out<usize>, properties: In<Properties>, _option: u32) {
         with(|driver| {
             let device = known(driver, properties.get()?.location.device()?)?;
-            Ok(bytes.put(driver.device_spec(device)?.model.granularity.value as usize)?)
+            Ok(bytes.put(driver.granularity(device)? as usize)?)
         })
     }
 

@@ -1,6 +1,6 @@
 //! Handles: what callers hold of a device.
 
-use std::ffi::c_void;
+use std::{ffi::c_void, thread::sleep, time::Duration};
 
 use whyoom_lab_core::machine::{DeviceSpec, Machine};
 
@@ -27,7 +27,9 @@ pub(crate) struct Device {
 impl Handle {
     /// The handle of a device, if there is such a device.
     pub(crate) fn of(index: usize) -> Result<Self> {
-        session::machine()?.device(index)?;
+        let machine = session::machine()?;
+        machine.device(index)?;
+        is_there(&machine, index)?;
         Ok(Self(std::ptr::without_provenance_mut(FIRST_HANDLE + index)))
     }
 
@@ -35,6 +37,14 @@ impl Handle {
     pub(crate) fn device(self) -> Result<Device> {
         let machine = session::machine()?;
         let index = self.0.addr().checked_sub(FIRST_HANDLE).ok_or(Failure::InvalidArgument)?;
-        Ok(Device { machine, index, spec: machine.device(index)? })
+        let spec = machine.device(index)?;
+        is_there(&machine, index)?;
+        sleep(Duration::from_nanos(machine.quirks().nvml_nanoseconds));
+        Ok(Device { machine, index, spec })
     }
+}
+
+fn is_there(machine: &Machine, index: usize) -> Result {
+    let lost = machine.quirks().lost_device == Some(index);
+    if lost { Err(Failure::GpuIsLost) } else { Ok(()) }
 }

@@ -13,13 +13,15 @@ use crate::{
 const BETWEEN_DEVICES: u32 = nvml::nvmlGpuLevel_enum_NVML_TOPOLOGY_HOSTBRIDGE;
 
 /// What a device can do with another's memory.
-fn peer_status(way: u32) -> Result<u32> {
+fn peer_status(way: u32, peers: bool) -> Result<u32> {
     match way {
         nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_READ
         | nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_WRITE
-        | nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_PCI => {
-            Ok(nvml::nvmlGpuP2PStatus_enum_NVML_P2P_STATUS_OK)
-        }
+        | nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_PCI => Ok(if peers {
+            nvml::nvmlGpuP2PStatus_enum_NVML_P2P_STATUS_OK
+        } else {
+            nvml::nvmlGpuP2PStatus_enum_NVML_P2P_STATUS_NOT_SUPPORTED
+        }),
         nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_NVLINK
         | nvml::nvmlGpuP2PCapsIndex_enum_NVML_P2P_CAPS_INDEX_ATOMICS => {
             Ok(nvml::nvmlGpuP2PStatus_enum_NVML_P2P_STATUS_NOT_SUPPORTED)
@@ -102,9 +104,10 @@ const _: () = assert!(
 exports! { Code;
     // NCCL asks for every pair, a device with itself among them, and stops where that fails.
     fn nvmlDeviceGetP2PStatus(one: Handle, other: Handle, way: u32, status: Out<u32>) {
-        one.device()?;
-        other.device()?;
-        Ok(status.put(peer_status(way)?)?)
+        let device = one.device()?;
+        let same = device.index == other.device()?.index;
+        let peers = same || !device.machine.quirks().no_peers;
+        Ok(status.put(peer_status(way, peers)?)?)
     }
 
     fn nvmlDeviceGetTopologyCommonAncestor(one: Handle, other: Handle, level: Out<u32>) {

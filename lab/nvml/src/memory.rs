@@ -8,26 +8,29 @@ use whyoom_lab_abi::{Out, exports};
 
 use crate::{
     device::{Device, Handle},
-    status::{Code, check_version, version_of},
+    status::{Code, Failure, Result, check_version, version_of},
 };
 
 impl Device {
     /// Total, reserved, free and used are read once, so that they add up.
-    fn memory(&self) -> nvml::nvmlMemory_v2_t {
+    fn memory(&self) -> Result<nvml::nvmlMemory_v2_t> {
+        if self.machine.quirks().nvml_without_memory {
+            return Err(Failure::NotSupported);
+        }
         let used = self.machine.used(self.index);
-        nvml::nvmlMemory_v2_t {
+        Ok(nvml::nvmlMemory_v2_t {
             version: version_of::<nvml::nvmlMemory_v2_t>(2),
             total: self.spec.nvml_total,
             reserved: self.spec.nvml_total.saturating_sub(self.spec.total),
             free: self.spec.total.saturating_sub(used),
             used,
-        }
+        })
     }
 }
 
 exports! { Code;
     fn nvmlDeviceGetMemoryInfo(handle: Handle, place: Out<nvml::nvmlMemory_t>) {
-        let memory = handle.device()?.memory();
+        let memory = handle.device()?.memory()?;
         let used = memory.used.saturating_add(memory.reserved);
         Ok(place.put(nvml::nvmlMemory_t { total: memory.total, free: memory.free, used })?)
     }
@@ -35,6 +38,6 @@ exports! { Code;
     fn nvmlDeviceGetMemoryInfo_v2(handle: Handle, place: Out<nvml::nvmlMemory_v2_t>) {
         let device = handle.device()?;
         check_version(place, 2)?;
-        Ok(place.put(device.memory())?)
+        Ok(place.put(device.memory()?)?)
     }
 }

@@ -6,9 +6,10 @@ use std::{ffi::c_char, fs};
 
 use nvml_wrapper_sys::bindings as nvml;
 use whyoom_lab_abi::{In, Out, exports};
+use whyoom_lab_core::machine::Holder;
 
 use crate::{
-    device::Handle,
+    device::{Device, Handle},
     process_list::{Entry, write_list},
     session,
     status::{Code, Failure, Result, check_version},
@@ -20,6 +21,17 @@ type ListV2 = Out<Entry<nvml::nvmlProcessInfo_v2_t>>;
 /// The documented numbers of the kinds of work that a list with details is of.
 const MODE_COMPUTE: u32 = 0;
 const MODE_MPS: u32 = 2;
+
+impl Device {
+    /// Who has memory of it, and how much as far as NVML tells.
+    fn holders(&self) -> Vec<Holder> {
+        let mut holders = self.machine.holders(self.index);
+        if self.machine.quirks().nvml_without_use {
+            holders.iter_mut().for_each(|holder| holder.bytes = 0);
+        }
+        holders
+    }
+}
 
 /// Nobody is on the device for this kind of work.
 fn nobody(handle: Handle, count: Out<u32>) -> Result {
@@ -33,7 +45,7 @@ fn write_details(handle: Handle, details: Out<nvml::nvmlProcessDetailList_v1_t>)
     check_version(details, 1)?;
     let mut list = In(details.0.cast_const()).get()?;
     let holders = match list.mode {
-        MODE_COMPUTE => device.machine.holders(device.index),
+        MODE_COMPUTE => device.holders(),
         1..=MODE_MPS => Vec::new(),
         _ => return Err(Failure::InvalidArgument),
     };
@@ -54,17 +66,17 @@ fn process_name(pid: u32) -> Result<String> {
 exports! { Code;
     fn nvmlDeviceGetComputeRunningProcesses(handle: Handle, count: Out<u32>, list: ListV1) {
         let device = handle.device()?;
-        write_list(count, list, &device.machine.holders(device.index))
+        write_list(count, list, &device.holders())
     }
 
     fn nvmlDeviceGetComputeRunningProcesses_v2(handle: Handle, count: Out<u32>, list: ListV2) {
         let device = handle.device()?;
-        write_list(count, list, &device.machine.holders(device.index))
+        write_list(count, list, &device.holders())
     }
 
     fn nvmlDeviceGetComputeRunningProcesses_v3(handle: Handle, count: Out<u32>, list: ListV2) {
         let device = handle.device()?;
-        write_list(count, list, &device.machine.holders(device.index))
+        write_list(count, list, &device.holders())
     }
 
     fn nvmlDeviceGetGraphicsRunningProcesses(handle: Handle, count: Out<u32>, _list: ListV1) {

@@ -20,6 +20,7 @@ pub(crate) enum Failure {
     NotFound,
     InsufficientSize,
     DriverNotLoaded,
+    GpuIsLost,
     ArgumentVersionMismatch,
     Unknown,
 }
@@ -40,6 +41,7 @@ impl Status for Code {
             Failure::NotFound => nvml::nvmlReturn_enum_NVML_ERROR_NOT_FOUND,
             Failure::InsufficientSize => nvml::nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE,
             Failure::DriverNotLoaded => nvml::nvmlReturn_enum_NVML_ERROR_DRIVER_NOT_LOADED,
+            Failure::GpuIsLost => nvml::nvmlReturn_enum_NVML_ERROR_GPU_IS_LOST,
             Failure::ArgumentVersionMismatch => {
                 nvml::nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH
             }

@@ -10,7 +10,7 @@ use super::{
 
 /// A context of the driver's. Not owned: it goes when whoever made it destroys it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Context(u64);
+pub struct Context(pub(super) u64);
 
 /// Takes the context off again, also when what ran under it panics.
 struct Pushed<'a>(&'a Driver);

@@ -15,6 +15,31 @@ impl Driver {
         Code::check(unsafe { (self.functions.init)(0) })
     }
 
+    /// The newest version of CUDA that the driver serves: 1000 × major + 10 × minor.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn version(&self) -> Result<u32, Code> {
+        let mut version = 0;
+        // SAFETY: one number is written to the place given for it.
+        Code::check(unsafe { (self.functions.version)(&raw mut version) })?;
+        Ok(u32::try_from(version).unwrap_or(0))
+    }
+
+    /// A device's UUID, as NVML writes it behind the kind.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn uuid(&self, device: u32) -> Result<String, Code> {
+        let device = self.device(device)?;
+        let mut bytes = [0; 16];
+        // SAFETY: sixteen bytes are written to the place given for them.
+        Code::check(unsafe { (self.functions.device_uuid)(&raw mut bytes, device) })?;
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+        Ok(parts.join("-"))
+    }
+
     /// The number of devices that this process sees.
     ///
     /// # Errors
@@ -49,6 +74,27 @@ impl Driver {
         // SAFETY: one number is written to the place given for it.
         Code::check(unsafe { ask(&raw mut can, device, peer) })?;
         Ok(can != 0)
+    }
+
+    /// Why nobody can map pages of that size on the device; nothing where one can.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn why_no_pages(&self, device: u32, page: u64) -> Result<Option<String>, Code> {
+        // Some vGPUs have none, and a driver that does not know the question neither.
+        match self.attribute(device, sys::VIRTUAL_MEMORY) {
+            Ok(0) | Err(Code::INVALID_VALUE) => {
+                return Ok(Some(format!(
+                    "GPU {device} does not support virtual memory management"
+                )));
+            }
+            answer => answer?,
+        };
+        let unit = self.granularity(device)?;
+        let fits = unit > 0 && page.is_multiple_of(unit);
+        Ok((!fits).then(|| {
+            format!("the memory of GPU {device} is mapped in units of {unit} bytes, not {page}")
+        }))
     }
 
     /// Whether memory that is created and mapped on the device can be reached by RDMA. Asked once.

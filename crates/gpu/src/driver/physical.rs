@@ -24,6 +24,26 @@ impl Driver {
         Ok((free as u64, total as u64))
     }
 
+    /// Takes memory with an address, on the current context's device.
+    ///
+    /// # Errors
+    /// The driver's own: [`Code::OUT_OF_MEMORY`] where the device has no more.
+    pub fn alloc(&self, size: u64) -> Result<u64, Code> {
+        let mut address = 0;
+        // SAFETY: one address is written to the place given for it.
+        Code::check(unsafe { (self.functions.memory_alloc)(&raw mut address, size as usize) })?;
+        Ok(address)
+    }
+
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn free(&self, address: u64) -> Result<(), Code> {
+        // SAFETY: an address that was not given is answered with a code.
+        Code::check(unsafe { (self.functions.memory_free)(address) })
+    }
+
     /// What the sizes of physical memory on the device are multiples of.
     ///
     /// # Errors

@@ -29,6 +29,8 @@ pub(super) const READ_AND_WRITE: c_uint = 3;
 pub(super) const LEAST_GRANULARITY: c_uint = 0;
 /// `CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED`.
 pub(super) const RDMA_WITH_VIRTUAL_MEMORY: c_uint = 110;
+/// `CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED`.
+pub(super) const VIRTUAL_MEMORY: c_uint = 102;
 /// `CU_EVENT_DISABLE_TIMING`.
 pub(super) const WITHOUT_TIMING: c_uint = 2;
 /// `CU_STREAM_NON_BLOCKING`: does not wait for the legacy stream.
@@ -114,6 +116,10 @@ macro_rules! functions {
 
 functions! {
     init = c"cuInit" (c_uint);
+    version = c"cuDriverGetVersion" (*mut c_int);
+    device_uuid = c"cuDeviceGetUuid" (*mut [u8; 16], Device);
+    memory_alloc = c"cuMemAlloc_v2" (*mut Address, usize);
+    memory_free = c"cuMemFree_v2" (Address);
     device_count = c"cuDeviceGetCount" (*mut c_int);
     device_get = c"cuDeviceGet" (*mut Device, c_int);
     device_total_memory = c"cuDeviceTotalMem_v2" (*mut usize, Device);
@@ -148,6 +154,7 @@ functions! {
     stream_is_capturing = c"cuStreamIsCapturing" (Opaque, *mut c_uint);
     exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode" (*mut c_uint);
     fill_bytes = c"cuMemsetD8Async" (Address, c_uchar, usize, Opaque);
+    copy_between = c"cuMemcpyPeerAsync" (Address, Opaque, Address, Opaque, usize, Opaque);
     copy_to_host = c"cuMemcpyDtoHAsync_v2" (*mut c_char, Address, usize, Opaque);
 }
 
@@ -207,6 +214,11 @@ mod tests {
             (
                 RDMA_WITH_VIRTUAL_MEMORY,
                 CUdevice_attribute::CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED
+                    as c_uint,
+            ),
+            (
+                VIRTUAL_MEMORY,
+                CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
                     as c_uint,
             ),
             (WITHOUT_TIMING, CUevent_flags::CU_EVENT_DISABLE_TIMING as c_uint),

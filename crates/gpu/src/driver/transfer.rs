@@ -1,7 +1,7 @@
 //! Bytes into a device's memory and out of it.
 #![expect(unsafe_code, reason = "functions of the driver are called here")]
 
-use super::{Code, Driver, Stream, sys::opaque};
+use super::{Code, Context, Driver, Stream, sys::opaque};
 
 impl Driver {
     /// Lets the stream fill memory with a byte. The host does not wait.
@@ -23,6 +23,28 @@ impl Driver {
         // SAFETY: the range may be written, by this function's contract; the stream is live, by its
         // type's.
         Code::check(unsafe { fill(address, byte, size as usize, opaque(stream.0)) })
+    }
+
+    /// Lets the stream copy from one device's memory to another's, also where neither reaches the other's. The
+    /// host does not wait.
+    ///
+    /// # Safety
+    /// Both ranges are memory of the devices of those contexts, mapped and accessible there.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub unsafe fn copy_between(
+        &self,
+        (target, there): (u64, Context),
+        (source, here): (u64, Context),
+        size: u64,
+        stream: Stream,
+    ) -> Result<(), Code> {
+        let copy = self.functions.copy_between;
+        let (there, here) = (opaque(there.0), opaque(here.0));
+        // SAFETY: the ranges may be read and written, by this function's contract; the stream and the
+        // contexts are live, by their types'.
+        Code::check(unsafe { copy(target, there, source, here, size as usize, opaque(stream.0)) })
     }
 
     /// Reads memory of a device after the stream's work so far. The host waits.

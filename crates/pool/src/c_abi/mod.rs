@@ -52,6 +52,19 @@ fn keep_text(text: &str) {
     let _ = MESSAGE.try_with(|message| message.replace(text));
 }
 
+/// Why the pool cannot serve the devices of this process, in words that stay until this thread's next failure; null
+/// where it can.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_obstacle(hooked: c_int) -> *const c_char {
+    match process::obstacle(hooked != 0) {
+        Some(why) => {
+            keep_text(&why);
+            whyoom_pool_message()
+        }
+        None => std::ptr::null(),
+    }
+}
+
 /// The calling thread's last failure in words; empty before the first. It stays until the next one.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn whyoom_pool_message() -> *const c_char {

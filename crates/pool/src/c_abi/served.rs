@@ -6,8 +6,10 @@ use std::{
     sync::atomic::Ordering::Relaxed,
 };
 
+use whyoom_gpu::driver as gpu;
 use whyoom_trace::pool_interface::{
-    Forget, Idle, MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, Serving, StreamGone,
+    Copy, Forget, Idle, MemAlloc, MemAllocAsync, MemFree, MemFreeAsync, NOT_MINE, Serving,
+    StreamGone,
 };
 
 use super::{
@@ -18,7 +20,7 @@ use crate::{
     device::DevicePool,
     driver::{Driver, Stream},
     error::PoolError,
-    process,
+    peers, process,
 };
 
 // What the recorder looks up by name has the signatures that it takes them for.
@@ -30,6 +32,7 @@ const _: MemFreeAsync = whyoom_pool_mem_free_async;
 const _: StreamGone = whyoom_pool_stream_gone;
 const _: Forget = whyoom_pool_forget;
 const _: Idle = whyoom_pool_idle;
+const _: Copy = whyoom_pool_copy;
 
 /// Whether the driver's allocations are to be served.
 #[unsafe(no_mangle)]
@@ -123,4 +126,15 @@ pub(crate) extern "C" fn whyoom_pool_mem_free_async(address: u64, stream: *mut c
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn whyoom_pool_idle() -> u64 {
     current().map_or(0, DevicePool::idle)
+}
+
+/// A copy within or between devices. The pool makes it where one of them does not reach the other's memory.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn whyoom_pool_copy(
+    target: u64,
+    source: u64,
+    bytes: usize,
+    stream: *mut c_void,
+) -> c_int {
+    peers::copy(target, source, bytes as u64, gpu::Stream(stream as u64)).unwrap_or(NOT_MINE)
 }

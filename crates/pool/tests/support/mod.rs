@@ -52,6 +52,19 @@ pub(crate) struct State {
     pub(crate) relaxed: i64,
     pub(crate) waits: u64,
     pub(crate) synchronizes: u64,
+    /// What the device refuses for want of room: so many mappings from now on are made, and none after them.
+    pub(crate) mappings_left: Option<u64>,
+    /// Likewise the granting of access.
+    pub(crate) accesses_left: Option<u64>,
+    /// The next mapping is refused, and no other.
+    pub(crate) one_refusal: bool,
+}
+
+/// Counts one down; refused where none is left.
+fn take_one(left: &mut Option<u64>) -> Answer<()> {
+    let Some(left) = left else { return Ok(()) };
+    *left = left.checked_sub(1).ok_or(Refusal::OUT_OF_MEMORY)?;
+    Ok(())
 }
 
 /// The device; clones are the same one.
@@ -220,12 +233,17 @@ impl Driver for Fake {
         let mut state = self.state();
         assert!(state.physical.contains_key(&memory.0), "memory that is not there");
         assert!(!state.mapped.contains_key(&address), "{address:#x} is mapped already");
+        take_one(&mut state.mappings_left)?;
+        if std::mem::take(&mut state.one_refusal) {
+            return Err(Refusal::OUT_OF_MEMORY);
+        }
         state.mapped.insert(address, (memory.0, false));
         Ok(())
     }
 
     fn allow(&self, address: u64, size: u64) -> Answer<()> {
         let mut state = self.state();
+        take_one(&mut state.accesses_left)?;
         for page in (address..address + size).step_by(PAGE as usize) {
             state.mapped.get_mut(&page).ok_or(INVALID)?.1 = true;
         }

@@ -7,12 +7,12 @@ use std::{
 };
 
 use foldhash::fast::FixedState;
-use whyoom_trace::{Action, DeviceId};
+use whyoom_trace::{Action, DeviceId, facts::DEVICE_UUID};
 
 use super::out_parameter::written;
 use crate::{
     declare::hooks,
-    record::{Call, Location, PerProcess, Process, clock, context_ended, device_of},
+    record::{Call, Location, NO_STACK, PerProcess, Process, clock, context_ended, device_of},
     resolution::real::Function,
     result_code::{Code, OUT_OF_MEMORY},
     serve,
@@ -30,6 +30,15 @@ static CONTEXTS: PerProcess<Contexts> = PerProcess::new();
 
 static STATE: Function<unsafe extern "C" fn(i32, *mut u32, *mut i32) -> Code> =
     Function::named(c"cuDevicePrimaryCtxGetState");
+
+static COUNT: Function<unsafe extern "C" fn(*mut i32) -> Code> =
+    Function::named(c"cuDeviceGetCount");
+
+static UUID: Function<unsafe extern "C" fn(*mut [u8; 16], i32) -> Code> =
+    Function::named(c"cuDeviceGetUuid_v2");
+
+static OLD_UUID: Function<unsafe extern "C" fn(*mut [u8; 16], i32) -> Code> =
+    Function::named(c"cuDeviceGetUuid");
 
 hooks! { Contexts;
     Required (context: *mut u64, device: i32)
@@ -90,9 +99,47 @@ fn began(call: &Call, context: u64, device: DeviceId, result: Code) {
     call.write(clock::now(), location, stack, result, Action::ContextCreate);
     if result == 0 {
         CONTEXTS.of(call.process).devices().insert(context, device);
+        tell_uuid(call, device);
     } else {
         call.failed(location, stack, result, 0);
     }
+}
+
+/// Tells which device it is, where there may be several: CUDA may number them otherwise than NVML does.
+fn tell_uuid(call: &Call, device: DeviceId) {
+    let Some(get) = UUID.get().or_else(|| OLD_UUID.get()).filter(|_| may_be_several()) else {
+        return;
+    };
+    let mut bytes = [0; 16];
+    // SAFETY: the driver writes sixteen bytes where it is told to; any number of a device is answered.
+    if unsafe { get(&mut bytes, i32::from(device.0)) } != 0 {
+        return;
+    }
+    let name = call.process.names.string(&call.process.part, DEVICE_UUID.as_bytes());
+    let value = call.process.names.string(&call.process.part, &uuid_text(bytes));
+    let setting = Action::Setting { name, value };
+    call.write(clock::now(), Location::on(device), NO_STACK, 0, setting);
+}
+
+fn may_be_several() -> bool {
+    let mut count = 0;
+    // SAFETY: the driver writes a number where it is told to.
+    let counted = COUNT.get().is_some_and(|get| unsafe { get(&mut count) } == 0);
+    // SAFETY: the name ends with a zero; what is found is not read.
+    let hidden = unsafe { libc::getenv(c"CUDA_VISIBLE_DEVICES".as_ptr()) };
+    counted && count > 1 || !hidden.is_null()
+}
+
+/// The digits of a UUID as NVML writes them, without a heap: this runs in somebody's program.
+fn uuid_text(bytes: [u8; 16]) -> [u8; 36] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    for (place, half) in places.zip(halves) {
+        text[place] = DIGITS[usize::from(half)];
+    }
+    text
 }
 
 fn retained(call: &Call, context: *const u64, device: DeviceId, result: Code) {
@@ -154,5 +201,16 @@ impl Contexts {
 
     fn primary(&self) -> MutexGuard<'_, HashMap<u16, u64, FixedState>> {
         self.primary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_written_as_nvml_does() {
+        let bytes = std::array::from_fn(|place| place as u8 * 16 + 1);
+        assert_eq!(&uuid_text(bytes), b"01112131-4151-6171-8191-a1b1c1d1e1f1");
     }
 }

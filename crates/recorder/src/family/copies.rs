@@ -8,6 +8,7 @@ use crate::{
     declare::hooks,
     record::{Call, Cause, cause_of, clock},
     result_code::Code,
+    serve,
 };
 
 hooks! { Copies;
@@ -16,7 +17,10 @@ hooks! { Copies;
      cuMemcpy_ptds = "cuMemcpy" since 7000 (per_thread),
      cuMemcpyDtoD_v2 = "cuMemcpyDtoD" since 3020,
      cuMemcpyDtoD_v2_ptds = "cuMemcpyDtoD" since 7000 (per_thread)]
-    failed { |call, (), result| failed(call, 0, result) }
+    served_failed {
+        |hook| serve::copy((target, source), bytes, 0, hook);
+        |call, (), result| failed(call, 0, result)
+    }
 
     Optional (target: u64, source: *const c_void, bytes: usize)
     [cuMemcpyHtoD_v2 = "cuMemcpyHtoD" since 3020,
@@ -33,7 +37,10 @@ hooks! { Copies;
      cuMemcpyAsync_ptsz = "cuMemcpyAsync" since 7000 (per_thread),
      cuMemcpyDtoDAsync_v2 = "cuMemcpyDtoDAsync" since 3020,
      cuMemcpyDtoDAsync_v2_ptsz = "cuMemcpyDtoDAsync" since 7000 (per_thread)]
-    failed { |call, (), result| failed(call, stream, result) }
+    served_failed {
+        |hook| serve::copy((target, source), bytes, stream, hook);
+        |call, (), result| failed(call, stream, result)
+    }
 
     Optional (target: u64, source: *const c_void, bytes: usize, stream: u64)
     [cuMemcpyHtoDAsync_v2 = "cuMemcpyHtoDAsync" since 3020,

@@ -9,7 +9,10 @@ use whyoom_trace::{
     StringId, Tables, facts::Fact,
 };
 
-use super::machine_samples::{MachineSample, MachineSamples, SeenHolder};
+use super::{
+    device_names::DeviceNames,
+    machine_samples::{MachineSample, MachineSamples, SeenHolder},
+};
 
 /// Devices beyond these are not told of.
 const MOST_DEVICES: u16 = 16;
@@ -66,8 +69,8 @@ impl Machine {
         self.pids.keys().next().copied()
     }
 
-    /// What was seen because of a failure. The process may see the devices that `visible` names.
-    pub(super) fn seen(&self, failure: &Event, visible: Option<&str>) -> Vec<Event> {
+    /// What was seen because of a failure. The process calls the devices by those names.
+    pub(super) fn seen(&self, failure: &Event, names: &DeviceNames) -> Vec<Event> {
         if self.told.get() >= MOST_TOLD {
             return Vec::new();
         }
@@ -76,18 +79,18 @@ impl Machine {
         else {
             return Vec::new();
         };
-        let actions = self.actions(look, failure.origin.device, visible);
+        let actions = self.actions(look, failure.origin.device, names);
         self.told.set(self.told.get() + actions.len());
         actions.into_iter().map(|action| beside(failure, action)).collect()
     }
 
     /// The least that a process was seen to use of each device: where it took nothing, that is its context.
-    pub(super) fn used(&self, process: ProcessId, visible: Option<&str>) -> Vec<Action> {
+    pub(super) fn used(&self, process: ProcessId, names: &DeviceNames) -> Vec<Action> {
         let Some(pid) = self.pids.get(&process) else { return Vec::new() };
         let machine_samples = || self.machine_samples.iter().filter(|look| look.pid == *pid);
         let least = |device: u16| {
-            let seen =
-                machine_samples().filter_map(|look| look.device(device, visible)?.bytes_of(*pid));
+            let seen = machine_samples()
+                .filter_map(|look| look.device(DeviceId(device), names)?.bytes_of(*pid));
             Some((device, seen.min()?))
         };
         let fact = |(device, bytes)| Action::Fact {
@@ -96,13 +99,8 @@ impl Machine {
         (0..MOST_DEVICES).filter_map(least).map(fact).collect()
     }
 
-    fn actions(
-        &self,
-        look: &MachineSample,
-        device: DeviceId,
-        visible: Option<&str>,
-    ) -> Vec<Action> {
-        let Some(device) = look.device(device.0, visible) else { return Vec::new() };
+    fn actions(&self, look: &MachineSample, device: DeviceId, names: &DeviceNames) -> Vec<Action> {
+        let Some(device) = look.device(device, names) else { return Vec::new() };
         let sample = |counter, bytes| Action::Sample { counter, bytes: Bytes(bytes) };
         let mut actions = vec![
             sample(Counter::DeviceTotal, device.total),
@@ -115,7 +113,8 @@ impl Machine {
             .map(|model| Fact::Gpu { model: text(&model.name), total: Bytes(model.total) });
         let ages = device.holders.iter().filter_map(age);
         actions.extend(ages.chain(model).map(|fact| Action::Fact { fact }));
-        for holder in &device.holders {
+        // In some containers NVML lists a process and does not know what it holds.
+        for holder in device.holders.iter().filter(|holder| holder.bytes > 0) {
             actions.push(if holder.pid == look.pid {
                 sample(Counter::ProcessUsed, holder.bytes)
             } else {

@@ -7,7 +7,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use whyoom_files::{private, untrusted};
-use whyoom_trace::ProcessState;
+use whyoom_trace::{DeviceId, ProcessState};
+
+use super::device_names::DeviceNames;
 
 /// The file's name in the recording's folder.
 pub const MACHINE_SAMPLES: &str = "machine.jsonl";
@@ -96,16 +98,23 @@ impl MachineSample {
         private::append_to(&folder.join(MACHINE_SAMPLES))?.write_all(&line)
     }
 
-    /// The device that a process calls by this number: its first one is the only one that lists it, if
-    /// it is the only one; else the variable tells. A process that asks for its second may be listed by
-    /// its first alone.
-    pub(super) fn device(&self, ordinal: u16, visible: Option<&str>) -> Option<&SeenDevice> {
+    /// The device that a process calls by this number. Its UUID tells, where it was recorded. Else its first one
+    /// is the only one that lists it, if it is the only one; else the variable tells. A process that asks for its
+    /// second may be listed by its first alone.
+    pub(super) fn device(&self, device: DeviceId, names: &DeviceNames) -> Option<&SeenDevice> {
+        if let Some(uuid) = names.uuids.get(&device) {
+            let found = self.devices.iter().find(|device| device.uuid.ends_with(uuid.as_str()));
+            if found.is_some() {
+                return found;
+            }
+        }
+        let ordinal = device.0;
         let lists = |device: &&SeenDevice| device.holders.iter().any(|one| one.pid == self.pid);
         let mut listing = self.devices.iter().filter(lists);
         if let (0, Some(only), None) = (ordinal, listing.next(), listing.next()) {
             return Some(only);
         }
-        let Some(visible) = visible.filter(|text| !text.is_empty()) else {
+        let Some(visible) = names.visible.as_deref().filter(|text| !text.is_empty()) else {
             return self.devices.iter().find(|device| device.index == u32::from(ordinal));
         };
         let name = visible.split(',').nth(usize::from(ordinal))?.trim();
@@ -175,13 +184,32 @@ mod tests {
             devices: vec![device(0, &[]), device(1, &[7])],
             ..MachineSample::default()
         };
-        assert_eq!(look.device(0, None).map(|one| one.index), Some(1));
-        assert_eq!(look.device(1, Some("1,0")).map(|one| one.index), Some(0));
+        let index = |look: &MachineSample, ordinal, visible: Option<&str>| {
+            let visible = visible.map(str::to_owned);
+            let names = DeviceNames { visible, ..DeviceNames::default() };
+            look.device(DeviceId(ordinal), &names).map(|one| one.index)
+        };
+        assert_eq!(index(&look, 0, None), Some(1));
+        assert_eq!(index(&look, 1, Some("1,0")), Some(0));
         look.pid = 8;
-        assert_eq!(look.device(0, None).map(|one| one.index), Some(0));
-        assert_eq!(look.device(0, Some("1,0")).map(|one| one.index), Some(1));
-        assert_eq!(look.device(0, Some("GPU-11")).map(|one| one.index), Some(1));
-        assert_eq!(look.device(3, Some("1")), None);
+        assert_eq!(index(&look, 0, None), Some(0));
+        assert_eq!(index(&look, 0, Some("1,0")), Some(1));
+        assert_eq!(index(&look, 0, Some("GPU-11")), Some(1));
+        assert_eq!(index(&look, 3, Some("1")), None);
+    }
+
+    #[test]
+    fn a_recorded_uuid_tells_the_device() {
+        let look = MachineSample {
+            pid: 7,
+            devices: vec![device(0, &[7]), device(1, &[])],
+            ..MachineSample::default()
+        };
+        let mut names = DeviceNames::default();
+        names.uuids.insert(DeviceId(0), "11".to_owned());
+        assert_eq!(look.device(DeviceId(0), &names).map(|one| one.index), Some(1));
+        names.uuids.insert(DeviceId(0), "77".to_owned());
+        assert_eq!(look.device(DeviceId(0), &names).map(|one| one.index), Some(0), "unknown");
     }
 
     #[test]

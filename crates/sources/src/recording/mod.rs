@@ -5,6 +5,7 @@
 //! PyTorch's allocator recovers from is no failure, and what was seen of the machine at a failure goes
 //! before it.
 
+mod device_names;
 mod ending;
 mod folder;
 mod ledger;

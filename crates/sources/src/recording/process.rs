@@ -8,6 +8,7 @@ use whyoom_trace::{
 };
 
 use super::{
+    device_names::DeviceNames,
     ledger::{Created, Ledger, Mapping, Taken},
     queue::{Queue, Ticket},
 };
@@ -24,8 +25,8 @@ pub(super) struct Process {
     shared_pools: BTreeMap<PoolId, PoolId>,
     /// Whether PyTorch's allocator was seen in it.
     pub(super) has_blocks: bool,
-    /// The devices that it may see, as its variable names them.
-    pub(super) visible_devices: Option<String>,
+    /// What it calls its devices.
+    pub(super) device_names: DeviceNames,
 }
 
 impl Process {

@@ -8,10 +8,11 @@ use foldhash::fast::RandomState;
 use whyoom_redact::is_recorded;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
-    SizeClass, Tables, ThreadId,
+    SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
 };
 
 use super::{
+    device_names::DeviceNames,
     machine::Machine,
     process::Process,
     queue::{Queue, Ticket},
@@ -91,12 +92,16 @@ impl<'a> Translator<'a> {
             Action::Alloc { kind: MemoryKind::Device, .. }
             | Action::Create { .. }
             | Action::Map { .. } => self.driver_gave(event),
+            Action::Setting { name, value } if tables.text(name) == DEVICE_UUID => {
+                let (device, uuid) = (event.origin.device, tables.text(value).to_owned());
+                self.process(event).device_names.uuids.insert(device, uuid);
+            }
             // An older recorder wrote down more variables than are needed.
             Action::Setting { name, .. } if is_withheld(tables.text(name)) => {}
             Action::Setting { name, value } => {
                 if tables.text(name) == "CUDA_VISIBLE_DEVICES" {
                     let visible = tables.text(value).to_owned();
-                    self.process(event).visible_devices = Some(visible);
+                    self.process(event).device_names.visible = Some(visible);
                 }
                 self.queue.push(*event);
             }
@@ -115,9 +120,9 @@ impl<'a> Translator<'a> {
 
     /// What a process was seen to use, when it ends.
     fn emit_usage(&mut self, exit: &Event) {
-        let process = self.processes.get(&exit.origin.process);
-        let visible = process.and_then(|process| process.visible_devices.as_deref());
-        for action in self.machine.used(exit.origin.process, visible) {
+        let process = exit.origin.process;
+        let names = self.processes.get(&process).map(|process| &process.device_names);
+        for action in self.machine.used(process, names.unwrap_or(&DeviceNames::default())) {
             self.queue.push(Event { action, ..*exit });
         }
     }
@@ -247,8 +252,8 @@ impl<'a> Translator<'a> {
     /// What was seen of the machine because of a failure.
     fn seen(&self, failure: &Event) -> Vec<Event> {
         let process = self.processes.get(&failure.origin.process);
-        let visible = process.and_then(|process| process.visible_devices.as_deref());
-        self.machine.seen(failure, visible)
+        let names = process.map(|process| &process.device_names);
+        self.machine.seen(failure, names.unwrap_or(&DeviceNames::default()))
     }
 
     /// Both sides of the segments must agree.

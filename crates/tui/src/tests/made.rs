@@ -47,6 +47,7 @@ pub(super) fn device(index: u32, holders: Vec<Holder>) -> DeviceReport {
                 used: used + GIB,
                 reserved: Some(GIB),
             },
+            unified_memory: false,
             processes: Some(listed.collect()),
             utilization: Some(Utilization { gpu: 37, memory: 12 }),
             temperature: Some(46),

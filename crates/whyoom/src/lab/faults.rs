@@ -2,8 +2,8 @@
 
 use std::{str::FromStr, time::Duration};
 
-use anyhow::{Context, Error, Result, bail};
-use whyoom_lab_core::machine::{Effect, KernelEffect};
+use anyhow::{Context, Error, Result, bail, ensure};
+use whyoom_lab_core::machine::{Effect, KernelEffect, MAX_DEVICES, Quirks};
 
 use super::quantities::{duration, size};
 
@@ -24,6 +24,66 @@ pub(crate) enum Fault {
     Tenant(u64, Duration),
     /// Every synchronize takes at least this long.
     SlowSynchronize(Duration),
+    /// The system differs from a plain one.
+    Quirk(Quirk),
+}
+
+/// One difference of a system from a plain one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quirk {
+    NvmlWithoutUse,
+    NvmlWithoutMemory,
+    SlowNvml(Duration),
+    LostGpu(usize),
+    NoVirtualMemory,
+    NoPeers,
+    FailMappings(u64, u64),
+    Granularity(u64),
+}
+
+impl Quirk {
+    pub(crate) fn add_to(self, quirks: &mut Quirks) {
+        match self {
+            Self::NvmlWithoutUse => quirks.nvml_without_use = true,
+            Self::NvmlWithoutMemory => quirks.nvml_without_memory = true,
+            Self::SlowNvml(time) => quirks.nvml_nanoseconds = time.as_nanos() as u64,
+            Self::LostGpu(index) => quirks.lost_device = Some(index),
+            Self::NoVirtualMemory => quirks.no_virtual_memory = true,
+            Self::NoPeers => quirks.no_peers = true,
+            Self::FailMappings(first, last) => quirks.fail_mappings = Some((first, last)),
+            Self::Granularity(bytes) => quirks.granularity = Some(bytes),
+        }
+    }
+
+    fn read(name: &str, value: &str) -> Result<Option<Self>> {
+        Ok(Some(match name {
+            "nvml-without-use" => Self::NvmlWithoutUse,
+            "nvml-without-memory" => Self::NvmlWithoutMemory,
+            "slow-nvml" => Self::SlowNvml(duration(value)?),
+            "lost-gpu" => {
+                let index = value.parse().ok().filter(|index| *index < MAX_DEVICES);
+                Self::LostGpu(index.context("lost-gpu=N is the index of a GPU")?)
+            }
+            "no-virtual-memory" => Self::NoVirtualMemory,
+            "no-peers" => Self::NoPeers,
+            "fail-map" => {
+                let (first, last) = value.split_once('-').unwrap_or((value, value));
+                let (first, last) = (counted_from_1(name, first)?, counted_from_1(name, last)?);
+                ensure!(first <= last, "fail-map=N-M begins with the smaller number");
+                Self::FailMappings(first, last)
+            }
+            "granularity" => {
+                let bytes = Some(size(value)?).filter(|bytes| bytes.is_power_of_two());
+                Self::Granularity(bytes.context("granularity=SIZE is a power of two")?)
+            }
+            _ => return Ok(None),
+        }))
+    }
+}
+
+fn counted_from_1(name: &str, value: &str) -> Result<u64> {
+    let number = value.parse().ok().filter(|number| *number > 0);
+    number.with_context(|| format!("{name}=N counts from 1"))
 }
 
 impl FromStr for Fault {
@@ -32,9 +92,7 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Self> {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         Ok(match name {
-            "fail" => Self::FailAllocation(
-                value.parse().ok().filter(|n| *n > 0).context("fail=N counts from 1")?,
-            ),
+            "fail" => Self::FailAllocation(counted_from_1(name, value)?),
             "ecc" => Self::Ecc,
             "orphan" => Self::Orphan(size(value)?),
             "ghost" => Self::Ghost(size(value)?),
@@ -44,14 +102,15 @@ impl FromStr for Fault {
                 Self::Tenant(size(bytes)?, duration(after)?)
             }
             "slow-sync" => Self::SlowSynchronize(duration(value)?),
-            _ => bail!(
-                "unknown fault '{name}'; use fail, ecc, orphan, ghost, stuck, tenant or slow-sync"
-            ),
+            _ => match Quirk::read(name, value)? {
+                Some(quirk) => Self::Quirk(quirk),
+                None => bail!("unknown fault '{name}'; whyoom lab run --help lists them"),
+            },
         })
     }
 }
 
-/// `NAME=heap-exhausted`, `NAME=fail`, `NAME=busy:50ms`.
+/// `NAME=heap-exhausted`, `NAME=fail`, `NAME=busy:50ms`, `NAME=touch:50ms`.
 pub(crate) fn kernel_effect(text: &str) -> Result<KernelEffect> {
     let (kernel, effect) = text.split_once('=').context("write NAME=EFFECT")?;
     if kernel.is_empty() {
@@ -61,7 +120,8 @@ pub(crate) fn kernel_effect(text: &str) -> Result<KernelEffect> {
         ("heap-exhausted", _) => Effect::HeapExhausted,
         ("fail", _) => Effect::Fail,
         ("busy", time) => Effect::Busy(duration(time)?.as_nanos() as u64),
-        _ => bail!("a kernel's effect is heap-exhausted, fail or busy:TIME"),
+        ("touch", time) => Effect::Touch(duration(time)?.as_nanos() as u64),
+        _ => bail!("a kernel's effect is heap-exhausted, fail, busy:TIME or touch:TIME"),
     };
     Ok(KernelEffect { kernel: kernel.to_owned(), effect })
 }
@@ -76,7 +136,19 @@ mod tests {
         assert_eq!(read("fail=100"), Some(Fault::FailAllocation(100)));
         assert_eq!(read("tenant=3GiB@2s"), Some(Fault::Tenant(3 << 30, Duration::from_secs(2))));
         assert_eq!(read("ecc"), Some(Fault::Ecc));
-        for wrong in ["fail=0", "fail=x", "orphan", "tenant=3GiB@2", "gremlin"] {
+        assert_eq!(read("lost-gpu=3"), Some(Fault::Quirk(Quirk::LostGpu(3))));
+        assert_eq!(read("granularity=64KiB"), Some(Fault::Quirk(Quirk::Granularity(64 << 10))));
+        for wrong in [
+            "lost-gpu=99",
+            "granularity=3MiB",
+            "fail-map=0",
+            "slow-nvml",
+            "fail=0",
+            "fail=x",
+            "orphan",
+            "tenant=3GiB@2",
+            "gremlin",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

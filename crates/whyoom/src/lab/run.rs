@@ -7,19 +7,22 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use whyoom_lab_core::{
     holders::add_ghost,
     identity,
     log::Log,
-    machine::{DeviceSpec, Identity, MachineSpec, STATE_VARIABLE},
+    machine::{DeviceSpec, Identity, MAX_DEVICES, MachineSpec, STATE_VARIABLE},
     models,
     session::{Session, exit_code, libraries_of},
 };
 use whyoom_trace::Bytes;
 
 use super::Fault;
-use crate::{arguments::LabMachineArguments, executable, terminal::say, unstartable::Unstartable};
+use crate::{
+    arguments::LabMachineArguments, executable, misuse::Misuse, terminal::say,
+    unstartable::Unstartable,
+};
 
 /// Error correction in ordinary memory takes a sixteenth, as data sheets of boards with GDDR say.
 const ECC_SHARE: u64 = 16;
@@ -47,9 +50,9 @@ struct Lab {
 
 impl Lab {
     fn start(arguments: &LabMachineArguments) -> Result<Self> {
-        let device = device(arguments)?;
+        let devices = devices(arguments)?;
         let mut spec = MachineSpec {
-            devices: vec![device; arguments.gpus.into()],
+            devices: devices.iter().flat_map(|one| vec![*one; arguments.gpus.into()]).collect(),
             effects: arguments.kernel.clone(),
             shared: arguments.shared,
             ..MachineSpec::default()
@@ -60,6 +63,7 @@ impl Lab {
                 Fault::SlowSynchronize(time) => {
                     spec.synchronize_nanoseconds = time.as_nanos() as u64;
                 }
+                Fault::Quirk(quirk) => quirk.add_to(&mut spec.quirks),
                 _ => {}
             }
         }
@@ -72,19 +76,7 @@ impl Lab {
         for fault in &arguments.fault {
             lab.add_holder(*fault)?;
         }
-        anstream::eprintln!(
-            "whyoom lab: {} x {}, {} each. Only memory is simulated; kernels do nothing.",
-            arguments.gpus,
-            identity::device_name(device.model),
-            Bytes(device.total)
-        );
-        let context = device.model.context.value;
-        if device.total < context {
-            anstream::eprintln!(
-                "whyoom lab: no program can start on it: a context alone takes {}.",
-                Bytes(context)
-            );
-        }
+        say_what_is_simulated(&devices, arguments.gpus);
         Ok(lab)
     }
 
@@ -94,7 +86,8 @@ impl Lab {
             Fault::Orphan(bytes) => self.start_holder(bytes, Duration::ZERO, &["--detach"])?,
             Fault::Stuck(bytes) => self.start_holder(bytes, Duration::ZERO, &["--stuck"])?,
             Fault::Tenant(bytes, after) => self.start_holder(bytes, after, &[])?,
-            Fault::FailAllocation(_) | Fault::Ecc | Fault::SlowSynchronize(_) => {}
+            Fault::FailAllocation(_) | Fault::Ecc | Fault::SlowSynchronize(_) | Fault::Quirk(_) => {
+            }
         }
         Ok(())
     }
@@ -147,8 +140,37 @@ fn environment(command: &Command, name: &str) -> Option<OsString> {
     variables.find(|(known, _)| *known == name).and_then(|(_, value)| value).map(OsStr::to_owned)
 }
 
-fn device(arguments: &LabMachineArguments) -> Result<DeviceSpec> {
-    let model = models::find(&arguments.gpu).context("unknown GPU model")?;
+fn say_what_is_simulated(devices: &[DeviceSpec], of_each: u16) {
+    let told = devices.iter().map(|device| {
+        let name = identity::device_name(device.model);
+        format!("{of_each} x {name}, {} each", Bytes(device.total))
+    });
+    let told: Vec<String> = told.collect();
+    anstream::eprintln!(
+        "whyoom lab: {}. Only memory is simulated; kernels do nothing.",
+        told.join("; ")
+    );
+    let too_small = |device: &&DeviceSpec| device.total < device.model.context.value;
+    if let Some(device) = devices.iter().find(too_small) {
+        anstream::eprintln!(
+            "whyoom lab: no program can start on it: a context alone takes {}.",
+            Bytes(device.model.context.value)
+        );
+    }
+}
+
+fn devices(arguments: &LabMachineArguments) -> Result<Vec<DeviceSpec>> {
+    let devices = arguments.gpu.iter().map(|name| device(name, arguments));
+    let devices: Vec<_> = devices.collect::<Result<_>>()?;
+    ensure!(
+        devices.len() * usize::from(arguments.gpus) <= MAX_DEVICES,
+        Misuse(format!("a lab has at most {MAX_DEVICES} GPUs"))
+    );
+    Ok(devices)
+}
+
+fn device(name: &str, arguments: &LabMachineArguments) -> Result<DeviceSpec> {
+    let model = models::find(name).context("unknown GPU model")?;
     let device = DeviceSpec::of(model);
     let device = arguments.memory.map_or(device, |memory| device.with_total(memory));
     if arguments.fault.contains(&Fault::Ecc) {

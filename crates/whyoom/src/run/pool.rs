@@ -42,6 +42,10 @@ const LIBRARY_VARIABLE: &str = "WHYOOM_POOL_LIBRARY";
 const CAP_VARIABLE: &str = "WHYOOM_POOL_CAP";
 const DEBUG_VARIABLE: &str = "WHYOOM_POOL_DEBUG";
 
+/// NCCL registers the buffers of graphs, each as one allocation of the driver's. The pool's blocks are made of many
+/// pages: it fails with them, as it does with PyTorch's expandable segments (NVIDIA/nccl#1820).
+const GRAPH_REGISTER_VARIABLE: &str = "NCCL_GRAPH_REGISTER";
+
 /// More of a variable's value is not repeated.
 const LONGEST_SHOWN: usize = 64;
 
@@ -93,6 +97,9 @@ impl Pool {
             PoolMode::Everything => "everything",
         };
         command.env(MODE_VARIABLE, mode).env(LIBRARY_VARIABLE, &self.library);
+        if std::env::var_os(GRAPH_REGISTER_VARIABLE).is_none() {
+            command.env(GRAPH_REGISTER_VARIABLE, "0");
+        }
         if let Some(cap) = self.cap {
             command.env(CAP_VARIABLE, cap.to_string());
         }

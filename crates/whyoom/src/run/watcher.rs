@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use whyoom_gpu::Gpus;
+use whyoom_gpu::{Asked, Gpus};
 use whyoom_lab_core::models::{self, GpuModel};
 use whyoom_node::{
     DeviceReport, Holder, NodeReport, NodeSampler, Suspicion, SuspicionKind, events::standing,
@@ -174,7 +174,7 @@ impl Eyes {
     fn look(&mut self) -> Option<NodeReport> {
         let Self::Open(open) = self else { return None };
         let (gpus, sampler) = &mut **open;
-        sampler.look(gpus).ok().map(|capture| judge(&capture.private()))
+        sampler.look(gpus, Asked::Memory).ok().map(|capture| judge(&capture.private()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The devices of this machine, looked at now.
 
 use anyhow::Result;
-use whyoom_gpu::Gpus;
+use whyoom_gpu::{Asked, Gpus};
 use whyoom_node::{NodeReport, NodeSampler, judge};
 
 use super::unavailable::with_advice;
@@ -33,8 +33,11 @@ impl Live {
 
     /// What to tell who asked for a device that is not here; nothing where it is.
     pub(crate) fn lacks(&self, wanted: u32) -> Result<Option<String>> {
-        let devices = self.gpus.read().map_err(|error| with_advice(error, COMMAND))?;
-        let indices: Vec<u32> = devices.iter().map(|device| device.index).collect();
+        let devices = self.gpus.read(Asked::Memory).map_err(|error| with_advice(error, COMMAND))?;
+        if let Some(silent) = devices.silent.iter().find(|silent| silent.index == wanted) {
+            return Ok(Some(silent.why.clone()));
+        }
+        let indices: Vec<u32> = devices.answering.iter().map(|device| device.index).collect();
         let there = match &indices[..] {
             _ if indices.contains(&wanted) => return Ok(None),
             [] => "the driver lists none".to_owned(),
@@ -47,7 +50,8 @@ impl Live {
     /// Who holds memory now, of one device or of all. Processes are judged by all devices, whichever
     /// is shown.
     pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
-        let capture = self.sampler.look(&self.gpus).map_err(|error| with_advice(error, COMMAND))?;
+        let look = self.sampler.look(&self.gpus, Asked::All);
+        let capture = look.map_err(|error| with_advice(error, COMMAND))?;
         let capture = if self.kept { capture.private() } else { capture };
         let mut report = judge(&capture);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));

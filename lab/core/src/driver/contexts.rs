@@ -203,6 +203,9 @@ impl Driver {
     /// Lets a context reach another's memory.
     pub fn enable_peer(&mut self, id: ContextId, peer: ContextId) -> Result<()> {
         self.context(peer)?;
+        if self.quirks().no_peers {
+            return Err(Error::PeerAccessUnsupported);
+        }
         let peers = &mut self.context_mut(id)?.peers;
         if peers.contains(&peer) {
             return Err(Error::PeerAccessAlreadyEnabled);

@@ -127,7 +127,7 @@ impl Driver {
     /// the host until a kernel would touch it, and none does.
     pub fn alloc_managed(&mut self, context: ContextId, size: u64) -> Result<u64> {
         let device = self.device_of(context)?;
-        let unit = self.device(device)?.granularity();
+        let unit = self.device(device)?.granularity;
         let footprint = round_up(size, unit);
         let valid = if size == 0 { Err(Error::InvalidValue) } else { Ok(()) };
         let outcome = valid.and_then(|()| backing::reserve(footprint, unit, true));

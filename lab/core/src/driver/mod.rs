@@ -45,14 +45,21 @@ use crate::{
     backing,
     error::{Error, Result},
     log::{Log, Place},
-    machine::{DeviceSpec, KernelEffect, Machine, Membership, SharedMemory},
+    machine::{DeviceSpec, KernelEffect, Machine, Membership, Quirks, SharedMemory},
     pool::Pool,
     timeline::{Nanoseconds, Timeline},
-    visibility::{VISIBLE_VARIABLE, visible},
+    visibility::{ORDER_VARIABLE, VISIBLE_VARIABLE, counted, visible},
 };
 
 /// Handles are multiples of this, as pointers are; some programs keep flags in their lowest bits.
 const HANDLE_STEP: u64 = 16;
+
+/// A kernel that uses memory until it has finished.
+struct Touching {
+    context: ContextId,
+    address: u64,
+    finishes: Nanoseconds,
+}
 
 /// The simulated driver of one process.
 pub struct Driver {
@@ -77,6 +84,7 @@ pub struct Driver {
     due: Vec<HostCall>,
     ipc: Ipc,
     effects: Vec<KernelEffect>,
+    touching: Vec<Touching>,
     next_handle: u64,
     started: Instant,
     log: Option<Log>,
@@ -87,7 +95,9 @@ impl Driver {
     pub fn start() -> Result<Self> {
         let machine = Machine::from_environment()?;
         let list = std::env::var(VISIBLE_VARIABLE).ok();
-        let devices = visible(list.as_deref(), machine.device_count());
+        let order = std::env::var(ORDER_VARIABLE).ok();
+        let speeds: Vec<u64> = machine.devices().iter().map(DeviceSpec::speed).collect();
+        let devices = visible(list.as_deref(), &counted(order.as_deref(), &speeds));
         Self::on(machine, &devices, Log::from_environment())
     }
 
@@ -113,6 +123,7 @@ impl Driver {
             due: Vec::new(),
             ipc: Ipc::default(),
             effects: machine.effects(),
+            touching: Vec::new(),
             next_handle: 1 << 16,
             started: Instant::now(),
             log,
@@ -120,7 +131,9 @@ impl Driver {
         for (ordinal, index) in visible.iter().enumerate() {
             let pool = driver.new_handle();
             driver.pools.insert(pool, Pool::new(ordinal));
-            let device = Device::new(*index, machine.device(*index)?, pool);
+            let spec = machine.device(*index)?;
+            let granularity = machine.quirks().granularity.unwrap_or(spec.model.granularity.value);
+            let device = Device::new(*index, spec, granularity, pool);
             driver.devices.push(device);
         }
         if driver.devices.is_empty() {
@@ -138,6 +151,18 @@ impl Driver {
     /// What a device is.
     pub fn device_spec(&self, device: usize) -> Result<DeviceSpec> {
         self.device(device).map(|device| device.spec)
+    }
+
+    /// The unit of a device's virtual memory; nothing where it has none.
+    pub fn granularity(&self, device: usize) -> Result<u64> {
+        self.needs_virtual_memory()?;
+        self.device(device).map(|device| device.granularity)
+    }
+
+    /// How the machine differs from a plain one.
+    #[must_use]
+    pub fn quirks(&self) -> Quirks {
+        self.machine.quirks()
     }
 
     /// Free and total memory of a device.
@@ -202,6 +227,7 @@ impl Driver {
 
     /// Gives addresses and the memory behind them back. `touched` says that pages were written.
     fn give_range(&mut self, device: usize, start: u64, bytes: u64, touched: bool) {
+        self.end_touched(start, bytes);
         if !self.end_export(start) && touched {
             backing::discard(start, bytes);
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use whyoom_trace::{Action, Bytes, StringId};
 
 use super::{
-    ContextId, Driver, FunctionId, Launch, ModuleId,
+    ContextId, Driver, FunctionId, Launch, ModuleId, Touching,
     state::{Function, Module},
 };
 use crate::{
@@ -155,13 +155,43 @@ impl Driver {
         let mut duration = 0;
         match self.known_function(launch.function)?.effect {
             None => {}
-            Some(Effect::Busy(nanoseconds)) => duration = nanoseconds,
+            Some(Effect::Busy(nanoseconds) | Effect::Touch(nanoseconds)) => duration = nanoseconds,
             Some(Effect::HeapExhausted) => {
                 self.context_mut(context)?.failing = Some(Error::IllegalAddress);
             }
             Some(Effect::Fail) => self.context_mut(context)?.failing = Some(Error::LaunchFailed),
         }
         self.submit(context, stream, duration)
+    }
+
+    /// Whether a function uses the memory at its first argument until it has finished.
+    #[must_use]
+    pub fn touches_memory(&self, id: FunctionId) -> bool {
+        let known = self.known_function(id);
+        known.is_ok_and(|function| matches!(function.effect, Some(Effect::Touch(_))))
+    }
+
+    /// What a stream was last given uses the memory at an address until it has finished.
+    pub fn touches(&mut self, context: ContextId, stream: StreamId, address: u64) -> Result<()> {
+        let stream = self.stream(context, stream)?;
+        let (now, finishes) = (self.now(), self.timeline.finishes(stream).unwrap_or_default());
+        self.touching.retain(|one| one.finishes > now);
+        self.touching.push(Touching { context, address, finishes });
+        Ok(())
+    }
+
+    /// Memory goes: what still runs and uses it fails, which the next synchronize shows.
+    pub(super) fn end_touched(&mut self, start: u64, size: u64) {
+        let now = self.now();
+        let fails =
+            |one: &&Touching| one.finishes > now && (start..start + size).contains(&one.address);
+        let failing: Vec<ContextId> =
+            self.touching.iter().filter(fails).map(|one| one.context).collect();
+        for context in failing {
+            if let Ok(context) = self.context_mut(context) {
+                context.failing = Some(Error::IllegalAddress);
+            }
+        }
     }
 
     /// Checks a launch, and notes it where it cannot be made.

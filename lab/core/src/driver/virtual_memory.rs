@@ -5,7 +5,7 @@ use std::{os::fd::OwnedFd, sync::Arc};
 use whyoom_trace::{Action, Address, Bytes, HandleId as TracedHandle};
 
 use super::{
-    Allocation, AllocationKind, Driver, HandleId, Physical,
+    Allocation, AllocationKind, ContextId, Driver, HandleId, Physical,
     state::{FileOf, Handle, Mapping},
 };
 use crate::{
@@ -18,7 +18,8 @@ use crate::{
 impl Driver {
     /// Reserves addresses.
     pub fn reserve(&mut self, size: u64, alignment: u64) -> Result<u64> {
-        let unit = self.device(0)?.granularity();
+        self.needs_virtual_memory()?;
+        let unit = self.device(0)?.granularity;
         let aligned = alignment == 0 || alignment.is_power_of_two();
         let valid = size != 0 && size.is_multiple_of(unit) && aligned;
         let valid = if valid { Ok(()) } else { Err(Error::InvalidValue) };
@@ -54,7 +55,8 @@ impl Driver {
     }
 
     fn create_physical(&mut self, id: HandleId, physical: Physical) -> Result<()> {
-        let unit = self.device(physical.device)?.granularity();
+        self.needs_virtual_memory()?;
+        let unit = self.device(physical.device)?.granularity;
         if physical.size == 0 || !physical.size.is_multiple_of(unit) {
             return Err(Error::InvalidValue);
         }
@@ -136,7 +138,7 @@ impl Driver {
 
     fn map_physical(&mut self, address: u64, size: u64, offset: u64, id: HandleId) -> Result<()> {
         let handle = self.held(id)?;
-        let unit = self.device(handle.physical.device)?.granularity();
+        let unit = self.device(handle.physical.device)?.granularity;
         // Documented: the offset must be zero for now.
         let valid = size != 0
             && offset == 0
@@ -145,6 +147,10 @@ impl Driver {
             && address.is_multiple_of(unit);
         if !valid || !self.is_reserved(address, size) || self.is_mapped_anywhere(address, size) {
             return Err(Error::InvalidValue);
+        }
+        // A full device has no room for page tables either (assumed to be refused so).
+        if self.machine.must_fail_mapping() {
+            return Err(Error::OutOfMemory);
         }
         let own = self.device(handle.physical.device)?.physical.as_ref();
         let file = match &handle.file {
@@ -155,7 +161,7 @@ impl Driver {
         if let Some(handle) = self.handles.get_mut(&id) {
             handle.mappings += 1;
         }
-        let mapping = Mapping { size, handle: id, accessible: false, id: self.new_handle() };
+        let mapping = Mapping { size, handle: id, access: 0, id: self.new_handle() };
         self.mappings.insert(address, mapping);
         Ok(())
     }
@@ -180,6 +186,7 @@ impl Driver {
         self.note(Place { device, ..Place::default() }, &covered, action);
         for start in covered? {
             let Some(mapping) = self.mappings.remove(&start) else { continue };
+            self.end_touched(start, mapping.size);
             backing::clear(start, mapping.size)?;
             if let Some(handle) = self.handles.get_mut(&mapping.handle) {
                 handle.mappings -= 1;
@@ -207,21 +214,51 @@ impl Driver {
         if next == end && !starts.is_empty() { Ok(starts) } else { Err(Error::InvalidValue) }
     }
 
-    /// Lets devices read and write mapped memory, or not.
-    pub fn set_access(&mut self, address: u64, size: u64, accessible: bool) -> Result<()> {
-        for start in self.whole_mappings(address, size)? {
+    /// Lets a device read and write mapped memory, or not. Without peers that is its own memory alone.
+    pub fn set_access(
+        &mut self,
+        address: u64,
+        size: u64,
+        device: usize,
+        accessible: bool,
+    ) -> Result<()> {
+        self.device(device)?;
+        let starts = self.whole_mappings(address, size)?;
+        let own = |start: &u64| self.mapped_device(*start) == Some(device);
+        if accessible && self.quirks().no_peers && !starts.iter().all(own) {
+            return Err(Error::InvalidDevice);
+        }
+        for start in starts {
             if let Some(mapping) = self.mappings.get_mut(&start) {
-                mapping.accessible = accessible;
+                let bit = 1 << device;
+                mapping.access =
+                    if accessible { mapping.access | bit } else { mapping.access & !bit };
             }
         }
         Ok(())
     }
 
-    /// Whether devices may use the address.
-    pub fn access(&self, address: u64) -> Result<bool> {
-        let below = self.mappings.range(..=address).next_back();
-        let found = below.filter(|(start, mapping)| address - *start < mapping.size);
-        found.map(|(_, mapping)| mapping.accessible).ok_or(Error::InvalidValue)
+    /// Whether a device may use the address.
+    pub fn access(&self, address: u64, device: usize) -> Result<bool> {
+        let mapping = self.mapping_at(address).ok_or(Error::InvalidValue)?;
+        Ok(mapping.access >> device & 1 == 1)
+    }
+
+    fn mapping_at(&self, address: u64) -> Option<&Mapping> {
+        let (start, mapping) = self.mappings.range(..=address).next_back()?;
+        (address - start < mapping.size).then_some(mapping)
+    }
+
+    /// Copies that name no context run on the device of the current one, which must reach mapped memory of other
+    /// devices. Memory that was not mapped is reached by any copy (PyTorch's allocator says so of its own copies).
+    pub fn check_reach(&self, context: ContextId, address: u64) -> Result<()> {
+        let device = self.device_of(context)?;
+        let reached = self.mapping_at(address).is_none_or(|found| found.access >> device & 1 == 1);
+        if reached { Ok(()) } else { Err(Error::InvalidValue) }
+    }
+
+    pub(super) fn needs_virtual_memory(&self) -> Result<()> {
+        if self.quirks().no_virtual_memory { Err(Error::NotSupported) } else { Ok(()) }
     }
 
     /// What a handle stands for.
@@ -238,9 +275,8 @@ impl Driver {
 
     /// The handle of what is mapped at an address, used once more.
     pub fn retain_handle(&mut self, address: u64) -> Result<HandleId> {
-        let below = self.mappings.range(..=address).next_back();
-        let found = below.filter(|(start, mapping)| address - *start < mapping.size);
-        let id = found.map(|(_, mapping)| mapping.handle).ok_or(Error::InvalidValue)?;
+        let id =
+            self.mapping_at(address).map(|mapping| mapping.handle).ok_or(Error::InvalidValue)?;
         self.handles.get_mut(&id).ok_or(Error::InvalidValue)?.references += 1;
         Ok(id)
     }
@@ -249,11 +285,11 @@ impl Driver {
     /// to a copy, so the range reaches as far as they do.
     pub(super) fn find_mapped(&self, address: u64) -> Option<Allocation> {
         let (&start, mapping) = self.mappings.range(..=address).next_back()?;
-        if address - start >= mapping.size || !mapping.accessible {
+        if address - start >= mapping.size || mapping.access == 0 {
             return None;
         }
         let mut end = start + mapping.size;
-        while let Some(next) = self.mappings.get(&end).filter(|next| next.accessible) {
+        while let Some(next) = self.mappings.get(&end).filter(|next| next.access != 0) {
             end += next.size;
         }
         Some(Allocation {

@@ -12,6 +12,9 @@ pub enum Effect {
     Fail,
     /// It runs for so many nanoseconds.
     Busy(u64),
+    /// It runs for so many nanoseconds and uses memory at its first argument until then: an illegal address where that
+    /// memory goes before.
+    Touch(u64),
 }
 
 /// A kernel and what it does.

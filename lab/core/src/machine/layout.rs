@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Tells a state file from another file; the last byte is the layout's version.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x04");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x05");
 
 /// The whole file.
 #[repr(C)]
@@ -33,6 +33,8 @@ pub(super) struct StateFile {
     pub(super) shared_high_water: AtomicU64,
     /// Allocations so far.
     pub(super) allocations: AtomicU64,
+    /// Mappings of virtual memory so far.
+    pub(super) mappings: AtomicU64,
     pub(super) observations: ObservationRecord,
     pub(super) processes: [ProcessRecord; MAX_PROCESSES],
     pub(super) shared: [SharedRecord; MAX_SHARED],

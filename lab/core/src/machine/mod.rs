@@ -9,6 +9,7 @@ mod lock;
 mod mapping;
 mod observations;
 mod owner;
+mod quirks;
 mod shared_memory;
 mod spec;
 mod spec_words;
@@ -26,6 +27,7 @@ pub use effects::{Effect, KernelEffect};
 pub use limits::{MAX_DEVICES, MAX_PROCESSES};
 pub use liveness::Identity;
 pub use observations::Observations;
+pub use quirks::Quirks;
 pub use shared_memory::SharedMemory;
 pub use spec::{DeviceSpec, MachineSpec};
 
@@ -145,6 +147,12 @@ impl Machine {
         self.spec.devices.len()
     }
 
+    /// Its devices.
+    #[must_use]
+    pub fn devices(&self) -> &'static [DeviceSpec] {
+        &self.spec.devices
+    }
+
     /// What a device is.
     pub fn device(&self, index: usize) -> Result<DeviceSpec> {
         self.spec.devices.get(index).copied().ok_or(Error::InvalidDevice)
@@ -255,6 +263,20 @@ impl Machine {
     pub fn must_fail(&self) -> bool {
         let count = self.file.allocations.fetch_add(1, Relaxed).wrapping_add(1);
         self.spec.fail_allocation == Some(count)
+    }
+
+    /// Counts a mapping of virtual memory; true where it must fail.
+    #[must_use]
+    pub fn must_fail_mapping(&self) -> bool {
+        let count = self.file.mappings.fetch_add(1, Relaxed).wrapping_add(1);
+        let failing = self.spec.quirks.fail_mappings;
+        failing.is_some_and(|(first, last)| (first..=last).contains(&count))
+    }
+
+    /// How it differs from a plain machine.
+    #[must_use]
+    pub fn quirks(&self) -> Quirks {
+        self.spec.quirks
     }
 
     /// How long each synchronize takes at least.

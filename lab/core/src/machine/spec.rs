@@ -1,6 +1,6 @@
 //! What a new machine is made of.
 
-use super::effects::KernelEffect;
+use super::{effects::KernelEffect, quirks::Quirks};
 use crate::models::GpuModel;
 
 /// What a new machine is made of.
@@ -20,6 +20,8 @@ pub struct MachineSpec {
     /// Whether every user of the computer may enter. Each of them can then change what the others hold,
     /// but crash or stop nobody.
     pub shared: bool,
+    /// How it differs from a plain one.
+    pub quirks: Quirks,
 }
 
 /// One device of a new machine.
@@ -49,6 +51,12 @@ impl DeviceSpec {
     pub fn with_total(self, total: u64) -> Self {
         let reserved = self.nvml_total - self.total;
         Self { total, nvml_total: total + reserved, capacity: total, ..self }
+    }
+
+    /// How fast it computes beside others: what CUDA counts devices by is not documented; this is assumed.
+    #[must_use]
+    pub fn speed(&self) -> u64 {
+        u64::from(self.model.multiprocessors.value) * u64::from(self.model.clock_khz.value)
     }
 
     /// The same, but so much of it can be taken, whatever it says it has.

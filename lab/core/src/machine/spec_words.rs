@@ -1,13 +1,16 @@
 //! What a machine is made of, as words: in the state file, and as a shared lab tells it to those who enter.
 
 use super::{
-    DeviceSpec, Effect, KernelEffect, MachineSpec,
+    DeviceSpec, Effect, KernelEffect, MachineSpec, Quirks,
     limits::{MAX_BYTES, MAX_DEVICES, MAX_EFFECTS},
 };
 use crate::models::MODELS;
 
 /// Counts of devices and effects, and three single settings.
-const FIRST_WORDS: usize = 5;
+const COUNT_WORDS: usize = 5;
+/// Four switches in one word, and five values.
+const QUIRK_WORDS: usize = 6;
+const FIRST_WORDS: usize = COUNT_WORDS + QUIRK_WORDS;
 const DEVICE_WORDS: usize = 4;
 /// A kernel's name, in words of eight bytes.
 const NAME_WORDS: usize = 16;
@@ -34,7 +37,8 @@ pub(super) fn encode(spec: &MachineSpec) -> Option<SpecWords> {
         spec.synchronize_nanoseconds,
         spec.largest_kept_copy.unwrap_or_default(),
     ];
-    words[..FIRST_WORDS].copy_from_slice(&first);
+    words[..COUNT_WORDS].copy_from_slice(&first);
+    words[COUNT_WORDS..FIRST_WORDS].copy_from_slice(&quirk_words(&spec.quirks));
     let (devices, effects) = words[FIRST_WORDS..].split_at_mut(MAX_DEVICES * DEVICE_WORDS);
     for (place, device) in devices.as_chunks_mut().0.iter_mut().zip(&spec.devices) {
         *place = device_words(device);
@@ -48,11 +52,11 @@ pub(super) fn encode(spec: &MachineSpec) -> Option<SpecWords> {
 /// From words; nothing where they are no machine.
 pub(super) fn decode(words: &SpecWords) -> Option<MachineSpec> {
     let (first, rest) = words.split_at(FIRST_WORDS);
+    let (first, quirks) = first.split_at(COUNT_WORDS);
     let [device_count, effect_count, fail, synchronize, largest] = *first.as_array()?;
     let (devices, effects) = rest.split_at(MAX_DEVICES * DEVICE_WORDS);
     let devices = devices.as_chunks().0.get(..usize::try_from(device_count).ok()?)?;
     let effects = effects.as_chunks().0.get(..usize::try_from(effect_count).ok()?)?;
-    let some = |word: u64| (word != 0).then_some(word);
     Some(MachineSpec {
         devices: devices.iter().map(device).collect::<Option<_>>()?,
         fail_allocation: some(fail),
@@ -60,6 +64,43 @@ pub(super) fn decode(words: &SpecWords) -> Option<MachineSpec> {
         effects: effects.iter().map(effect).collect::<Option<_>>()?,
         largest_kept_copy: some(largest),
         shared: false,
+        quirks: quirks_of(*quirks.as_array()?)?,
+    })
+}
+
+fn some(word: u64) -> Option<u64> {
+    (word != 0).then_some(word)
+}
+
+fn quirk_words(quirks: &Quirks) -> [u64; QUIRK_WORDS] {
+    let switches = [
+        quirks.nvml_without_use,
+        quirks.nvml_without_memory,
+        quirks.no_virtual_memory,
+        quirks.no_peers,
+    ];
+    let switches = switches.iter().rev().fold(0, |word, on| word << 1 | u64::from(*on));
+    let lost = quirks.lost_device.map_or(0, |index| index as u64 + 1);
+    let (first, last) = quirks.fail_mappings.unwrap_or_default();
+    let granularity = quirks.granularity.unwrap_or_default();
+    [switches, quirks.nvml_nanoseconds, lost, first, last, granularity]
+}
+
+fn quirks_of(
+    [switches, nvml, lost, first, last, granularity]: [u64; QUIRK_WORDS],
+) -> Option<Quirks> {
+    let possible = lost <= MAX_DEVICES as u64
+        && (granularity == 0 || granularity.is_power_of_two() && granularity <= MAX_BYTES);
+    let on = |place: u32| switches >> place & 1 == 1;
+    possible.then_some(Quirks {
+        nvml_without_use: on(0),
+        nvml_without_memory: on(1),
+        no_virtual_memory: on(2),
+        no_peers: on(3),
+        nvml_nanoseconds: a_wait(nvml)?,
+        lost_device: lost.checked_sub(1).map(|index| index as usize),
+        fail_mappings: some(first).map(|first| (first, last)),
+        granularity: some(granularity),
     })
 }
 
@@ -80,6 +121,7 @@ fn effect_words(effect: &KernelEffect) -> [u64; EFFECT_WORDS] {
         Effect::HeapExhausted => (1, 0),
         Effect::Fail => (2, 0),
         Effect::Busy(nanoseconds) => (3, nanoseconds),
+        Effect::Touch(nanoseconds) => (4, nanoseconds),
     };
     let mut bytes = [0; NAME_WORDS * 8];
     let kept = effect.kernel.len().min(bytes.len());
@@ -97,6 +139,7 @@ fn effect(&[number, nanoseconds, ref name @ ..]: &[u64; EFFECT_WORDS]) -> Option
         1 => Effect::HeapExhausted,
         2 => Effect::Fail,
         3 => Effect::Busy(a_wait(nanoseconds)?),
+        4 => Effect::Touch(a_wait(nanoseconds)?),
         _ => return None,
     };
     let bytes = name.iter().flat_map(|word| word.to_ne_bytes());
@@ -121,6 +164,15 @@ mod tests {
             effects: vec![effect("one", Effect::Busy(7)), effect("two", Effect::Fail)],
             largest_kept_copy: Some(9),
             shared: false,
+            quirks: Quirks {
+                nvml_without_memory: true,
+                no_peers: true,
+                nvml_nanoseconds: 30,
+                lost_device: Some(1),
+                fail_mappings: Some((2, 3)),
+                granularity: Some(4 << 20),
+                ..Quirks::default()
+            },
         }
     }
 
@@ -130,12 +182,14 @@ mod tests {
         let back = decode(&words).expect("it is a machine");
         assert_eq!(encode(&back), Some(words));
         assert_eq!((back.effects, back.devices.len()), (spec().effects, 2));
+        assert_eq!(back.quirks, spec().quirks);
     }
 
     #[test]
     fn words_that_are_no_machine_are_refused() {
         let words = encode(&spec()).expect("it has room");
-        let broken = [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX), (5, 1000), (6, 1 << 51)];
+        let broken =
+            [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX), (10, 3), (11, 1000), (12, 1 << 51)];
         for (place, word) in broken {
             let mut words = words;
             words[place] = word;

@@ -41,7 +41,7 @@ impl Driver {
             }
             _ => return Err(Error::InvalidValue),
         };
-        let (unit, index) = (device.granularity(), device.index as u64);
+        let (unit, index) = (device.granularity, device.index as u64);
         let export = match self.ipc.exports.entry(start) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(vacant) => {
@@ -98,7 +98,7 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         let device = self.ordinal((tag & 0xff) as usize)?;
-        let unit = self.device(device)?.granularity();
+        let unit = self.device(device)?.granularity;
         let file = open(&handle)?;
         let start = backing::reserve(length, unit, false)?;
         if let Err(error) = backing::map_file(start, length, &file, 0) {

@@ -24,6 +24,8 @@ pub(crate) struct Device {
     /// Its number in the machine.
     pub(crate) index: usize,
     pub(crate) spec: DeviceSpec,
+    /// The unit of virtual memory.
+    pub(crate) granularity: u64,
     pub(crate) primary: Option<ContextId>,
     pub(crate) primary_users: u32,
     pub(crate) primary_flags: u32,
@@ -39,10 +41,11 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    pub(crate) fn new(index: usize, spec: DeviceSpec, pool: PoolId) -> Self {
+    pub(crate) fn new(index: usize, spec: DeviceSpec, granularity: u64, pool: PoolId) -> Self {
         Self {
             index,
             spec,
+            granularity,
             primary: None,
             primary_users: 0,
             primary_flags: 0,
@@ -55,18 +58,14 @@ impl Device {
         }
     }
 
-    pub(crate) fn granularity(&self) -> u64 {
-        self.spec.model.granularity.value
-    }
-
     pub(crate) fn contains(&self, address: u64) -> bool {
         address >= self.region.0 && address - self.region.0 < self.region.1
     }
 
     pub(crate) fn take_addresses(&mut self, bytes: u64) -> Result<u64> {
         if self.addresses.is_none() {
-            let room = self.spec.capacity.next_multiple_of(self.granularity()) * ADDRESS_ROOM;
-            let start = backing::reserve(room, self.granularity(), true)?;
+            let room = self.spec.capacity.next_multiple_of(self.granularity) * ADDRESS_ROOM;
+            let start = backing::reserve(room, self.granularity, true)?;
             backing::leave_out_of_core_files(start, room);
             self.addresses = Some(FreeRanges::new(start, room));
             self.region = (start, room);

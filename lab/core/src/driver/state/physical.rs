@@ -41,6 +41,7 @@ pub(crate) enum FileOf {
 pub(crate) struct Mapping {
     pub(crate) size: u64,
     pub(crate) handle: HandleId,
-    pub(crate) accessible: bool,
+    /// A bit for each device, as this process numbers them, that may read and write it.
+    pub(crate) access: u32,
     pub(crate) id: u64,
 }

@@ -1,0 +1,16 @@
+//! Tests of this machine: what whyoom meets here, and what that means for its commands.
+//!
+//! Each check runs in a process of its own with a time limit ([`examine`]): a driver that hangs or kills who asks it is
+//! a result, too. Whoever adds a check adds a file to `checks` and a line to its table.
+
+mod checks;
+mod examine;
+mod outcome;
+mod report;
+mod surroundings;
+
+pub use checks::{CHECKS, Check, take_memory};
+pub use examine::examine;
+pub use outcome::{Outcome, Status};
+pub use report::{Checked, Report};
+pub use surroundings::advice;
