@@ -17,7 +17,7 @@ pub(super) fn run() -> Outcome {
     match examined(&driver, context) {
         Ok(outcome) => outcome,
         Err(Code::OUT_OF_MEMORY) => Outcome::differs(
-            "a page could be made, but not mapped, for want of memory",
+            "a page could be made, but not mapped: out of memory",
             "GPU 0 is nearly full: --pool answers such a refusal with out of memory",
         ),
         Err(code) => Outcome::failed(
