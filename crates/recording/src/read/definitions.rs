@@ -153,6 +153,10 @@ impl<'a> Definer<'a> {
         let file = untrusted::open_entry(path)?;
         let length = untrusted::paid_length(&file, view.end().min(LONGEST_PIECE));
         file.take(length).read_to_end(&mut bytes)?;
+        if view.was_begun_since(path) {
+            // No event that is read names anything in it, and a definition may be half written.
+            return Ok(());
+        }
         losses.damaged_definitions += view.cut();
         self.records(bytes.get(HEADER..).unwrap_or_default(), losses);
         Ok(())

@@ -133,6 +133,12 @@ impl FileView {
         Ok(Self { number, length, identity, progress })
     }
 
+    /// Whether nobody had written to a piece of definitions when it was looked at, and somebody has by now.
+    pub(super) fn was_begun_since(&self, path: &Path) -> bool {
+        let now = || Self::look(path, Kind::Tables, self.number);
+        matches!(self.identity, Err(Wrong::Blank)) && now().is_ok_and(|now| now.identity.is_ok())
+    }
+
     /// Where the records end: where the writer was, as far as that is known and there.
     pub(super) fn end(&self) -> u64 {
         match self.identity {
