@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     definition::{self, Definition, RawFrame},
-    format::HEADER,
+    format::{HEADER, Kind},
 };
 
 /// No piece is longer; what a file has beyond it was not written by whyoom.
@@ -149,14 +149,13 @@ impl<'a> Definer<'a> {
         view: &FileView,
         losses: &mut Losses,
     ) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        let file = untrusted::open_entry(path)?;
-        let length = untrusted::paid_length(&file, view.end().min(LONGEST_PIECE));
-        file.take(length).read_to_end(&mut bytes)?;
-        if view.was_begun_since(path) {
-            // No event that is read names anything in it, and a definition may be half written.
-            return Ok(());
+        let mut bytes = pieces_bytes(path, view)?;
+        let now = view.begun_since(path, Kind::Tables);
+        if let Some(now) = &now {
+            // What was read may be a definition that is half written: it is read again, as far as it is whole.
+            bytes = pieces_bytes(path, now)?;
         }
+        let view = now.as_ref().unwrap_or(view);
         losses.damaged_definitions += view.cut();
         self.records(bytes.get(HEADER..).unwrap_or_default(), losses);
         Ok(())
@@ -251,6 +250,15 @@ impl<'a> Definer<'a> {
         self.limits.charge(frames.get(before..).unwrap_or_default());
         self.known.insert(key, frames.get(before..).unwrap_or_default().into());
     }
+}
+
+/// The bytes of a piece, as far as its writer was when it was looked at.
+fn pieces_bytes(path: &Path, view: &FileView) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = untrusted::open_entry(path)?;
+    let length = untrusted::paid_length(&file, view.end().min(LONGEST_PIECE));
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// How many bytes to skip to the next definition whose checksum is right.

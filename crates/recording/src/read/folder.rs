@@ -133,10 +133,14 @@ impl FileView {
         Ok(Self { number, length, identity, progress })
     }
 
-    /// Whether nobody had written to a piece of definitions when it was looked at, and somebody has by now.
-    pub(super) fn was_begun_since(&self, path: &Path) -> bool {
-        let now = || Self::look(path, Kind::Tables, self.number);
-        matches!(self.identity, Err(Wrong::Blank)) && now().is_ok_and(|now| now.identity.is_ok())
+    /// How a file stands now that nobody had written to when it was looked at; nothing where that is so still, or was
+    /// not so.
+    pub(super) fn begun_since(&self, path: &Path, kind: Kind) -> Option<Self> {
+        if self.identity != Err(Wrong::Blank) {
+            return None;
+        }
+        let now = Self::look(path, kind, self.number).ok()?;
+        now.identity.is_ok().then_some(now)
     }
 
     /// Where the records end: where the writer was, as far as that is known and there.

@@ -112,7 +112,13 @@ impl Recording {
             }
             let ids = definer.ids;
             let process = tables.process(info.name());
-            chains.extend(chains_of(parts.len(), &open.segments));
+            // One that was begun since holds events of a later moment, which may name what was not defined before.
+            let mut segments = open.segments.clone();
+            segments.retain(|view| {
+                let path = folder::path(&self.folder, &info.stem, Kind::Events, view.number);
+                view.begun_since(&path, Kind::Events).is_none()
+            });
+            chains.extend(chains_of(parts.len(), &segments));
             parts.push(Part {
                 stem: &info.stem,
                 drops: info.limit.is_some(),
@@ -133,7 +139,12 @@ impl Recording {
         let later = next.into_iter().flat_map(|next| next..=u32::MAX);
         let made =
             |number: &u32| folder::path(&self.folder, &info.stem, Kind::Tables, *number).exists();
-        listed.iter().copied().chain(later.take(MADE_MEANWHILE).take_while(made))
+        // A list of a folder that is written to may lack a file and have one that was made after it.
+        let first = (0..next.unwrap_or(u32::MAX)).take(listed.len() + MADE_MEANWHILE);
+        let lacking = first.filter(|number| listed.binary_search(number).is_err()).filter(made);
+        let mut pieces: Vec<u32> = listed.iter().copied().chain(lacking).collect();
+        pieces.sort_unstable();
+        pieces.into_iter().chain(later.take(MADE_MEANWHILE).take_while(made))
     }
 
     fn define(&self, info: &PartInfo, number: u32, definer: &mut Definer<'_>, losses: &mut Losses) {
