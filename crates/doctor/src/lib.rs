@@ -1,6 +1,6 @@
 //! Tests of this machine: what whyoom meets here, and what that means for its commands.
 //!
-//! Each check runs in a process of its own with a time limit ([`examine`]): a driver that hangs or kills who asks it is
+//! Each check runs in a process of its own with a time limit ([`examine()`]): a driver that hangs or kills who asks it is
 //! a result, too. Whoever adds a check adds a file to `checks` and a line to its table.
 
 mod checks;

@@ -139,10 +139,10 @@ impl Recording {
         let later = next.into_iter().flat_map(|next| next..=u32::MAX);
         let made =
             |number: &u32| folder::path(&self.folder, &info.stem, Kind::Tables, *number).exists();
-        // A list of a folder that is written to may lack a file and have one that was made after it.
+        // A list of a folder that is written to may omit a file and have one that was made after it.
         let first = (0..next.unwrap_or(u32::MAX)).take(listed.len() + MADE_MEANWHILE);
-        let lacking = first.filter(|number| listed.binary_search(number).is_err()).filter(made);
-        let mut pieces: Vec<u32> = listed.iter().copied().chain(lacking).collect();
+        let unlisted = first.filter(|number| listed.binary_search(number).is_err()).filter(made);
+        let mut pieces: Vec<u32> = listed.iter().copied().chain(unlisted).collect();
         pieces.sort_unstable();
         pieces.into_iter().chain(later.take(MADE_MEANWHILE).take_while(made))
     }
