@@ -1,4 +1,4 @@
-//! Plain allocations: what is taken goes, and comes back.
+//! Plain allocations: what they take.
 
 use whyoom_gpu::driver::{Code, Driver};
 use whyoom_trace::Bytes;

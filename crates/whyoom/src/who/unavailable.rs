@@ -14,3 +14,15 @@ pub(crate) fn with_advice(error: GpuError, command: &str) -> anyhow::Error {
         (None, _) => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_driver_the_lab_is_named() {
+        let missing = || GpuError::NoLibrary("not found".to_owned());
+        let told = with_advice(missing(), "whyoom top").to_string();
+        assert!(told.contains("lab run -- whyoom top") || advice(&missing()).is_some(), "{told}");
+    }
+}
