@@ -2,7 +2,7 @@
 
 export interface Evidence {
   label: string;
-  basis: "message" | "recorded" | "computed";
+  basis: "message" | "recorded" | "computed" | "measured";
   bytes?: number;
   count?: number;
   share?: number;

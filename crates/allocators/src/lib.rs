@@ -20,7 +20,7 @@ pub use device::{Device, Handle, PAGE};
 pub use iterations::whole_iterations;
 pub use policy::{ALIGNMENT, BlockId, Grant, OutOfMemory, Policy, Request};
 pub use replay::{Outcome, Settled, replay, replay_checked, replay_loop};
-pub use simulated::SimulatedDevice;
+pub use simulated::{CallCosts, SimulatedDevice};
 pub use step::{Item, Segment, Step};
 pub use validator::{Validator, Violation};
 pub use workload::{Run, Workload, Workloads};

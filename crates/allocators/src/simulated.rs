@@ -7,15 +7,39 @@ use crate::device::{Device, Handle, PAGE};
 /// Nanoseconds that calls take on a real device. Segments: an order of magnitude, since `cudaMalloc`
 /// and `cudaFree` wait for the device, as seen in public benchmarks. Virtual memory: medians on an
 /// A100 with pages of 2 MiB (ovg-project/kvcached, bench_vmm).
-mod cost {
-    pub(super) const ALLOC: u64 = 100_000;
-    pub(super) const FREE: u64 = 100_000;
-    pub(super) const RESERVE: u64 = 19_000;
-    pub(super) const CREATE: u64 = 193_000;
-    pub(super) const RELEASE: u64 = 25_000;
-    pub(super) const MAP: u64 = 1_450 + 36_000;
-    pub(super) const UNMAP: u64 = 25_600;
-    pub(super) const SYNCHRONIZE: u64 = 20_000;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallCosts {
+    /// Of a segment.
+    pub alloc: u64,
+    /// Of a segment.
+    pub free: u64,
+    /// Of addresses.
+    pub reserve: u64,
+    /// Of physical memory.
+    pub create: u64,
+    /// Of physical memory.
+    pub release: u64,
+    /// With access to what is mapped.
+    pub map: u64,
+    /// Of what was mapped.
+    pub unmap: u64,
+    /// With all work.
+    pub synchronize: u64,
+}
+
+impl Default for CallCosts {
+    fn default() -> Self {
+        Self {
+            alloc: 100_000,
+            free: 100_000,
+            reserve: 19_000,
+            create: 193_000,
+            release: 25_000,
+            map: 1_450 + 36_000,
+            unmap: 25_600,
+            synchronize: 20_000,
+        }
+    }
 }
 
 /// No device has more addresses, and what is added to one of these does not overflow.
@@ -24,6 +48,7 @@ const MOST_ADDRESSES: u64 = 1 << 62;
 /// A device of some capacity that gives addresses and keeps count.
 #[derive(Debug)]
 pub struct SimulatedDevice {
+    costs: CallCosts,
     capacity: u64,
     in_use: u64,
     peak: u64,
@@ -61,6 +86,7 @@ impl SimulatedDevice {
     #[must_use]
     pub fn new(capacity: u64) -> Self {
         Self {
+            costs: CallCosts::default(),
             capacity,
             in_use: 0,
             peak: 0,
@@ -75,6 +101,12 @@ impl SimulatedDevice {
             most_calls: u64::MAX,
             most_looks: u64::MAX,
         }
+    }
+
+    /// The same, whose calls take so long.
+    #[must_use]
+    pub fn with_costs(self, costs: CallCosts) -> Self {
+        Self { costs, ..self }
     }
 
     /// A device that gives nothing more once a policy has taken out of all proportion to so many steps.
@@ -178,7 +210,7 @@ impl SimulatedDevice {
 
 impl Device for SimulatedDevice {
     fn alloc(&mut self, size: u64) -> Option<u64> {
-        self.called(cost::ALLOC);
+        self.called(self.costs.alloc);
         if !self.take(size) {
             return None;
         }
@@ -188,19 +220,19 @@ impl Device for SimulatedDevice {
     }
 
     fn free(&mut self, address: u64) {
-        self.called(cost::FREE);
+        self.called(self.costs.free);
         self.in_use -= self.segments.remove(&address).unwrap_or(0);
     }
 
     fn reserve(&mut self, size: u64) -> u64 {
-        self.called(cost::RESERVE);
+        self.called(self.costs.reserve);
         let address = self.new_addresses(size);
         self.reservations.insert(address, size);
         address
     }
 
     fn create(&mut self, size: u64) -> Option<Handle> {
-        self.called(cost::CREATE);
+        self.called(self.costs.create);
         if !self.take(size) {
             return None;
         }
@@ -209,7 +241,7 @@ impl Device for SimulatedDevice {
     }
 
     fn release(&mut self, handle: Handle) {
-        self.called(cost::RELEASE);
+        self.called(self.costs.release);
         if let Some(physical) = self.physical.get_mut(handle.0 as usize) {
             physical.released = true;
         }
@@ -217,7 +249,7 @@ impl Device for SimulatedDevice {
     }
 
     fn map(&mut self, address: u64, handle: Handle) {
-        self.called(cost::MAP);
+        self.called(self.costs.map);
         if let Some(physical) = self.physical.get_mut(handle.0 as usize) {
             physical.mappings += 1;
         }
@@ -225,7 +257,7 @@ impl Device for SimulatedDevice {
     }
 
     fn unmap(&mut self, address: u64) {
-        self.called(cost::UNMAP);
+        self.called(self.costs.unmap);
         let Some(handle) = self.mappings.remove(&address) else { return };
         if let Some(physical) = self.physical.get_mut(handle.0 as usize) {
             physical.mappings -= 1;
@@ -234,7 +266,7 @@ impl Device for SimulatedDevice {
     }
 
     fn synchronize(&mut self) {
-        self.called(cost::SYNCHRONIZE);
+        self.called(self.costs.synchronize);
     }
 
     fn capacity(&self) -> u64 {

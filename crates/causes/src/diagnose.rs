@@ -9,7 +9,7 @@ use crate::{
     alternatives::alternative,
     cause::Cause,
     diagnoses::diagnoses,
-    diagnosis::Diagnosis,
+    diagnosis::{Diagnosis, Measured},
     finding::{Finding, Strength},
     findings::findings,
     ranking::rank,
@@ -34,7 +34,13 @@ impl Found {
 /// Judges everything that a model holds.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    let diagnoses = diagnoses(model, tables);
+    judge_on(model, tables, Measured::default())
+}
+
+/// Judges everything that a model holds, with what was measured of the machine.
+#[must_use]
+pub fn judge_on(model: &Model, tables: &Tables, measured: Measured) -> Verdict {
+    let diagnoses = diagnoses(model, tables, measured);
     let judged = one_view(model, judge_processes(&diagnoses));
     let owner = |found: &Found| (found.first().process, found.first().device, found.first().cause);
     let by_process = judged.iter().map(owner).collect();

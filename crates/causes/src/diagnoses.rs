@@ -5,14 +5,21 @@ use std::collections::BTreeMap;
 use whyoom_memory::{Growth, Incident, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
-use crate::{diagnosis::Diagnosis, observed::ObservedFigures};
+use crate::{
+    diagnosis::{Diagnosis, Measured},
+    observed::ObservedFigures,
+};
 
 /// A loop that retries runs out again and again for the same reason: so many of its failures are
 /// judged.
 const JUDGED_PER_PROCESS: usize = 16;
 
 /// Every moment at which memory ran out, or, where there was none, every space.
-pub(crate) fn diagnoses<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Diagnosis<'a>> {
+pub(crate) fn diagnoses<'a>(
+    model: &'a Model,
+    tables: &'a Tables,
+    measured: Measured,
+) -> Vec<Diagnosis<'a>> {
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
         .filter_map(|(process, device, _)| {
@@ -21,6 +28,7 @@ pub(crate) fn diagnoses<'a>(model: &'a Model, tables: &'a Tables) -> Vec<Diagnos
         .collect();
     let diagnosis = |process, device| Diagnosis {
         growth: growths.get(&(process, device)).cloned(),
+        measured,
         ..Diagnosis::empty(model, tables, process, device)
     };
     if model.incidents().is_empty() {
@@ -133,6 +141,7 @@ impl<'a> Diagnosis<'a> {
             space,
             growth: None,
             observed,
+            measured: Measured::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ use whyoom_trace::{
 use crate::{
     breakdown::MemoryBreakdown,
     command::{Size, for_shell},
-    finding::{Basis, Finding, Remedy, Strength},
+    finding::{Basis, Evidence, Finding, Remedy, Strength},
     observed::{CONTEXT_ALLOWANCE, ObservedFigures, name_of},
 };
 
@@ -41,6 +41,15 @@ pub struct Diagnosis<'a> {
     pub growth: Option<Growth>,
     /// The figures, from whatever told them.
     pub observed: ObservedFigures,
+    /// What was measured of the machine.
+    pub measured: Measured,
+}
+
+/// What was measured of the machine that a run was on, in place of what is assumed of such machines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// What a context takes.
+    pub context: Option<Bytes>,
 }
 
 impl<'a> Diagnosis<'a> {
@@ -184,9 +193,21 @@ impl<'a> Diagnosis<'a> {
         recorded.then(|| self.tables.process_named(self.tables.text(holder.command))).flatten()
     }
 
-    /// What a context takes here: what this process holds beside everything that its allocator, its
-    /// libraries and itself are known to have taken, or another of the run.
+    /// What a context takes here: by this run, or else as it was measured on this machine.
     pub(crate) fn context_size(&self) -> Option<Bytes> {
+        self.context_size_in_run().or(self.measured.context)
+    }
+
+    /// The size of a context as evidence.
+    pub(crate) fn context_evidence(&self) -> Option<Evidence> {
+        let in_run = self.context_size_in_run().map(|size| (size, Basis::Computed));
+        let (size, basis) = in_run.or(self.measured.context.map(|size| (size, Basis::Measured)))?;
+        Some(Evidence::bytes("size of a context", size, basis))
+    }
+
+    /// What this process holds beside everything that its allocator, its libraries and itself are known to have
+    /// taken, or another of the run.
+    fn context_size_in_run(&self) -> Option<Bytes> {
         let used = self.observed.process_used.filter(|_| self.was_recorded());
         let own = used.map(|used| used.minus(self.held()));
         let of_others = self.observed.others.iter().filter_map(|holder| {

@@ -127,6 +127,8 @@ pub enum Basis {
     Recorded,
     /// It was computed from the others.
     Computed,
+    /// `whyoom doctor` measured it on the machine.
+    Measured,
 }
 
 impl Basis {
@@ -137,6 +139,7 @@ impl Basis {
             Self::Message => "message",
             Self::Recorded => "recorded",
             Self::Computed => "computed",
+            Self::Measured => "measured",
         }
     }
 }

@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
+use crate::machine::MeasuredGpu;
+
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -46,12 +48,15 @@ pub struct Outcome {
     pub means: Vec<String>,
     /// What was measured.
     pub figures: BTreeMap<String, f64>,
+    /// What was measured of each GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gpus: Vec<MeasuredGpu>,
 }
 
 impl Outcome {
     fn new(status: Status, found: impl Into<String>) -> Self {
         let (means, figures) = (Vec::new(), BTreeMap::new());
-        Self { status, found: vec![found.into()], means, figures }
+        Self { status, found: vec![found.into()], means, figures, gpus: Vec::new() }
     }
 
     /// As on a plain system.

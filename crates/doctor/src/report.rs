@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, Status};
 
+/// The schema's name and version (docs/json.md).
+pub(crate) const SCHEMA: &str = "whyoom.doctor";
+pub(crate) const VERSION: u32 = 1;
+
 /// A check that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
@@ -36,40 +40,60 @@ impl Report {
     #[must_use]
     pub fn new(checks: Vec<Checked>) -> Self {
         let whyoom = env!("CARGO_PKG_VERSION").to_owned();
-        Self { schema: "whyoom.doctor".to_owned(), version: 1, whyoom, checks }
+        Self { schema: SCHEMA.to_owned(), version: VERSION, whyoom, checks }
     }
 
-    /// A line a check, then what follows from what is not as usual.
+    /// The answer, a line a check, then what follows from what is not as usual.
     ///
     /// # Errors
     /// Those of the writer.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        for check in &self.checks {
-            let Checked { name, outcome, .. } = check;
+        writeln!(out, "{}\n", self.headline())?;
+        let longest = self.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
+        for Checked { name, outcome, .. } in &self.checks {
             let mut lines = outcome.found.iter();
             let first = lines.next().map_or("", String::as_str);
-            writeln!(out, "{name:<9} {:<9} {first}", outcome.status)?;
+            writeln!(out, "{name:<longest$}  {:<9} {first}", outcome.status)?;
             for line in lines {
-                writeln!(out, "{:19} {line}", "")?;
+                writeln!(out, "{:longest$}  {:9} {line}", "", "")?;
             }
         }
-        let unusual = self.checks.iter().filter(|check| !check.outcome.means.is_empty());
-        for (place, check) in unusual.enumerate() {
-            if place == 0 {
-                writeln!(out, "\nWhat this means")?;
-            }
+        let unusual: Vec<&Checked> = self.unusual().collect();
+        if !unusual.is_empty() {
+            writeln!(out, "\nWhat this means")?;
+        }
+        for check in unusual {
             for means in &check.outcome.means {
                 writeln!(out, "  {}: {means}", check.name)?;
             }
         }
-        let is = |status: Status| move |check: &&Checked| check.outcome.status == status;
-        let count = |status| self.checks.iter().filter(is(status)).count();
-        let ran = self.checks.len() - count(Status::NotRun);
-        let ok = count(Status::Ok);
-        let passed = count(Status::NotRun);
-        writeln!(
-            out,
-            "\n{ok} of {ran} checks are as on a plain system; {passed} could not be made."
-        )
+        Ok(())
+    }
+
+    /// The answer in one line: what does not work, or else how much is as usual.
+    fn headline(&self) -> String {
+        let failed = |check: &&Checked| {
+            matches!(check.outcome.status, Status::Failed | Status::TimedOut | Status::Killed)
+        };
+        if let Some(failed) = self.unusual().find(failed) {
+            return failed.outcome.means.first().cloned().unwrap_or_default();
+        }
+        let made = |check: &&Checked| check.outcome.status != Status::NotRun;
+        let made = self.checks.iter().filter(made).count();
+        let passed = match self.checks.len() - made {
+            0 => String::new(),
+            passed => format!("; {passed} could not be made"),
+        };
+        match self.unusual().count() {
+            0 => format!("whyoom works here as on a plain system: {made} checks{passed}."),
+            differ => format!(
+                "whyoom works here; {differ} of {made} checks differ from a plain system{passed}."
+            ),
+        }
+    }
+
+    /// The checks that something follows from.
+    fn unusual(&self) -> impl Iterator<Item = &Checked> {
+        self.checks.iter().filter(|check| !check.outcome.means.is_empty())
     }
 }

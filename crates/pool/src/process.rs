@@ -45,13 +45,11 @@ pub(crate) fn loaded_driver() -> Option<&'static Arc<gpu::Driver>> {
 /// nobody hands copies between devices over, all of them must reach each other's memory.
 pub(crate) fn obstacle(hooked: bool) -> Option<String> {
     let driver = driver().ok()?;
-    let devices = 0..driver.device_count().ok()?;
+    let mut devices = 0..driver.device_count().ok()?;
     let no_pages = |device| driver.why_no_pages(device, PAGE).ok().flatten();
-    let pairs = devices.clone().flat_map(|one| (0..one).map(move |other| (other, one)));
-    let reach = |one, other| driver.can_access_peer(one, other).unwrap_or(false);
-    let mut apart = pairs.filter(|(one, other)| !hooked && !reach(*one, *other));
-    devices.clone().find_map(no_pages).or_else(|| {
-        let (one, other) = apart.next()?;
+    devices.find_map(no_pages).or_else(|| {
+        let apart = if hooked { Vec::new() } else { driver.pairs_apart().ok()? };
+        let (one, other) = apart.first()?;
         Some(format!(
             "GPU {one} and GPU {other} do not reach each other's memory: start the program with \
              whyoom run --pool, or give each process one GPU (CUDA_VISIBLE_DEVICES)"

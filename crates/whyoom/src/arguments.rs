@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint, builder::ArgPredicate};
 use clap_complete::Shell;
 use whyoom_lab_core::{
     machine::{KernelEffect, MAX_DEVICES},
@@ -13,6 +13,7 @@ use crate::{
     argument_values::{export_format, interval, no_standard_output},
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, gpu_name as one_gpu_name, kernel_effect, size},
+    machine::MachineFile,
     who::Alert,
 };
 
@@ -265,6 +266,9 @@ pub(crate) struct WhyArguments {
     /// Show every remedy, every figure with its source, and memory over time
     #[arg(short, long, conflicts_with = "json")]
     pub(crate) verbose: bool,
+    /// What `whyoom doctor --json` measured on the machine, instead of assumed figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<MachineFile>,
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
@@ -468,10 +472,14 @@ pub(crate) struct LabMachineArguments {
         long,
         value_name = "NAME",
         default_value = models::DEFAULT,
+        default_value_if("machine", ArgPredicate::IsPresent, None),
         value_parser = one_gpu_name,
         value_delimiter = ','
     )]
     pub(crate) gpu: Vec<String>,
+    /// The GPUs of a machine as `whyoom doctor --json` measured them, instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<MachineFile>,
     /// Number of GPUs visible to the program, of each model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,
@@ -485,8 +493,8 @@ pub(crate) struct LabMachineArguments {
     #[arg(long)]
     pub(crate) shared: bool,
     /// Inject a fault: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms |
-    /// fail-map=N-M | granularity=SIZE | lost-gpu=N | no-peers | no-virtual-memory | nvml-without-memory |
-    /// nvml-without-use | slow-nvml=30ms
+    /// fail-map=N-M | granularity=SIZE | lost-gpu=N | mig | mps | no-peers | no-virtual-memory |
+    /// nvml-without-memory | nvml-without-use | page-tables=SIZE | slow-nvml=30ms
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,
     /// Simulate an effect of a kernel: NAME=heap-exhausted | NAME=fail | NAME=busy:50ms | NAME=touch:50ms
@@ -500,13 +508,17 @@ Each check runs in a process of its own, with a time limit, and takes up to 128 
 
 Examples:
   whyoom doctor
-  whyoom doctor --json > doctor.json     a file to send
+  whyoom doctor --json > doctor.json     a file to send, and for --machine
+  whyoom doctor --full --json > doctor.json     on a GPU that nobody else uses
   whyoom lab run --fault no-peers --gpus 2 -- whyoom doctor
 
 Exit status:
   0  every check was made, whatever it found
   2  invalid arguments")]
 pub(crate) struct DoctorArguments {
+    /// Also the checks that take all free memory of GPU 0 for a moment: other programs run out of memory then
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
@@ -596,8 +608,18 @@ Exit status:
 )]
 pub(crate) struct FitArguments {
     /// GPU models from `whyoom lab list`, separated by commas; or all
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = models::DEFAULT, value_parser = gpu_name)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = models::DEFAULT,
+        default_value_if("machine", ArgPredicate::IsPresent, None),
+        value_parser = gpu_name
+    )]
     pub(crate) gpu: Vec<String>,
+    /// The GPUs of a machine as `whyoom doctor --json` measured them, instead of the table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<MachineFile>,
     /// Number of GPUs visible to the program
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_DEVICES as i64))]
     pub(crate) gpus: u16,
@@ -720,6 +742,9 @@ pub(crate) struct ReplayArguments {
     /// Try many PyTorch allocator settings
     #[arg(long)]
     pub(crate) sweep: bool,
+    /// Time of driver calls as `whyoom doctor --json` measured it, instead of an A100's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<MachineFile>,
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,

@@ -14,7 +14,7 @@ const TAKE: &str = "take";
 pub(crate) fn run(arguments: &DoctorArguments) -> Result<()> {
     match &arguments.check {
         Some(name) => one(name),
-        None => all(arguments.json),
+        None => all(arguments),
     }
 }
 
@@ -28,11 +28,12 @@ fn one(name: &str) -> Result<()> {
     Ok(writeln!(out, "{}", serde_json::to_string(&(check.run)())?)?)
 }
 
-fn all(json: bool) -> Result<()> {
+fn all(arguments: &DoctorArguments) -> Result<()> {
     let own = executable::own()?;
     let mut checks = Vec::new();
-    let progress = ProgressBar::new(CHECKS.len() as u64);
-    for check in CHECKS {
+    let wanted = CHECKS.iter().filter(|check| arguments.full || !check.takes_all);
+    let progress = ProgressBar::new(wanted.clone().count() as u64);
+    for check in wanted {
         progress.inc(1);
         let mut command = Command::new(&own);
         command.args(["doctor", "--check", check.name]);
@@ -41,7 +42,7 @@ fn all(json: bool) -> Result<()> {
     progress.finish_and_clear();
     let report = Report::new(checks);
     let mut out = anstream::stdout().lock();
-    if json {
+    if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
         report.write(&mut out)?;

@@ -11,6 +11,7 @@ mod exit_status;
 mod export;
 mod fit;
 mod lab;
+mod machine;
 mod manual;
 mod misuse;
 mod nearest;

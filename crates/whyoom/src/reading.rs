@@ -8,7 +8,8 @@ use std::{
 use anyhow::Result;
 use whyoom_allocators::{Run, Workloads};
 use whyoom_causes::{
-    Referrer, Verdict, has_provable_remedies, judge, name_referrers, prove, was_applied,
+    Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
+    was_applied,
 };
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input};
@@ -16,6 +17,7 @@ use whyoom_sources::{InputKind, recording::Ending};
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
+    machine::MachineFile,
     run::{keepers, snapshots},
     source::{Frames, read, read_entry},
 };
@@ -39,6 +41,8 @@ pub(crate) struct Reading {
     runs: Option<Vec<Run>>,
     /// How many events recordings held.
     pub(crate) recorded_events: u64,
+    /// What was measured of the machine.
+    measured: Measured,
 }
 
 impl Reading {
@@ -81,9 +85,17 @@ impl Reading {
         Ok(kind)
     }
 
+    /// Takes what was measured of the machine that the inputs are from, in place of what is assumed.
+    pub(crate) fn measure(&mut self, machine: &MachineFile) {
+        self.measured = machine.measured();
+        if let Some(input) = self.inputs.first_mut() {
+            input.notes.push(machine.told());
+        }
+    }
+
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
-        let mut verdict = judge(&self.model, &self.tables);
+        let mut verdict = judge_on(&self.model, &self.tables, self.measured);
         name_referrers(&mut verdict, &self.model, &self.tables, &self.keepers);
         if has_provable_remedies(&verdict) {
             self.make_runs()?;

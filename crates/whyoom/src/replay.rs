@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
-    Outcome, Policy, Run, SimulatedDevice, Workload, Workloads,
+    CallCosts, Outcome, Policy, Run, SimulatedDevice, Workload, Workloads,
     catalogue::{CATALOGUE, Conditions, Entry, SETTINGS, find},
     exactness::{compare_pool, compare_reserved, follow},
     policies::pytorch::{PyTorch, PyTorchSettings},
@@ -22,6 +22,7 @@ use whyoom_trace::{DeviceId, Tables};
 
 use crate::{
     arguments::ReplayArguments,
+    machine::MachineFile,
     misuse::Misuse,
     source::{self, Frames},
     terminal::width,
@@ -37,12 +38,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     let mut tables = Tables::default();
     let runs = read(&arguments.file, &mut tables)?;
     let candidates = candidates(arguments)?;
+    let asked = Asked::of(arguments);
     let progress = ProgressBar::new((runs.len() * candidates.len()) as u64);
     progress.set_draw_target(ProgressDrawTarget::stderr());
-    let answers: Vec<ReplayAnswer<'_>> = runs
-        .iter()
-        .map(|run| answer(run, arguments.capacity, &candidates, &tables, &progress))
-        .collect();
+    let answers: Vec<ReplayAnswer<'_>> =
+        runs.iter().map(|run| answer(run, &asked, &candidates, &tables, &progress)).collect();
     progress.finish_and_clear();
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     if arguments.json {
@@ -122,7 +122,8 @@ impl WhatIf {
     ) -> Vec<ReplayAnswer<'a>> {
         let runs = runs.iter().filter(|run| can_be_replayed(run) && !self.candidates.is_empty());
         let progress = ProgressBar::hidden();
-        runs.map(|run| answer(run, None, &self.candidates, tables, &progress)).collect()
+        runs.map(|run| answer(run, &Asked::default(), &self.candidates, tables, &progress))
+            .collect()
     }
 }
 
@@ -181,15 +182,34 @@ fn with_setting(setting: String) -> Candidate {
     }
 }
 
+/// What a person says of the machine.
+#[derive(Default)]
+struct Asked {
+    capacity: Option<u64>,
+    costs: CallCosts,
+    note: Option<String>,
+}
+
+impl Asked {
+    fn of(arguments: &ReplayArguments) -> Self {
+        let machine = arguments.machine.as_ref();
+        Self {
+            capacity: arguments.capacity,
+            costs: machine.map(MachineFile::call_costs).unwrap_or_default(),
+            note: machine.map(MachineFile::told),
+        }
+    }
+}
+
 fn answer<'a>(
     run: &'a Run,
-    asked: Option<u64>,
+    asked: &Asked,
     candidates: &'a [Candidate],
     tables: &'a Tables,
     progress: &ProgressBar,
 ) -> ReplayAnswer<'a> {
     let known = run.workload.known_capacity();
-    let (capacity, capacity_from) = match (asked, known) {
+    let (capacity, capacity_from) = match (asked.capacity, known) {
         (Some(bytes), _) => (Some(bytes), "as requested"),
         (None, Some(bytes)) => (Some(bytes), "from the failure in the recording"),
         (None, None) => (None, "unknown"),
@@ -201,7 +221,10 @@ fn answer<'a>(
     let (model, outcomes) = thread::scope(|scope| {
         let known = known.unwrap_or(UNLIMITED).min(UNLIMITED);
         let model = scope.spawn(move || model_check(run, recorded, known));
-        let outcomes = replay_all(&run.workload, candidates, recorded, room, progress);
+        let outcomes = {
+            let device = || SimulatedDevice::new(room).with_costs(asked.costs);
+            replay_all(&run.workload, candidates, recorded, device, progress)
+        };
         (model.join(), outcomes)
     });
     let model = model.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -232,7 +255,7 @@ fn answer<'a>(
         capacity_from,
         model,
         rows,
-        notes: left_out(run, candidates, &outcomes),
+        notes: left_out(run, candidates, &outcomes).into_iter().chain(asked.note.clone()).collect(),
     }
 }
 
@@ -262,7 +285,7 @@ fn replay_all(
     workload: &Workload,
     candidates: &[Candidate],
     recorded: &PyTorchSettings,
-    room: u64,
+    device: impl Fn() -> SimulatedDevice + Sync,
     progress: &ProgressBar,
 ) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
@@ -271,7 +294,7 @@ fn replay_all(
         loop {
             let index = next.fetch_add(1, Relaxed);
             let Some(candidate) = candidates.get(index) else { return done };
-            let mut device = SimulatedDevice::new(room);
+            let mut device = device();
             let outcome = replay(workload, (candidate.make)(recorded).as_mut(), &mut device);
             progress.inc(1);
             done.push((index, outcome));

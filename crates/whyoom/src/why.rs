@@ -39,6 +39,9 @@ pub(crate) fn print(arguments: &WhyArguments, verbose_command: &str) -> Result<(
     for file in &files {
         reading.add(file)?;
     }
+    if let Some(machine) = &arguments.machine {
+        reading.measure(machine);
+    }
     let verdict = reading.judge()?;
     let answer = reading.answer(&verdict);
     let parts = VerdictParts { live: live.is_some(), timeline: arguments.timeline };

@@ -78,22 +78,22 @@ impl<'device> Context<'device> {
     pub(crate) fn pool_chunk(&self) -> Result<u64> {
         let supported = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED;
         self.device.attribute(supported).map_err(|_| Error::Unsupported("memory pools"))?;
+        let pool = self.pool_that_keeps()?;
+        pool.use_once(1)?;
+        pool.reserved()
+    }
+
+    /// A new pool that gives nothing back by itself.
+    pub(crate) fn pool_that_keeps(&self) -> Result<Pool<'_>> {
         let pool = Pool::create(self)?;
-        let functions = &self.device.driver.functions;
-        let (mut address, stream) = (0, ptr::null_mut());
-        // SAFETY: the pool is live and its context current; null names the default stream.
-        let status = unsafe {
-            (functions.cuMemAllocFromPoolAsync)(&raw mut address, 1, pool.handle, stream)
-        };
-        self.device.driver.check("cuMemAllocFromPoolAsync", status)?;
-        let reserved = pool.reserved();
-        // SAFETY: the address was just given by the same pool, and nothing uses it.
-        let status = unsafe { (functions.cuMemFreeAsync)(address, stream) };
-        self.device.driver.check("cuMemFreeAsync", status)?;
-        // SAFETY: a context is current.
-        let status = unsafe { (functions.cuCtxSynchronize)() };
-        self.device.driver.check("cuCtxSynchronize", status)?;
-        reserved
+        let which = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD as u32;
+        let driver = self.device.driver;
+        let mut all = u64::MAX;
+        let place = (&raw mut all).cast();
+        // SAFETY: the pool is live; this attribute is documented to be a 64-bit number, which is copied.
+        let status = unsafe { (driver.functions.cuMemPoolSetAttribute)(pool.handle, which, place) };
+        driver.check("cuMemPoolSetAttribute", status)?;
+        Ok(pool)
     }
 
     fn location(&self) -> sys::CUmemLocation {
@@ -138,7 +138,7 @@ impl Drop for Context<'_> {
 }
 
 /// A pool of its own.
-struct Pool<'context> {
+pub(crate) struct Pool<'context> {
     context: &'context Context<'context>,
     handle: sys::CUmemoryPool,
 }
@@ -163,8 +163,31 @@ impl<'context> Pool<'context> {
         Ok(Self { context, handle })
     }
 
+    /// Takes memory from it and gives it back, to the end.
+    pub(crate) fn use_once(&self, size: u64) -> Result<()> {
+        let driver = self.context.device.driver;
+        let functions = &driver.functions;
+        let (mut address, stream) = (0, ptr::null_mut());
+        // SAFETY: the pool is live and its context current; null names the default stream.
+        let status = unsafe {
+            (functions.cuMemAllocFromPoolAsync)(
+                &raw mut address,
+                size as usize,
+                self.handle,
+                stream,
+            )
+        };
+        driver.check("cuMemAllocFromPoolAsync", status)?;
+        // SAFETY: the address was just given by the same pool, and nothing uses it.
+        let status = unsafe { (functions.cuMemFreeAsync)(address, stream) };
+        driver.check("cuMemFreeAsync", status)?;
+        // SAFETY: a context is current.
+        let status = unsafe { (functions.cuCtxSynchronize)() };
+        driver.check("cuCtxSynchronize", status)
+    }
+
     /// What it holds of the device.
-    fn reserved(&self) -> Result<u64> {
+    pub(crate) fn reserved(&self) -> Result<u64> {
         let which = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT as u32;
         let driver = self.context.device.driver;
         let mut bytes = 0_u64;

@@ -44,6 +44,9 @@ pub enum Error {
     /// The device cannot do it.
     #[error("the device has no {0}")]
     Unsupported(&'static str),
+    /// Less memory is free than a trial needs.
+    #[error("fewer than {0} bytes are free")]
+    TooLittle(u64),
     /// Two measurements disagree.
     #[error("it changed while it was measured: does another process use the GPU?")]
     Unsteady,

@@ -64,6 +64,7 @@ functions! {
     cuMemPoolCreate(*mut sys::CUmemoryPool, *const sys::CUmemPoolProps);
     cuMemPoolDestroy(sys::CUmemoryPool);
     cuMemPoolGetAttribute(sys::CUmemoryPool, u32, *mut c_void);
+    cuMemPoolSetAttribute(sys::CUmemoryPool, u32, *mut c_void);
     cuMemAllocFromPoolAsync(*mut u64, usize, sys::CUmemoryPool, sys::CUstream);
     cuMemFreeAsync(u64, sys::CUstream);
 }

@@ -14,6 +14,7 @@ mod error_text;
 mod links;
 mod memory;
 mod modes;
+mod parts;
 mod process_list;
 mod processes;
 mod refused;

@@ -14,6 +14,7 @@ use crate::{
 impl Device {
     /// Total, reserved, free and used are read once, so that they add up.
     fn memory(&self) -> Result<nvml::nvmlMemory_v2_t> {
+        self.may_be_asked()?;
         if self.machine.quirks().nvml_without_memory {
             return Err(Failure::NotSupported);
         }

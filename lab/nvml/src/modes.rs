@@ -32,15 +32,4 @@ exports! { Code;
         handle.device()?;
         Ok(mode.put(nvml::nvmlGpuVirtualizationMode_NVML_GPU_VIRTUALIZATION_MODE_NONE)?)
     }
-
-    // No device of the lab can be divided; the mode itself is refused.
-    fn nvmlDeviceGetMaxMigDeviceCount(handle: Handle, count: Out<u32>) {
-        handle.device()?;
-        Ok(count.put(0)?)
-    }
-
-    fn nvmlDeviceIsMigDeviceHandle(handle: Handle, is_one: Out<u32>) {
-        handle.device()?;
-        Ok(is_one.put(0)?)
-    }
 }

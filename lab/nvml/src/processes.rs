@@ -1,6 +1,7 @@
 //! Which processes are on a device.
 //!
-//! All work of the lab is compute; no process has a graphics context or comes through MPS.
+//! All work of the lab is compute; no process has a graphics context. Clients of MPS, where the lab has them, stand in
+//! the list of compute processes too, as nvidia-smi shows them (M+C).
 
 use std::{ffi::c_char, fs};
 
@@ -20,16 +21,24 @@ type ListV2 = Out<Entry<nvml::nvmlProcessInfo_v2_t>>;
 
 /// The documented numbers of the kinds of work that a list with details is of.
 const MODE_COMPUTE: u32 = 0;
+const MODE_GRAPHICS: u32 = 1;
 const MODE_MPS: u32 = 2;
 
 impl Device {
     /// Who has memory of it, and how much as far as NVML tells.
-    fn holders(&self) -> Vec<Holder> {
+    fn holders(&self) -> Result<Vec<Holder>> {
+        self.may_be_asked()?;
         let mut holders = self.machine.holders(self.index);
         if self.machine.quirks().nvml_without_use {
             holders.iter_mut().for_each(|holder| holder.bytes = 0);
         }
-        holders
+        Ok(holders)
+    }
+
+    /// Those of them that are clients of MPS.
+    fn mps_clients(&self) -> Result<Vec<Holder>> {
+        let holders = self.holders()?;
+        Ok(if self.machine.quirks().mps { holders } else { Vec::new() })
     }
 }
 
@@ -45,8 +54,9 @@ fn write_details(handle: Handle, details: Out<nvml::nvmlProcessDetailList_v1_t>)
     check_version(details, 1)?;
     let mut list = In(details.0.cast_const()).get()?;
     let holders = match list.mode {
-        MODE_COMPUTE => device.holders(),
-        1..=MODE_MPS => Vec::new(),
+        MODE_COMPUTE => device.holders()?,
+        MODE_GRAPHICS => Vec::new(),
+        MODE_MPS => device.mps_clients()?,
         _ => return Err(Failure::InvalidArgument),
     };
     let place: Out<Entry<nvml::nvmlProcessDetail_v1_t>> = Out(list.procArray.cast());
@@ -66,17 +76,17 @@ fn process_name(pid: u32) -> Result<String> {
 exports! { Code;
     fn nvmlDeviceGetComputeRunningProcesses(handle: Handle, count: Out<u32>, list: ListV1) {
         let device = handle.device()?;
-        write_list(count, list, &device.holders())
+        write_list(count, list, &device.holders()?)
     }
 
     fn nvmlDeviceGetComputeRunningProcesses_v2(handle: Handle, count: Out<u32>, list: ListV2) {
         let device = handle.device()?;
-        write_list(count, list, &device.holders())
+        write_list(count, list, &device.holders()?)
     }
 
     fn nvmlDeviceGetComputeRunningProcesses_v3(handle: Handle, count: Out<u32>, list: ListV2) {
         let device = handle.device()?;
-        write_list(count, list, &device.holders())
+        write_list(count, list, &device.holders()?)
     }
 
     fn nvmlDeviceGetGraphicsRunningProcesses(handle: Handle, count: Out<u32>, _list: ListV1) {
@@ -91,16 +101,19 @@ exports! { Code;
         nobody(handle, count)
     }
 
-    fn nvmlDeviceGetMPSComputeRunningProcesses(handle: Handle, count: Out<u32>, _list: ListV1) {
-        nobody(handle, count)
+    fn nvmlDeviceGetMPSComputeRunningProcesses(handle: Handle, count: Out<u32>, list: ListV1) {
+        let device = handle.device()?;
+        write_list(count, list, &device.mps_clients()?)
     }
 
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(handle: Handle, count: Out<u32>, _list: ListV2) {
-        nobody(handle, count)
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v2(handle: Handle, count: Out<u32>, list: ListV2) {
+        let device = handle.device()?;
+        write_list(count, list, &device.mps_clients()?)
     }
 
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(handle: Handle, count: Out<u32>, _list: ListV2) {
-        nobody(handle, count)
+    fn nvmlDeviceGetMPSComputeRunningProcesses_v3(handle: Handle, count: Out<u32>, list: ListV2) {
+        let device = handle.device()?;
+        write_list(count, list, &device.mps_clients()?)
     }
 
     fn nvmlDeviceGetRunningProcessDetailList(

@@ -57,6 +57,13 @@ const PLANTS: &[Plant] = &[
         &["--gpu", "rtx-3060,rtx-4090"],
         Some(("gpus", "differs", "CUDA_DEVICE_ORDER=PCI_BUS_ID")),
     ),
+    plant("mps", &["--fault", "mps"], Some(("nvml", "differs", "clients of MPS"))),
+    plant("mig", &["--fault", "mig"], Some(("gpus", "differs", "divided (MIG)"))),
+    plant(
+        "page-tables",
+        &["--memory", "2GiB", "--fault", "page-tables=3MiB"],
+        Some(("full", "differs", "told by cuMemMap first")),
+    ),
     plant(
         "full",
         &["--memory", "1GiB", "--fault", "tenant=560MiB"],
@@ -90,6 +97,8 @@ struct Checked {
     figures: Value,
     #[expect(dead_code, reason = "likewise")]
     seconds: f64,
+    #[expect(dead_code, reason = "likewise")]
+    gpus: Option<Value>,
 }
 
 /// As the issue asks: the whole of it.
@@ -104,7 +113,7 @@ pub(super) fn checks() -> Vec<Check> {
 fn run(plant: &Plant) -> Result<Held> {
     let whyoom = text(&Build::ready()?.whyoom());
     let begun = Instant::now();
-    let ran = Trial::on(plant.lab, &[whyoom.as_str(), "doctor", "--json"]).plain()?;
+    let ran = Trial::on(plant.lab, &[whyoom.as_str(), "doctor", "--full", "--json"]).plain()?;
     ensure!(begun.elapsed().as_secs() < MOST_SECONDS, "it took {:?}", begun.elapsed());
     let report: Report = from_str(&ran.succeeded()?.stdout)?;
     let schema = (report.schema.as_str(), report.version, report.whyoom.is_empty());

@@ -19,7 +19,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Events are for its tests.
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
-    ("whyoom-doctor", &["whyoom-allocators", "whyoom-files", "whyoom-gpu", "whyoom-trace"]),
+    (
+        "whyoom-doctor",
+        &[
+            "whyoom-allocators",
+            "whyoom-files",
+            "whyoom-gpu",
+            "whyoom-lab-calibrate",
+            "whyoom-trace",
+        ],
+    ),
     ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-trace"]),
     ("whyoom-node", &["whyoom-files", "whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-tui", &["whyoom-files", "whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),

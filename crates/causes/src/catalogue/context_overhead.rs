@@ -53,9 +53,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         small.len() as u64,
         Basis::Recorded,
     ));
-    if let Some(size) = diagnosis.context_size() {
-        finding.evidence.push(Evidence::bytes("size of a context", size, Basis::Computed));
-    }
+    finding.evidence.extend(diagnosis.context_evidence());
     finding.remedies = vec![
         Remedy::example(
             "CUDA_VISIBLE_DEVICES= python worker.py",

@@ -8,7 +8,7 @@ use whyoom_trace::{Bytes, DeviceId, ProcessId, StackId};
 use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
-    finding::{Basis, Evidence, Finding, Remedy, Strength},
+    finding::{Finding, Remedy, Strength},
     other_gpu_processes::{OtherGpuProcesses, works_elsewhere},
 };
 
@@ -54,9 +54,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         let by = if count == 1 { String::new() } else { format!(", in {count} processes") };
         finding.point_at(call_site, format!("creates {contexts} on {}{by}", first.device));
     }
-    if let Some(size) = diagnosis.context_size() {
-        finding.evidence.push(Evidence::bytes("size of a context", size, Basis::Computed));
-    }
+    finding.evidence.extend(diagnosis.context_evidence());
     finding.remedies = remedies(diagnosis, first);
     Some(finding)
 }

@@ -30,6 +30,14 @@ pub(super) fn run() -> Outcome {
                 .to_owned(),
         );
     }
+    if devices.answering.iter().any(|device| device.mig == Some(true)) {
+        outcome.status = Status::Differs;
+        outcome.means.push(
+            "a GPU is divided (MIG): who shows the parts that this user may ask; for fit, give a part's memory \
+             (--memory 10GiB)"
+                .to_owned(),
+        );
+    }
     if counted_otherwise(&devices.answering) {
         outcome.status = Status::Differs;
         outcome.means.push(

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use whyoom_gpu::{Asked, Gpus, driver::Driver};
+use whyoom_gpu::{Asked, Gpus, ProcessKind, driver::Driver};
 use whyoom_trace::Bytes;
 
 use crate::outcome::{Outcome, Status};
@@ -30,8 +30,9 @@ pub(super) fn run() -> Outcome {
     let times = format!("asked in {memory:.1} ms for memory, {all:.1} ms for all");
     let own = std::process::id();
     let listed = devices.iter().flat_map(|device| device.processes.iter().flatten());
-    let own = listed.filter(|process| process.pid == own).map(|process| process.bytes).next();
-    let outcome = match own {
+    let own = listed.filter(|process| process.pid == own).next();
+    let is_mps = own.is_some_and(|process| process.kind == ProcessKind::Mps);
+    let outcome = match own.map(|process| process.bytes) {
         Some(Some(bytes)) => {
             Outcome::ok(format!("lists this process with {}; {times}", Bytes(bytes)))
                 .with("context_bytes", bytes as f64)
@@ -48,6 +49,14 @@ pub(super) fn run() -> Outcome {
         ),
     };
     let mut outcome = outcome.with("memory_milliseconds", memory).with("all_milliseconds", all);
+    if is_mps {
+        outcome.status = Status::Differs;
+        outcome.means.push(
+            "processes are clients of MPS: an error on the GPU in one of them can end the others, and a verdict may \
+             name the wrong one"
+                .to_owned(),
+        );
+    }
     if memory > SLOW_MILLISECONDS {
         outcome.status = Status::Differs;
         outcome.means.push(

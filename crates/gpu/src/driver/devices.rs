@@ -76,6 +76,17 @@ impl Driver {
         Ok(can != 0)
     }
 
+    /// The pairs of devices that do not reach each other's memory.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn pairs_apart(&self) -> Result<Vec<(u32, u32)>, Code> {
+        let count = self.device_count()?;
+        let pairs = (0..count).flat_map(|one| (0..one).map(move |other| (other, one)));
+        let reach = |one, other| self.can_access_peer(one, other).unwrap_or(false);
+        Ok(pairs.filter(|(one, other)| !reach(*one, *other)).collect())
+    }
+
     /// Why nobody can map pages of that size on the device; nothing where one can.
     ///
     /// # Errors

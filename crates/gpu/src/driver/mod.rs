@@ -25,6 +25,7 @@ mod physical;
 mod streams;
 mod sys;
 mod transfer;
+mod trials;
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

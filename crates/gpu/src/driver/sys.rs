@@ -155,6 +155,12 @@ functions! {
     exchange_capture_mode = c"cuThreadExchangeStreamCaptureMode" (*mut c_uint);
     fill_bytes = c"cuMemsetD8Async" (Address, c_uchar, usize, Opaque);
     copy_between = c"cuMemcpyPeerAsync" (Address, Opaque, Address, Opaque, usize, Opaque);
+    module_load = c"cuModuleLoadData" (*mut Opaque, *const c_char);
+    module_function = c"cuModuleGetFunction" (*mut Opaque, Opaque, *const c_char);
+    launch = c"cuLaunchKernel" (
+        Opaque, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Opaque, *mut *mut c_void,
+        *mut *mut c_void
+    );
     copy_to_host = c"cuMemcpyDtoHAsync_v2" (*mut c_char, Address, usize, Opaque);
 }
 

@@ -62,6 +62,7 @@ fn play(story: &Story, arguments: &DemoArguments) -> Result<()> {
     let verdict = WhyArguments {
         files: vec![recording],
         live: None,
+        machine: None,
         verbose: arguments.verbose,
         json: arguments.json,
         timeline: false,

@@ -1,9 +1,12 @@
 //! The GPUs that were asked for.
 
 use anyhow::Result;
-use whyoom_lab_core::models::{self, GpuModel, MODELS};
+use whyoom_lab_core::models::GpuModel;
 
-use crate::lab::gpu_name as one_gpu;
+use crate::{
+    lab::gpu_name as one_gpu,
+    machine::{MachineFile, all_models, models_of},
+};
 
 /// A GPU that was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +40,13 @@ pub(crate) fn gpu_name(name: &str) -> Result<String> {
 
 /// The GPUs that a list of names or `all` means, by compute capability; with another amount of memory
 /// where one is given.
-pub(crate) fn families(names: &[String], memory: Option<u64>) -> Vec<Family> {
+pub(crate) fn families(
+    names: &[String],
+    memory: Option<u64>,
+    machine: Option<&MachineFile>,
+) -> Result<Vec<Family>> {
     let mut families: Vec<Family> = Vec::new();
-    for (place, model) in asked_for(names).into_iter().enumerate() {
+    for (place, model) in asked_for(names, machine)?.into_iter().enumerate() {
         let model = memory.map_or(model, |memory| with_memory(model, memory));
         let gpu = Gpu { model, place };
         let alike =
@@ -49,7 +56,7 @@ pub(crate) fn families(names: &[String], memory: Option<u64>) -> Vec<Family> {
             None => families.push(Family { gpus: vec![gpu] }),
         }
     }
-    families
+    Ok(families)
 }
 
 /// The same GPU with so much memory. There are few of them, and they live as long as the command.
@@ -61,34 +68,37 @@ fn with_memory(model: &'static GpuModel, memory: u64) -> &'static GpuModel {
     Box::leak(Box::new(model))
 }
 
-fn asked_for(names: &[String]) -> Vec<&'static GpuModel> {
+fn asked_for(names: &[String], machine: Option<&MachineFile>) -> Result<Vec<&'static GpuModel>> {
     if names.iter().any(|name| name == ALL) {
-        return MODELS.iter().collect();
+        return all_models(machine);
     }
     let mut asked_for: Vec<&'static GpuModel> = Vec::new();
-    for model in names.iter().filter_map(|name| models::find(name)) {
+    for model in models_of(names, machine)? {
         if asked_for.iter().all(|known| known.name != model.name) {
             asked_for.push(model);
         }
     }
-    asked_for
+    Ok(asked_for)
 }
 
 #[cfg(test)]
 mod tests {
+    use whyoom_lab_core::models::MODELS;
+
     use super::*;
 
     fn named(names: &[&str]) -> Vec<Family> {
-        families(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), None)
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        families(&names, None, None).expect("there is no file")
     }
 
     #[test]
     fn gpus_that_compute_alike_are_one_family() {
-        let families = named(&["l4", "rtx-4090", "t4", "L4"]);
-        let sizes: Vec<usize> = families.iter().map(|family| family.gpus.len()).collect();
+        let alike = named(&["l4", "rtx-4090", "t4", "L4"]);
+        let sizes: Vec<usize> = alike.iter().map(|family| family.gpus.len()).collect();
         assert_eq!(sizes, [2, 1]);
         assert!(named(&["all"]).len() < MODELS.len());
-        let small = super::families(&["t4".to_owned()], Some(2 << 30));
+        let small = families(&["t4".to_owned()], Some(2 << 30), None).expect("there is no file");
         assert_eq!(small[0].ran_on().total.value, 2 << 30);
         assert!(gpu_name("rtx 4090").is_ok() && gpu_name("all").is_ok());
         assert!(gpu_name("nothing").is_err());

@@ -39,7 +39,8 @@ const DOES_NOT_FIT: u8 = 3;
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     may_write_beside(&arguments.report, arguments.force)?;
-    let families = gpus::families(&arguments.gpu, arguments.memory);
+    let machine = arguments.machine.as_ref();
+    let families = gpus::families(&arguments.gpu, arguments.memory, machine)?;
     let bench = Bench::new(arguments)?;
     if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
         && !bench.program.contains(&mark)
@@ -59,6 +60,7 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
         },
         Ok(answer) => answer,
     };
+    answer.notes.extend(machine.map(notes::measured_machine));
     answer.assertions =
         arguments.assertions.iter().map(|assertion| assertion.judge(&answer.gpus)).collect();
     write(&answer, arguments.json)?;

@@ -8,6 +8,7 @@ use super::{
     gpus::Family,
     observed::{Ended, Facts, Observed, StepsOf},
 };
+use crate::machine::MachineFile;
 
 pub(crate) fn notes(families: &[Family], observed: &[Observed]) -> Vec<FitNote> {
     let Some(first) = observed.first() else { return Vec::new() };
@@ -15,6 +16,11 @@ pub(crate) fn notes(families: &[Family], observed: &[Observed]) -> Vec<FitNote> 
     let care = [cut_short, lost_processes, growth, read_backs, free_queries, failed_later];
     let care = care.map(|note| note(first));
     measured.into_iter().chain(care).flatten().collect()
+}
+
+/// Which figures are those of the person's own machine.
+pub(super) fn measured_machine(machine: &MachineFile) -> FitNote {
+    note("measured", machine.told())
 }
 
 fn note(kind: &'static str, text: String) -> FitNote {
@@ -89,7 +95,14 @@ fn outside(families: &[Family], observed: &Observed) -> FitNote {
         models().filter(|model| is_guessed(model)).map(|model| model.name).collect();
     let subject =
         if of_torch { "non-PyTorch memory (context, libraries)" } else { "the context's part" };
+    let measured = models().all(|model| matches!(model.context.source, Source::Measured));
     let how = match guessed.len() {
+        _ if measured => {
+            return note(
+                "assumed",
+                format!("{subject}: the context as measured; libraries as elsewhere"),
+            );
+        }
         0 => "from published output of such GPUs".to_owned(),
         _ => {
             format!("from published output of such GPUs, but estimated for {}", guessed.join(", "))

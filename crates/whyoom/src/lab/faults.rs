@@ -39,6 +39,9 @@ pub(crate) enum Quirk {
     NoPeers,
     FailMappings(u64, u64),
     Granularity(u64),
+    PageTables(u64),
+    Mps,
+    Mig,
 }
 
 impl Quirk {
@@ -52,6 +55,9 @@ impl Quirk {
             Self::NoPeers => quirks.no_peers = true,
             Self::FailMappings(first, last) => quirks.fail_mappings = Some((first, last)),
             Self::Granularity(bytes) => quirks.granularity = Some(bytes),
+            Self::PageTables(bytes) => quirks.page_table_bytes = bytes,
+            Self::Mps => quirks.mps = true,
+            Self::Mig => quirks.mig = true,
         }
     }
 
@@ -76,6 +82,9 @@ impl Quirk {
                 let bytes = Some(size(value)?).filter(|bytes| bytes.is_power_of_two());
                 Self::Granularity(bytes.context("granularity=SIZE is a power of two")?)
             }
+            "page-tables" => Self::PageTables(size(value)?),
+            "mps" => Self::Mps,
+            "mig" => Self::Mig,
             _ => return Ok(None),
         }))
     }

@@ -89,6 +89,7 @@ fn figure(figure: &Figure<u64>) -> serde_json::Value {
     let (kind, text) = match figure.source {
         Source::Documented(text) => ("documented", text),
         Source::Observed(text) => ("observed", text),
+        Source::Measured => ("measured", ""),
         Source::Assumed => ("assumed", ""),
     };
     json!({ "value": figure.value, "source": kind, "from": text })

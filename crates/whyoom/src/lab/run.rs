@@ -13,14 +13,14 @@ use whyoom_lab_core::{
     identity,
     log::Log,
     machine::{DeviceSpec, Identity, MAX_DEVICES, MachineSpec, STATE_VARIABLE},
-    models,
+    models::GpuModel,
     session::{Session, exit_code, libraries_of},
 };
 use whyoom_trace::Bytes;
 
 use super::Fault;
 use crate::{
-    arguments::LabMachineArguments, executable, misuse::Misuse, terminal::say,
+    arguments::LabMachineArguments, executable, machine::models_of, misuse::Misuse, terminal::say,
     unstartable::Unstartable,
 };
 
@@ -77,6 +77,9 @@ impl Lab {
             lab.add_holder(*fault)?;
         }
         say_what_is_simulated(&devices, arguments.gpus);
+        if let Some(machine) = &arguments.machine {
+            anstream::eprintln!("whyoom lab: {}.", machine.told());
+        }
         Ok(lab)
     }
 
@@ -141,27 +144,29 @@ fn environment(command: &Command, name: &str) -> Option<OsString> {
 }
 
 fn say_what_is_simulated(devices: &[DeviceSpec], of_each: u16) {
-    let told = devices.iter().map(|device| {
+    let alike = devices.chunk_by(|one, other| one.model.name == other.model.name);
+    let told = alike.map(|alike| {
+        let (count, device) = (alike.len() * usize::from(of_each), alike[0]);
         let name = identity::device_name(device.model);
-        format!("{of_each} x {name}, {} each", Bytes(device.total))
+        format!("{count} x {name}, {} each", Bytes(device.total))
     });
     let told: Vec<String> = told.collect();
     anstream::eprintln!(
         "whyoom lab: {}. Only memory is simulated; kernels do nothing.",
         told.join("; ")
     );
-    let too_small = |device: &&DeviceSpec| device.total < device.model.context.value;
+    let too_small = |device: &&DeviceSpec| device.total < device.units.context;
     if let Some(device) = devices.iter().find(too_small) {
         anstream::eprintln!(
             "whyoom lab: no program can start on it: a context alone takes {}.",
-            Bytes(device.model.context.value)
+            Bytes(device.units.context)
         );
     }
 }
 
 fn devices(arguments: &LabMachineArguments) -> Result<Vec<DeviceSpec>> {
-    let devices = arguments.gpu.iter().map(|name| device(name, arguments));
-    let devices: Vec<_> = devices.collect::<Result<_>>()?;
+    let models = models_of(&arguments.gpu, arguments.machine.as_ref())?;
+    let devices: Vec<_> = models.into_iter().map(|model| device(model, arguments)).collect();
     ensure!(
         devices.len() * usize::from(arguments.gpus) <= MAX_DEVICES,
         Misuse(format!("a lab has at most {MAX_DEVICES} GPUs"))
@@ -169,14 +174,13 @@ fn devices(arguments: &LabMachineArguments) -> Result<Vec<DeviceSpec>> {
     Ok(devices)
 }
 
-fn device(name: &str, arguments: &LabMachineArguments) -> Result<DeviceSpec> {
-    let model = models::find(name).context("unknown GPU model")?;
+fn device(model: &'static GpuModel, arguments: &LabMachineArguments) -> DeviceSpec {
     let device = DeviceSpec::of(model);
     let device = arguments.memory.map_or(device, |memory| device.with_total(memory));
     if arguments.fault.contains(&Fault::Ecc) {
-        return Ok(device.with_total(device.total - device.total / ECC_SHARE));
+        return device.with_total(device.total - device.total / ECC_SHARE);
     }
-    Ok(device)
+    device
 }
 
 /// Where the lab cannot start, and what decides that.

@@ -92,7 +92,7 @@ impl Driver {
 
     /// Makes a context. It costs device memory of its own.
     pub fn create_context(&mut self, device: usize, flags: u32) -> Result<ContextId> {
-        let bytes = self.device(device)?.spec.model.context.value;
+        let bytes = self.device(device)?.spec.units.context;
         let index = self.machine_index(device)?;
         let charged = self.machine.charge(self.member, index, bytes);
         let id = self.new_handle();
@@ -131,7 +131,7 @@ impl Driver {
         self.events.retain(|_, event| event.context != id);
         self.modules.retain(|_, module| module.context != Some(id));
         self.contexts.remove(&id);
-        self.refund(device, self.device(device)?.spec.model.context.value + code);
+        self.refund(device, self.device(device)?.spec.units.context + code);
         let more = self.contexts.values().any(|context| context.device == device);
         self.machine.set_context(self.member, self.machine_index(device)?, more);
         CURRENT.with_borrow_mut(|stack| stack.pop_if(|current| *current == id));

@@ -24,9 +24,9 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         self.count_allocation()?;
-        let model = self.device(device)?.spec.model;
-        let small = size <= model.small_limit.value;
-        let unit = if small { model.small_unit.value } else { model.granularity.value };
+        let units = self.device(device)?.spec.units;
+        let small = size <= units.small_limit;
+        let unit = if small { units.small_unit } else { units.granularity };
         let footprint = round_up(size, unit);
         let start = if small {
             self.take_small(device, footprint)?
@@ -43,7 +43,7 @@ impl Driver {
         if let Some(place) = self.device_mut(device)?.slabs.take(footprint) {
             return Ok(place);
         }
-        let length = self.device(device)?.spec.model.slab.value;
+        let length = self.device(device)?.spec.units.slab;
         let start = self.take_range(device, length)?;
         let slabs = &mut self.device_mut(device)?.slabs;
         slabs.add(start, length);
@@ -100,7 +100,7 @@ impl Driver {
             backing::fill_zero(gone.start, gone.footprint);
         }
         let Some(device) = self.devices.get_mut(gone.device) else { return };
-        let length = device.spec.model.slab.value;
+        let length = device.spec.units.slab;
         if let Some(slab) = device.slabs.give_back(gone.start, gone.footprint, length) {
             self.give_range(gone.device, slab, length, true);
         }

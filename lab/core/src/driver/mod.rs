@@ -132,7 +132,7 @@ impl Driver {
             let pool = driver.new_handle();
             driver.pools.insert(pool, Pool::new(ordinal));
             let spec = machine.device(*index)?;
-            let granularity = machine.quirks().granularity.unwrap_or(spec.model.granularity.value);
+            let granularity = machine.quirks().granularity.unwrap_or(spec.units.granularity);
             let device = Device::new(*index, spec, granularity, pool);
             driver.devices.push(device);
         }

@@ -137,12 +137,12 @@ impl Driver {
             return Err(Error::InvalidValue);
         }
         self.count_allocation()?;
-        let model = self.device(device)?.spec.model;
-        let footprint = round_up(size, model.small_unit.value);
+        let units = self.device(device)?.spec.units;
+        let footprint = round_up(size, units.small_unit);
         let start = match self.take_from_pool(id, footprint, stream) {
             Some(start) => start,
             None => {
-                self.grow_pool(id, round_up(footprint, model.pool_chunk.value))?;
+                self.grow_pool(id, round_up(footprint, units.pool_chunk))?;
                 self.take_from_pool(id, footprint, stream).ok_or(Error::OutOfMemory)?
             }
         };

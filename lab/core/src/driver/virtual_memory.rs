@@ -152,7 +152,11 @@ impl Driver {
         if self.machine.must_fail_mapping() {
             return Err(Error::OutOfMemory);
         }
-        let own = self.device(handle.physical.device)?.physical.as_ref();
+        let device = handle.physical.device;
+        let mapped = self.device(device)?.mapped + size;
+        self.charge_page_tables(device, mapped)?;
+        let handle = self.held(id)?;
+        let own = self.device(device)?.physical.as_ref();
         let file = match &handle.file {
             FileOf::Own => own.map(|(file, _)| file).ok_or(Error::InvalidValue)?,
             FileOf::Imported(file) => file,
@@ -163,6 +167,17 @@ impl Driver {
         }
         let mapping = Mapping { size, handle: id, access: 0, id: self.new_handle() };
         self.mappings.insert(address, mapping);
+        Ok(())
+    }
+
+    /// Page tables for so much that is mapped on a device: more or less than there are.
+    fn charge_page_tables(&mut self, device: usize, mapped: u64) -> Result<()> {
+        let wanted = mapped.div_ceil(1 << 30).saturating_mul(self.quirks().page_table_bytes);
+        let held = self.device(device)?.page_tables;
+        self.charge(device, wanted.saturating_sub(held))?;
+        self.refund(device, held.saturating_sub(wanted));
+        let device = self.device_mut(device)?;
+        (device.mapped, device.page_tables) = (mapped, wanted);
         Ok(())
     }
 
@@ -190,6 +205,9 @@ impl Driver {
             backing::clear(start, mapping.size)?;
             if let Some(handle) = self.handles.get_mut(&mapping.handle) {
                 handle.mappings -= 1;
+                let device = handle.physical.device;
+                let mapped = self.device(device)?.mapped - mapping.size;
+                self.charge_page_tables(device, mapped)?;
             }
             self.drop_if_unused(mapping.handle);
         }

@@ -29,7 +29,7 @@ pub use liveness::Identity;
 pub use observations::Observations;
 pub use quirks::Quirks;
 pub use shared_memory::SharedMemory;
-pub use spec::{DeviceSpec, MachineSpec};
+pub use spec::{DeviceSpec, MachineSpec, Units};
 
 use self::{
     layout::{ProcessRecord, StateFile},

@@ -19,4 +19,10 @@ pub struct Quirks {
     pub fail_mappings: Option<(u64, u64)>,
     /// The unit of virtual memory, in place of the model's.
     pub granularity: Option<u64>,
+    /// What page tables take for each GiB of a process's mapped virtual memory on a device, begun ones included.
+    pub page_table_bytes: u64,
+    /// NVML lists all processes as clients of MPS too.
+    pub mps: bool,
+    /// Each device is divided (MIG): NVML tells of its memory and processes only by its one part, which has all.
+    pub mig: bool,
 }

@@ -1,6 +1,6 @@
 //! What a new machine is made of.
 
-use super::{effects::KernelEffect, quirks::Quirks};
+use super::{effects::KernelEffect, limits::MAX_BYTES, quirks::Quirks};
 use crate::models::GpuModel;
 
 /// What a new machine is made of.
@@ -24,11 +24,59 @@ pub struct MachineSpec {
     pub quirks: Quirks,
 }
 
+/// In which units a driver takes memory of a device, in bytes: as the model's table says, or as it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// What a context alone takes.
+    pub context: u64,
+    /// The unit of physical memory.
+    pub granularity: u64,
+    /// What small allocations share.
+    pub slab: u64,
+    /// The largest allocation that is placed in a slab.
+    pub small_limit: u64,
+    /// What allocations in a slab are rounded up to.
+    pub small_unit: u64,
+    /// What a stream-ordered pool grows by.
+    pub pool_chunk: u64,
+}
+
+impl Units {
+    /// As the table says.
+    #[must_use]
+    pub fn of(model: &GpuModel) -> Self {
+        Self {
+            context: model.context.value,
+            granularity: model.granularity.value,
+            slab: model.slab.value,
+            small_limit: model.small_limit.value,
+            small_unit: model.small_unit.value,
+            pool_chunk: model.pool_chunk.value,
+        }
+    }
+
+    /// Whether a device can work with them: pages of the system are what it is made of.
+    #[must_use]
+    pub fn are_possible(&self) -> bool {
+        const SYSTEM_PAGE: u64 = 4096;
+        let in_pages = [self.granularity, self.slab, self.pool_chunk];
+        let bounded = in_pages.iter().chain([&self.context]).all(|bytes| *bytes <= MAX_BYTES);
+        bounded
+            && in_pages.iter().all(|bytes| *bytes != 0 && bytes.is_multiple_of(SYSTEM_PAGE))
+            && self.granularity.is_power_of_two()
+            && self.small_unit.is_power_of_two()
+            && self.small_unit <= self.slab
+            && self.small_limit <= self.slab
+    }
+}
+
 /// One device of a new machine.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSpec {
     /// Which GPU it is.
     pub model: &'static GpuModel,
+    /// In which units its driver takes memory.
+    pub units: Units,
     /// What the driver calls its total memory.
     pub total: u64,
     /// What NVML calls its total memory.
@@ -43,7 +91,7 @@ impl DeviceSpec {
     #[must_use]
     pub fn of(model: &'static GpuModel) -> Self {
         let (total, nvml_total) = (model.total.value, model.nvml_total.value);
-        Self { model, total, nvml_total, capacity: total }
+        Self { model, units: Units::of(model), total, nvml_total, capacity: total }
     }
 
     /// The same with another amount of memory; what the driver keeps for itself stays.

@@ -1,17 +1,18 @@
 //! What a machine is made of, as words: in the state file, and as a shared lab tells it to those who enter.
 
 use super::{
-    DeviceSpec, Effect, KernelEffect, MachineSpec, Quirks,
+    DeviceSpec, Effect, KernelEffect, MachineSpec, Quirks, Units,
     limits::{MAX_BYTES, MAX_DEVICES, MAX_EFFECTS},
 };
 use crate::models::MODELS;
 
 /// Counts of devices and effects, and three single settings.
 const COUNT_WORDS: usize = 5;
-/// Four switches in one word, and five values.
-const QUIRK_WORDS: usize = 6;
+/// Six switches in one word, and six values.
+const QUIRK_WORDS: usize = 7;
 const FIRST_WORDS: usize = COUNT_WORDS + QUIRK_WORDS;
-const DEVICE_WORDS: usize = 4;
+/// The model, three amounts and six units.
+const DEVICE_WORDS: usize = 10;
 /// A kernel's name, in words of eight bytes.
 const NAME_WORDS: usize = 16;
 const EFFECT_WORDS: usize = 2 + NAME_WORDS;
@@ -78,18 +79,22 @@ fn quirk_words(quirks: &Quirks) -> [u64; QUIRK_WORDS] {
         quirks.nvml_without_memory,
         quirks.no_virtual_memory,
         quirks.no_peers,
+        quirks.mps,
+        quirks.mig,
     ];
     let switches = switches.iter().rev().fold(0, |word, on| word << 1 | u64::from(*on));
     let lost = quirks.lost_device.map_or(0, |index| index as u64 + 1);
     let (first, last) = quirks.fail_mappings.unwrap_or_default();
     let granularity = quirks.granularity.unwrap_or_default();
-    [switches, quirks.nvml_nanoseconds, lost, first, last, granularity]
+    let nvml = quirks.nvml_nanoseconds;
+    [switches, nvml, lost, first, last, granularity, quirks.page_table_bytes]
 }
 
 fn quirks_of(
-    [switches, nvml, lost, first, last, granularity]: [u64; QUIRK_WORDS],
+    [switches, nvml, lost, first, last, granularity, tables]: [u64; QUIRK_WORDS],
 ) -> Option<Quirks> {
     let possible = lost <= MAX_DEVICES as u64
+        && tables <= MAX_BYTES
         && (granularity == 0 || granularity.is_power_of_two() && granularity <= MAX_BYTES);
     let on = |place: u32| switches >> place & 1 == 1;
     possible.then_some(Quirks {
@@ -101,18 +106,42 @@ fn quirks_of(
         lost_device: lost.checked_sub(1).map(|index| index as usize),
         fail_mappings: some(first).map(|first| (first, last)),
         granularity: some(granularity),
+        page_table_bytes: tables,
+        mps: on(4),
+        mig: on(5),
     })
 }
 
 fn device_words(device: &DeviceSpec) -> [u64; DEVICE_WORDS] {
     let model = MODELS.iter().position(|model| model.name == device.model.name);
-    [model.unwrap_or_default() as u64, device.total, device.nvml_total, device.capacity]
+    let DeviceSpec { units, total, nvml_total, capacity, .. } = *device;
+    [
+        model.unwrap_or_default() as u64,
+        total,
+        nvml_total,
+        capacity,
+        units.context,
+        units.granularity,
+        units.slab,
+        units.small_limit,
+        units.small_unit,
+        units.pool_chunk,
+    ]
 }
 
-fn device(&[model, total, nvml_total, capacity]: &[u64; DEVICE_WORDS]) -> Option<DeviceSpec> {
+fn device(words: &[u64; DEVICE_WORDS]) -> Option<DeviceSpec> {
+    let [model, total, nvml_total, capacity, ref units @ ..] = *words;
+    let [context, granularity, slab, small_limit, small_unit, pool_chunk] = *units;
+    let units = Units { context, granularity, slab, small_limit, small_unit, pool_chunk };
     let model = MODELS.get(usize::try_from(model).ok()?)?;
     let possible = [total, nvml_total, capacity].iter().all(|bytes| *bytes <= MAX_BYTES);
-    possible.then_some(DeviceSpec { model, total, nvml_total, capacity })
+    (possible && units.are_possible()).then_some(DeviceSpec {
+        model,
+        units,
+        total,
+        nvml_total,
+        capacity,
+    })
 }
 
 /// With the name cut to what there is room for.
@@ -171,6 +200,8 @@ mod tests {
                 lost_device: Some(1),
                 fail_mappings: Some((2, 3)),
                 granularity: Some(4 << 20),
+                page_table_bytes: 7,
+                mig: true,
                 ..Quirks::default()
             },
         }
@@ -188,9 +219,10 @@ mod tests {
     #[test]
     fn words_that_are_no_machine_are_refused() {
         let words = encode(&spec()).expect("it has room");
-        let broken =
-            [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX), (10, 3), (11, 1000), (12, 1 << 51)];
-        for (place, word) in broken {
+        let counts = [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX)];
+        let quirks = [(10, 3), (11, 1 << 51)];
+        let device = [(12, 1000), (13, 1 << 51), (17, 3), (18, 0), (19, 1 << 40), (20, 3), (21, 1)];
+        for (place, word) in counts.into_iter().chain(quirks).chain(device) {
             let mut words = words;
             words[place] = word;
             assert!(decode(&words).is_none(), "word {place} is {word}");

@@ -16,6 +16,8 @@ pub enum Source {
     Documented(&'static str),
     /// A real GPU reported it in published output; `owner/repository#number` is a GitHub thread.
     Observed(&'static str),
+    /// `whyoom doctor` measured it on the machine that it is computed for.
+    Measured,
     /// Nobody is known to have published it: a guess, or a rule fitted to observations.
     Assumed,
 }

@@ -1,4 +1,4 @@
-//! Devices divided between virtual machines or into instances: no device of the lab is.
+//! Virtual machines that share a device, and changes of its parts: none of that is in the lab.
 
 use whyoom_lab_abi::refusals;
 
@@ -8,14 +8,14 @@ refusals! { Code = refusal();
     nvmlComputeInstanceDestroy nvmlComputeInstanceGetInfo nvmlComputeInstanceGetInfo_v2
     nvmlDeviceCreateGpuInstance nvmlDeviceCreateGpuInstanceWithPlacement nvmlDeviceGetActiveVgpus
     nvmlDeviceGetComputeInstanceId nvmlDeviceGetCreatableVgpus
-    nvmlDeviceGetDeviceHandleFromMigDeviceHandle nvmlDeviceGetGpuInstanceById
+    nvmlDeviceGetGpuInstanceById
     nvmlDeviceGetGpuInstanceId nvmlDeviceGetGpuInstancePossiblePlacements
     nvmlDeviceGetGpuInstancePossiblePlacements_v2 nvmlDeviceGetGpuInstanceProfileInfo
     nvmlDeviceGetGpuInstanceProfileInfoByIdV nvmlDeviceGetGpuInstanceProfileInfoV
     nvmlDeviceGetGpuInstanceRemainingCapacity nvmlDeviceGetGpuInstances
     nvmlDeviceGetGridLicensableFeatures nvmlDeviceGetGridLicensableFeatures_v2
     nvmlDeviceGetGridLicensableFeatures_v3 nvmlDeviceGetGridLicensableFeatures_v4
-    nvmlDeviceGetHostVgpuMode nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetMigMode
+    nvmlDeviceGetHostVgpuMode
     nvmlDeviceGetPgpuMetadataString nvmlDeviceGetSupportedVgpus nvmlDeviceGetVgpuCapabilities
     nvmlDeviceGetVgpuHeterogeneousMode nvmlDeviceGetVgpuInstancesUtilizationInfo
     nvmlDeviceGetVgpuMetadata nvmlDeviceGetVgpuProcessUtilization

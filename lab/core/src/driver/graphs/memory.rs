@@ -31,8 +31,8 @@ impl Driver {
         size: u64,
         before: &HashSet<NodeId>,
     ) -> Result<u64> {
-        let model = self.device(device)?.spec.model;
-        let footprint = round_up(size, model.small_unit.value);
+        let units = self.device(device)?.spec.units;
+        let footprint = round_up(size, units.small_unit);
         let space = self.space_on(id, device)?;
         let take = |driver: &mut Self| {
             let space = &mut driver.graphs.spaces.get_mut(&space)?.space;
@@ -42,7 +42,7 @@ impl Driver {
             return Ok(address);
         }
         // More than the device has can never be launched.
-        let length = round_up(footprint, model.pool_chunk.value);
+        let length = round_up(footprint, units.pool_chunk);
         if length > self.device(device)?.spec.total {
             return Err(Error::OutOfMemory);
         }
@@ -133,7 +133,7 @@ impl Driver {
     /// What allocations of a space that are not freed keep of its memory: whole chunks.
     fn held_bytes(&self, id: u64) -> u64 {
         let Some(space) = self.graphs.spaces.get(&id) else { return 0 };
-        let unit = self.device(space.device).map_or(1, |device| device.spec.model.pool_chunk.value);
+        let unit = self.device(space.device).map_or(1, |device| device.spec.units.pool_chunk);
         let mut held = HashSet::new();
         for (start, length) in space.space.chunks() {
             for allocation in self.allocations.range(start..start + length).map(|(_, held)| held) {
@@ -167,7 +167,7 @@ impl Driver {
         let spaces = self.graphs.spaces.iter();
         let space = spaces.filter(|(_, space)| space.space.contains(address)).map(|(id, _)| *id);
         let space = space.last().ok_or(Error::InvalidValue)?;
-        let unit = self.device(device)?.spec.model.small_unit.value;
+        let unit = self.device(device)?.spec.units.small_unit;
         let kind = AllocationKind::Graph(space);
         let allocation = Allocation::new(kind, (device, context), address, size);
         self.enter(Allocation { footprint: round_up(size, unit), ..allocation });

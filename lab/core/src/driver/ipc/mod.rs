@@ -37,7 +37,7 @@ impl Driver {
             // The whole slab: pages are all that can be shared.
             AllocationKind::Small => {
                 let slab = device.slabs.slab_of(held.start).ok_or(Error::InvalidValue)?;
-                (slab, device.spec.model.slab.value)
+                (slab, device.spec.units.slab)
             }
             _ => return Err(Error::InvalidValue),
         };

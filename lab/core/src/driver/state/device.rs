@@ -38,6 +38,9 @@ pub(crate) struct Device {
     pub(crate) slabs: Slabs,
     /// The file behind the virtual-memory handles, once there is one, and its free parts.
     pub(crate) physical: Option<(OwnedFd, FreeRanges)>,
+    /// What this process has mapped of it, and the page tables for that.
+    pub(crate) mapped: u64,
+    pub(crate) page_tables: u64,
 }
 
 impl Device {
@@ -55,6 +58,8 @@ impl Device {
             region: (0, 0),
             slabs: Slabs::default(),
             physical: None,
+            mapped: 0,
+            page_tables: 0,
         }
     }
 
