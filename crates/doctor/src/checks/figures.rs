@@ -37,20 +37,15 @@ pub(super) fn run() -> Outcome {
 }
 
 fn line(measured: &Calibration) -> String {
-    let size = |figure| match measured.value(figure) {
-        Some(bytes) => Bytes(bytes).to_string(),
-        None => "not measured".to_owned(),
+    let context = match measured.value(Figure::Context) {
+        Some(bytes) => format!("a context takes {}", Bytes(bytes)),
+        None => "NVML does not tell what a context takes".to_owned(),
     };
-    format!(
-        "GPU {}: a context takes {}; of {} the driver keeps {}",
-        measured.device,
-        size(Figure::Context),
-        size(Figure::NvmlTotal),
-        match measured.value(Figure::NvmlTotal).zip(measured.value(Figure::Total)) {
-            Some((all, usable)) => Bytes(all.saturating_sub(usable)).to_string(),
-            None => "not measured".to_owned(),
-        }
-    )
+    let totals = measured.value(Figure::NvmlTotal).zip(measured.value(Figure::Total));
+    let kept = totals.map(|(all, usable)| {
+        format!("; the driver keeps {} of {}", Bytes(all.saturating_sub(usable)), Bytes(all))
+    });
+    format!("GPU {}: {context}{}", measured.device, kept.unwrap_or_default())
 }
 
 fn gpu(measured: &Calibration) -> MeasuredGpu {

@@ -29,8 +29,8 @@ pub(super) fn run() -> Outcome {
     };
     let times = format!("asked in {memory:.1} ms for memory, {all:.1} ms for all");
     let own = std::process::id();
-    let listed = devices.iter().flat_map(|device| device.processes.iter().flatten());
-    let own = listed.filter(|process| process.pid == own).next();
+    let mut listed = devices.iter().flat_map(|device| device.processes.iter().flatten());
+    let own = listed.find(|process| process.pid == own);
     let is_mps = own.is_some_and(|process| process.kind == ProcessKind::Mps);
     let outcome = match own.map(|process| process.bytes) {
         Some(Some(bytes)) => {
@@ -52,8 +52,7 @@ pub(super) fn run() -> Outcome {
     if is_mps {
         outcome.status = Status::Differs;
         outcome.means.push(
-            "processes are clients of MPS: an error on the GPU in one of them can end the others, and a verdict may \
-             name the wrong one"
+            "processes are clients of MPS: a fatal error on the GPU in one of them can end the others"
                 .to_owned(),
         );
     }
