@@ -67,6 +67,14 @@ impl Lab {
                 _ => {}
             }
         }
+        let lost = spec.quirks.lost_device;
+        ensure!(
+            lost.is_none_or(|index| index < spec.devices.len()),
+            Misuse(format!(
+                "lost-gpu=N names one of the {} GPUs, counted from 0",
+                spec.devices.len()
+            ))
+        );
         let log = arguments.log.as_deref().map(std::path::absolute).transpose()?;
         if let Some(path) = &log {
             Log::open(path).with_context(|| format!("cannot write the log {}", path.display()))?;
