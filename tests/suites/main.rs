@@ -13,6 +13,7 @@ mod recorder;
 mod recording;
 mod replay;
 mod score;
+mod stacks;
 mod who;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "recording", checks: recording::checks },
     Suite { name: "replay", checks: replay::checks },
     Suite { name: "score", checks: score::checks },
+    Suite { name: "stacks", checks: stacks::checks },
     Suite { name: "who", checks: who::checks },
 ];
 

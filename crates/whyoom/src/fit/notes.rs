@@ -158,8 +158,8 @@ fn read_backs(observed: &Observed) -> Option<FitNote> {
         note(
             "care",
             format!(
-                "kernels do nothing here, and the program read values back {}: if shapes depend on \
-                 them (masks, nonzero, early stops), they were zero",
+                "floating-point values are never computed here, and the program read values back {}: if \
+                 shapes depend on such values (thresholds, early stops), they were zero",
                 times(count)
             ),
         )

@@ -26,7 +26,7 @@ use whyoom_trace::Bytes;
 use super::{interrupt, observed::Observed};
 use crate::{
     arguments::FitArguments,
-    lab::{cannot_start, libraries},
+    lab::{cannot_start, libraries, small_values},
     sitecustomize,
     unstartable::Unstartable,
 };
@@ -165,6 +165,7 @@ impl Bench {
     fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
+        small_values::compute(&mut command, session);
         sitecustomize::equip(&mut command, folder, STARTUP)?;
         let (output, copy) = output(folder)?;
         command

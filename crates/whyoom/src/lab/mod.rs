@@ -7,6 +7,7 @@ mod list;
 mod names;
 mod quantities;
 mod run;
+pub(crate) mod small_values;
 
 use anyhow::Result;
 

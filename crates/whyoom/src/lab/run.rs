@@ -18,7 +18,7 @@ use whyoom_lab_core::{
 };
 use whyoom_trace::Bytes;
 
-use super::Fault;
+use super::{Fault, small_values};
 use crate::{
     arguments::LabMachineArguments, executable, machine::models_of, misuse::Misuse, terminal::say,
     unstartable::Unstartable,
@@ -31,6 +31,7 @@ pub(crate) fn run(machine: &LabMachineArguments, command: &[OsString]) -> Result
     let Some((program, arguments)) = command.split_first() else { bail!("no command") };
     let lab = Lab::start(machine)?;
     let mut command = lab.session.command(program);
+    small_values::compute(&mut command, &lab.session);
     command.args(arguments);
     lab.run(command, program)
 }
@@ -38,7 +39,8 @@ pub(crate) fn run(machine: &LabMachineArguments, command: &[OsString]) -> Result
 pub(crate) fn shell(machine: &LabMachineArguments) -> Result<u8> {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let lab = Lab::start(machine)?;
-    let command = lab.session.command(&shell);
+    let mut command = lab.session.command(&shell);
+    small_values::compute(&mut command, &lab.session);
     lab.run(command, &shell)
 }
 

@@ -1,0 +1,251 @@
+"""Runs first in every Python program that `whyoom lab run` or `whyoom fit` starts (`crates/whyoom/src/startup.py`
+before it).
+
+Kernels of the lab compute nothing, but programs decide by small values that they read back: whether a sequence has
+ended, how many were sampled, where something is not zero. Operators on integers and booleans therefore run twice: on
+the simulated GPU, so that allocations are what they are, and on the processor, on the same memory. What is chosen by
+values that were never computed, such as a token by its logits, is always the same valid index.
+
+Training decides by nothing of the kind: from the first backward pass on, operators run once, until a module is called
+without gradients.
+"""
+
+import ctypes
+import os
+import sys
+
+# More is data, and not what a program decides by.
+LARGEST = 64 << 10
+
+# Operators of aten that make integers or booleans of such, with all their overloads.
+OPERATORS = set("""
+_cummax_helper _cummin_helper _unique2 abs add addcmul addr all amax amin aminmax any arange argmax argmin bincount
+bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bucketize cat clamp clamp_max
+clamp_min copy count_nonzero cumprod cumsum div eq equal eye fill flip floor_divide fmax fmin fmod gather gcd ge gt
+hardtanh heaviside index index_add index_copy index_fill index_put index_reduce index_select isin isneginf isposinf
+kthvalue lcm le linalg_cross logical_and logical_not logical_or logical_xor __lshift__ lt masked_fill masked_scatter
+masked_select max maximum median min minimum mode mul multinomial nanmedian nansum ne neg nonzero prod put remainder
+repeat_interleave roll rsub __rshift__ scatter scatter_add scatter_reduce searchsorted sgn sign signbit sort sub sum
+take threshold topk trace tril tril_indices triu triu_indices unique_consecutive unique_dim unique_dim_consecutive
+where zero _index_put_impl _chunk_cat reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d
+replication_pad3d
+""".split())
+
+# Made of others, which they do not call by way of the dispatcher.
+COMPOSITE = ["copy_", "constant_pad_nd", "pow.Tensor_Scalar"]
+
+# The values decide about the shape of the result, or about sizes on the way to it: these run on the processor alone.
+DECIDING = {"nonzero", "_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive", "bincount",
+            "masked_select", "repeat_interleave", "isin", "equal"}
+
+# Those that choose: which of the results are indices, and which argument is the dimension that they are of.
+CHOOSING = {"argmax": (None, 1), "argmin": (None, 1), "multinomial": (None, None), "max": (1, 1), "min": (1, 1),
+            "sort": (1, 1), "topk": (1, 2)}
+
+
+def base(name):
+    """An operator's name without its overload, and without the mark of those that change their argument."""
+    name = name.partition(".")[0]
+    return name if name.startswith("__") else name.rstrip("_")
+
+
+class NotSmall(Exception):
+    """An argument is not of small integers."""
+
+
+class SmallValues:
+    """Lets operators on small integers run on the processor too."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.integers = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+        self.library = None
+        self.waiting = None
+        self.chosen = 0
+        self.refused = 0
+        for function in (SmallValues.decided, SmallValues.placed):
+            self.as_library(function)
+
+    def as_library(self, function):
+        """A line of this file is nobody's call site: stacks show it as PyTorch's own, whose part it plays."""
+        name = os.path.join(os.path.dirname(self.torch.__file__), "library.py")
+        function.__code__ = function.__code__.replace(co_filename=name)
+        return function
+
+    def install(self):
+        self.torch.cuda._lazy_call(harmless(self.start))
+
+    def start(self):
+        import atexit
+
+        atexit.register(harmless(self.tell))
+        for name in ("backward", "grad"):
+            setattr(self.torch.autograd, name, self.ending(getattr(self.torch.autograd, name)))
+        self.begin()
+
+    def begin(self):
+        """Operators run twice from now on."""
+        if self.waiting is not None:
+            self.waiting.remove()
+            self.waiting = None
+        self.library = self.torch.library.Library("aten", "IMPL")
+        for name in self.overloads():
+            self.override(name)
+
+    def overloads(self):
+        registered = self.torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
+        names = (name.partition("::")[2] for name in registered if name.startswith("aten::"))
+        return [name for name in names if base(name) in OPERATORS] + COMPOSITE
+
+    def end(self):
+        """Operators run once from now on, until a module is called without gradients."""
+        if self.library is None:
+            return
+        self.library._destroy()
+        self.library = None
+        from torch.nn.modules import module
+
+        self.waiting = module.register_module_forward_pre_hook(self.called)
+
+    def called(self, *_):
+        if self.library is None and not self.torch.is_grad_enabled():
+            self.begin()
+
+    def ending(self, function):
+        import functools
+
+        @functools.wraps(function)
+        def ends(*arguments, **named):
+            harmless(self.end)()
+            return function(*arguments, **named)
+
+        return ends
+
+    def override(self, name):
+        packet, _, overload = name.partition(".")
+        operator = getattr(getattr(self.torch.ops.aten, packet), overload or "default")
+        kernel = self.torch.library.get_kernel(operator, "CUDA")
+        arguments = operator._schema.arguments
+        wants = [place for place, one in enumerate(arguments) if str(one.type) == "Tensor" and not one.kwarg_only]
+        chooses, decides = CHOOSING.get(base(name)), base(name) in DECIDING
+
+        def run(keys, *given, **named):
+            given = self.with_tensors(given, wants)
+            results = None if decides else kernel.call_boxed(keys, *given, **named)
+            try:
+                if decides:
+                    return self.decided(operator, given, named)
+                return self.computed(operator, chooses, given, named, results)
+            except NotSmall:
+                pass
+            except Exception:  # noqa: BLE001
+                # Values that were never computed may be none that the operator takes.
+                self.refused += 1
+            return kernel.call_boxed(keys, *given, **named) if decides else results
+
+        import warnings
+
+        with warnings.catch_warnings():
+            # It says that kernels are replaced, which is meant.
+            warnings.simplefilter("ignore")
+            self.library.impl(name, self.as_library(run), "CUDA", with_keyset=True)
+
+    def with_tensors(self, given, wants):
+        """Numbers come as such where the operator wants tensors: of the type that the result has."""
+        for place in wants:
+            if place < len(given) and isinstance(given[place], (bool, int, float, complex)):
+                others = [one for one in given if isinstance(one, self.torch.Tensor)]
+                kind = self.torch.result_type(others[0], given[place]) if others else None
+                number = self.torch.tensor(given[place], dtype=kind, device="cpu")
+                given = given[:place] + (number,) + given[place + 1 :]
+        return given
+
+    def computed(self, operator, chooses, given, named, results):
+        several = isinstance(results, (list, tuple))
+        if chooses is not None and given[0].is_floating_point():
+            if several or chooses[0] is None:
+                self.choose(results[chooses[0]] if several else results, given, chooses[1])
+            return results
+        if results is None:
+            # It wrote into its arguments.
+            return self.made(operator, given, named)
+        first = results[0] if several and results else results
+        if not isinstance(first, self.torch.Tensor) or not first.is_cuda or not self.is_small(first):
+            return results
+        made = self.made(operator, given, named)
+        if not several:
+            return self.put(results, made)
+        return type(results)(map(self.put, results, made))
+
+    def decided(self, operator, given, named):
+        made = self.made(operator, given, named)
+        if isinstance(made, bool):
+            return made
+        device = next(one.device for one in given if isinstance(one, self.torch.Tensor) and one.is_cuda)
+        if isinstance(made, self.torch.Tensor):
+            return self.placed(made, device)
+        return tuple(self.placed(one, device) for one in made)
+
+    def made(self, operator, given, named):
+        """What the processor makes of the same."""
+        host = [self.on_host(one) for one in given]
+        return operator(*host, **{name: self.on_host(one) for name, one in named.items()})
+
+    def placed(self, made, device):
+        """On the device, as the operator would place it."""
+        return self.put(self.torch.empty_strided(made.shape, made.stride(), dtype=made.dtype, device=device), made)
+
+    def choose(self, indices, given, dimension):
+        """A valid index, always the same: of a vocabulary, none of the special tokens at its ends."""
+        if not self.is_small(indices):
+            return
+        self.chosen += 1
+        values = given[0]
+        place = given[dimension] if dimension is not None and dimension < len(given) else -1
+        count = values.numel() if place is None else values.shape[place] if values.dim() else 1
+        several = indices.shape[-1] if indices.dim() == values.dim() and indices.dim() else 1
+        first = self.torch.arange(several, device="cpu").add_(count // 2).remainder_(max(count, 1))
+        self.host(indices).copy_(first if several > 1 else first[0])
+
+    def is_small(self, tensor):
+        return tensor.dtype in self.integers and tensor.numel() * tensor.element_size() <= LARGEST
+
+    def on_host(self, argument):
+        if isinstance(argument, self.torch.Tensor):
+            if not argument.is_cuda:
+                return argument
+            if not self.is_small(argument):
+                raise NotSmall
+            return self.host(argument)
+        if isinstance(argument, (list, tuple)):
+            return [self.on_host(one) for one in argument]
+        return self.torch.device("cpu") if isinstance(argument, self.torch.device) else argument
+
+    def host(self, tensor):
+        """The same memory, for the processor: addresses of the lab's GPUs are the host's."""
+        if tensor.numel() == 0:
+            return self.torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu")
+        last = sum((count - 1) * step for count, step in zip(tensor.shape, tensor.stride()))
+        memory = (ctypes.c_char * ((last + 1) * tensor.element_size())).from_address(tensor.data_ptr())
+        flat = self.torch.frombuffer(memory, dtype=tensor.dtype)
+        return flat.as_strided(tensor.shape, tensor.stride())
+
+    def put(self, result, made):
+        if isinstance(result, self.torch.Tensor) and self.is_small(result):
+            place = self.host(result)
+            if place.data_ptr() != made.data_ptr():
+                place.copy_(made)
+        return result
+
+    def tell(self):
+        if self.chosen:
+            print(f"whyoom lab: {self.chosen} times an index was chosen by values that are never computed (logits): "
+                  "always the same one.", file=sys.stderr)
+
+
+def install(torch):
+    if hasattr(torch, "cuda") and hasattr(torch.library, "get_kernel"):
+        SmallValues(torch).install()
+
+
+run_the_other_sitecustomize()
