@@ -3,6 +3,7 @@
 //! The checks are named after the rows of docs/hardware.md.
 
 mod doctor;
+mod libraries;
 mod node;
 mod pool;
 mod recorder;
@@ -14,7 +15,7 @@ use harness::{Check, Held, Trial, python, root, text};
 type Row = (&'static str, fn() -> Result<Held>);
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    let rows = pool::ROWS.iter().chain(node::ROWS).chain(recorder::ROWS);
+    let rows = pool::ROWS.iter().chain(node::ROWS).chain(recorder::ROWS).chain(libraries::ROWS);
     let rows = rows.map(|(name, run)| Check::new(*name, run));
     Ok(rows.chain(doctor::checks()).collect())
 }
