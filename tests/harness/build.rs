@@ -22,6 +22,23 @@ use crate::{
 /// The command, and what it preloads.
 const PROGRAM: [&str; 3] = ["whyoom", "libwhyoom_recorder.so", "libwhyoom_pool.so"];
 
+/// The command by itself, with the features that it asks of its dependencies: maturin asks for the same, and
+/// does not build it again.
+const COMMAND: [&str; 4] = ["--package", "whyoom", "--bin", "whyoom"];
+/// The rest, with the programs of tests.
+const LIBRARIES: [&str; 10] = [
+    "--package",
+    "whyoom-recorder",
+    "--package",
+    "whyoom-pool",
+    "--package",
+    "whyoom-lab-*",
+    "--lib",
+    "--bins",
+    "--example",
+    "stress",
+];
+
 /// A folder with the command and the libraries.
 #[derive(Debug, Clone)]
 pub struct Build {
@@ -53,12 +70,12 @@ impl Build {
 
     /// The build for a processor, which may be another than this machine's.
     pub fn made_for(architecture: Architecture) -> Result<Self> {
-        let triple = architecture.triple();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--release", "--target", &triple, "--workspace"]);
-        build.args(["--exclude", "xtask", "--exclude", "whyoom-tests"]);
-        build.args(["--lib", "--bins", "--example", "stress"]);
-        must_succeed(build.current_dir(root()).envs(zig_variables(architecture)?))?;
+        let (triple, variables) = (architecture.triple(), zig_variables(architecture)?);
+        for what in [&COMMAND[..], &LIBRARIES] {
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "--quiet", "--release", "--target", &triple]).args(what);
+            must_succeed(build.current_dir(root()).envs(&variables))?;
+        }
         Ok(Self { folder: target().join(triple).join("release") })
     }
 
