@@ -1,11 +1,6 @@
-//! The dynamic linker knows a library by the name it carries.
+//! The name and the symbol versions of the library: see `whyoom-lab-link`.
 
-fn main() {
+fn main() -> std::io::Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cuda12)");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.13");
-    // Programs are linked against symbols of the version `libcudart.so.13`; without it the dynamic
-    // linker prints a warning at every start. Naming the version after the SONAME is an option that
-    // only GNU ld has.
-    println!("cargo:rustc-cdylib-link-arg=-fuse-ld=bfd");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,--default-symver");
+    whyoom_lab_link::versioned("libcudart.so.13", &["cuda*", "__cuda*"])
 }

@@ -1,11 +1,7 @@
-//! The dynamic linker knows a library by the name it carries, and a symbol by that name too.
+//! The name and the symbol versions of the library: see `whyoom-lab-link`.
 
-fn main() {
+fn main() -> std::io::Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cuda12)");
     println!("cargo:rustc-cfg=cuda12");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libcudart.so.12");
-    // Both major versions are loaded into every process, and the versions of their symbols keep them
-    // apart: see `whyoom-lab-cudart`.
-    println!("cargo:rustc-cdylib-link-arg=-fuse-ld=bfd");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,--default-symver");
+    whyoom_lab_link::versioned("libcudart.so.12", &["cuda*", "__cuda*"])
 }

@@ -1,5 +1,5 @@
-//! The dynamic linker knows a library by the name it carries.
+//! The name of the library: see `whyoom-lab-link`.
 
 fn main() {
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libnvidia-ml.so.1");
+    whyoom_lab_link::named("libnvidia-ml.so.1");
 }

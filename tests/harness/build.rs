@@ -12,13 +12,32 @@ use anyhow::{Context, Result};
 use whyoom_lab_core::session::built_libraries;
 
 use crate::{
+    architecture::Architecture,
     checkout::{root, target},
     once::{once, stamp_of},
     preparation::must_succeed,
+    zig::zig_variables,
 };
 
 /// The command, and what it preloads.
 const PROGRAM: [&str; 3] = ["whyoom", "libwhyoom_recorder.so", "libwhyoom_pool.so"];
+
+/// The command by itself, with the features that it asks of its dependencies: maturin asks for the same, and
+/// does not build it again.
+const COMMAND: [&str; 4] = ["--package", "whyoom", "--bin", "whyoom"];
+/// The rest, with the programs of tests.
+const LIBRARIES: [&str; 10] = [
+    "--package",
+    "whyoom-recorder",
+    "--package",
+    "whyoom-pool",
+    "--package",
+    "whyoom-lab-*",
+    "--lib",
+    "--bins",
+    "--example",
+    "stress",
+];
 
 /// A folder with the command and the libraries.
 #[derive(Debug, Clone)]
@@ -36,9 +55,11 @@ impl Build {
         if let Some(build) = READY.get() {
             return Ok(build);
         }
-        let given = env::var_os(Self::VARIABLE).map(PathBuf::from);
-        let folder = given.map_or_else(Self::make, Ok)?;
-        Ok(READY.get_or_init(|| Self { folder }))
+        let build = match env::var_os(Self::VARIABLE).map(PathBuf::from) {
+            Some(folder) => Self { folder },
+            None => Self::made_for(Architecture::host()?)?,
+        };
+        Ok(READY.get_or_init(|| build))
     }
 
     /// Whether a folder was given: what is in it is not built anew.
@@ -47,13 +68,20 @@ impl Build {
         env::var_os(Self::VARIABLE).is_some()
     }
 
-    fn make() -> Result<PathBuf> {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--release", "--workspace"]);
-        build.args(["--exclude", "xtask", "--exclude", "whyoom-tests"]);
-        build.args(["--lib", "--bins", "--example", "stress"]);
-        must_succeed(build.current_dir(root()))?;
-        Ok(target().join("release"))
+    /// The build for a processor, which may be another than this machine's.
+    pub fn made_for(architecture: Architecture) -> Result<Self> {
+        let (triple, variables) = (architecture.triple(), zig_variables(architecture)?);
+        for what in [&COMMAND[..], &LIBRARIES] {
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "--quiet", "--release", "--target", &triple]).args(what);
+            must_succeed(build.current_dir(root()).envs(&variables))?;
+        }
+        Ok(Self { folder: target().join(triple).join("release") })
+    }
+
+    /// The command, and all libraries.
+    pub fn shipped(&self) -> impl Iterator<Item = PathBuf> {
+        built_libraries().chain(PROGRAM).map(|name| self.file(name))
     }
 
     /// A copy that other users can read too, who may not enter the build folder.

@@ -4,6 +4,7 @@
 //! A check can end in three ways ([`Outcome`]), and what it reads is complete or an error ([`from_str`]).
 #![allow(clippy::disallowed_methods, reason = "the checkout's and the checks' own files")]
 
+mod architecture;
 mod bounded;
 mod build;
 mod checkout;
@@ -27,8 +28,10 @@ mod shared_data;
 mod strict;
 mod suite;
 mod trial;
+mod zig;
 
 pub use self::{
+    architecture::Architecture,
     bounded::{Bounded, STRANGER, VICTIM, give_to, input_bytes},
     build::Build,
     checkout::{cache, empty_folder, fresh, root, scratch, text},
@@ -49,4 +52,5 @@ pub use self::{
     strict::{from_slice, from_str},
     suite::{Check, Suite, main, slug},
     trial::{Ran, Recorded, Trial},
+    zig::{OLDEST_GLIBC, Variables, zig_variables},
 };

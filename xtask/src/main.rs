@@ -114,9 +114,8 @@ enum Command {
     Book(book::Wish),
     /// The wheel with all libraries, in dist/, used in a fresh environment
     Wheel {
-        /// Also what others need: other Pythons, notebooks, `cargo install`
-        #[arg(value_parser = ["all"])]
-        all: Option<String>,
+        /// What is wanted beside it
+        wish: Option<wheel::Wish>,
     },
     /// What an allocation costs in a replay, against ordered sets
     ReplaySpeed(replay_speed::Wish),
@@ -158,7 +157,7 @@ impl Command {
             Self::LogSpeed => ("log-speed", held(log_speed::run())),
             Self::Picture(Bless { bless }) => ("picture", held(picture::run(bless))),
             Self::Book(wish) => ("book", done(book::run(&wish))),
-            Self::Wheel { all } => ("wheel", held(wheel::run(all.is_some()))),
+            Self::Wheel { wish } => ("wheel", held(wheel::run(wish))),
             Self::ReplaySpeed(wish) => ("replay-speed", done(replay_speed::run(&wish))),
             Self::Report(wish) => ("report", held(report::run(&wish))),
             Self::Readme => ("readme", held(readme::run())),

@@ -12,7 +12,7 @@ use std::{
     ptr,
 };
 
-use rustix::fs::SealFlags;
+use rustix::fs::{MemfdFlags, SealFlags};
 
 pub(crate) use self::sharing::{open_of, share, shared_clock, unshare};
 use crate::error::{Error, Result};
@@ -107,15 +107,8 @@ pub(crate) fn is_sealed(file: &OwnedFd) -> bool {
 
 /// A file in memory, as long as asked for ever and with no pages in it.
 pub(crate) fn memory_file(length: u64) -> Result<OwnedFd> {
-    // SAFETY: a plain system call; the descriptor it returns is ours alone.
-    let file = unsafe {
-        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        let descriptor = libc::memfd_create(c"whyoom-lab".as_ptr(), flags);
-        if descriptor < 0 {
-            return Err(Error::OperatingSystem);
-        }
-        OwnedFd::from_raw_fd(descriptor)
-    };
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("whyoom-lab", flags).map_err(|_| Error::OperatingSystem)?;
     // SAFETY: a plain system call on our file.
     let error = unsafe { libc::ftruncate(file.as_raw_fd(), length as libc::off_t) };
     if error != 0 || rustix::fs::fcntl_add_seals(&file, LENGTH_SEALS).is_err() {

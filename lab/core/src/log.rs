@@ -92,6 +92,7 @@ fn warn(error: &io::Error) {
 }
 
 fn thread_number() -> u32 {
+    // The function of this name is new in glibc 2.30.
     // SAFETY: a plain system call without arguments.
-    unsafe { libc::gettid() as u32 }
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }

@@ -22,8 +22,9 @@ impl UniqueId {
     /// An id that nobody else has.
     fn new() -> Result<Self, Failure> {
         let mut bytes = [0; 128];
+        // The function of this name is new in glibc 2.25.
         // SAFETY: eight bytes of room for eight bytes.
-        let filled = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), 8, 0) };
+        let filled = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), 8_usize, 0) };
         if filled == 8 { Ok(Self(bytes)) } else { Err(Failure::System) }
     }
 

@@ -3,6 +3,7 @@
 //! The checks are named after the rows of docs/hardware.md.
 
 mod doctor;
+mod libraries;
 mod machine;
 mod node;
 mod pool;
@@ -15,7 +16,8 @@ use harness::{Check, Held, Trial, python, root, text};
 type Row = (&'static str, fn() -> Result<Held>);
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    let rows = pool::ROWS.iter().chain(node::ROWS).chain(recorder::ROWS).chain(machine::ROWS);
+    let rows = [pool::ROWS, node::ROWS, recorder::ROWS, libraries::ROWS, machine::ROWS];
+    let rows = rows.into_iter().flatten();
     let rows = rows.map(|(name, run)| Check::new(*name, run));
     Ok(rows.chain(doctor::checks()).collect())
 }

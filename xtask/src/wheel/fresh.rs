@@ -5,10 +5,10 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use harness::{fresh, must_succeed, site_packages};
 
-use super::{output::output, packaged, verdict::verdict};
+use super::{installed::Installed, output::output, packaged, system::System};
 
 /// A virtual environment.
 pub(super) struct Environment {
@@ -46,12 +46,8 @@ impl Environment {
     }
 
     pub(super) fn use_everything(&self) -> Result<()> {
-        let whyoom = self.whyoom();
-        let snapshot = Path::new("tests/fixtures/snapshots/fragmented-oom.pickle");
-        verdict(&whyoom, snapshot, "pytorch-snapshot")?.has_cause("fragmented-cache")?;
-        check_lab(&whyoom)?;
-        check_recorder(&whyoom)?;
-        check_pool(&whyoom)?;
+        let installed = Installed { system: System::own(), whyoom: self.whyoom() };
+        installed.use_everything()?;
         self.check_package()
     }
 
@@ -94,38 +90,4 @@ fn find(folder: &Path, word: &str) -> Result<Option<PathBuf>> {
         }
     }
     Ok(None)
-}
-
-/// The installed lab, as an installed client of it sees it.
-fn check_lab(whyoom: &Path) -> Result<()> {
-    let mut command = Command::new(whyoom);
-    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["lab", "calibrate"]);
-    let answer = output(command.env_clear())?;
-    ensure!(answer.contains("Tesla T4 (simulated)"), "no simulated GPU: {answer}");
-    Ok(())
-}
-
-/// The installed recorder, in a client of the installed lab.
-fn check_recorder(whyoom: &Path) -> Result<()> {
-    let folder = fresh("wheel-recording")?;
-    let mut command = Command::new(whyoom);
-    command.args(["lab", "run", "--gpu", "t4", "--"]).arg(whyoom).args(["run", "-o"]).arg(&folder);
-    command.arg("--").arg(whyoom).args(["lab", "calibrate"]);
-    output(command.env_clear())?;
-    verdict(whyoom, &folder, "recording").map(drop)
-}
-
-/// The installed pool, under a client of the installed lab: what it asks the driver for comes in pages.
-fn check_pool(whyoom: &Path) -> Result<()> {
-    let recording = fresh("wheel-pooled")?;
-    let log = recording.with_extension("jsonl");
-    let mut command = Command::new(whyoom);
-    command.args(["lab", "run", "--gpu", "t4", "--log"]).arg(&log).arg("--").arg(whyoom);
-    command.args(["run", "--pool", "-o"]).arg(&recording).arg("--").arg(whyoom);
-    output(command.args(["lab", "calibrate"]).env_clear())?;
-    let calls = std::fs::read_to_string(&log).context("no log of calls")?;
-    ensure!(calls.contains(r#""create":"#), "the pool took no memory: {}", log.display());
-    let passed = r#""alloc":{"kind":"device""#;
-    ensure!(!calls.contains(passed), "not all was served by the pool: {}", log.display());
-    Ok(())
 }

@@ -158,8 +158,9 @@ impl fmt::Display for TimeOfDay {
 }
 
 fn thread_number() -> i32 {
+    // The function of this name is new in glibc 2.30, and a container may have an older one.
     // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::gettid() }
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
 }
 
 #[cfg(test)]

@@ -192,6 +192,7 @@ unsafe extern "C" fn end_of_thread(_value: *mut c_void) {
 }
 
 fn number() -> ThreadId {
+    // The function of this name is new in glibc 2.30, and a container may have an older one.
     // SAFETY: a plain system call without arguments.
-    ThreadId(unsafe { libc::gettid() } as u32)
+    ThreadId(unsafe { libc::syscall(libc::SYS_gettid) } as u32)
 }

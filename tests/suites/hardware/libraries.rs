@@ -1,0 +1,132 @@
+//! What the shipped files ask of the dynamic linker: an old C library, and the vendor's symbol versions.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use harness::{Build, Held, OLDEST_GLIBC};
+use object::{
+    Endianness,
+    elf::{FileHeader64, SHT_DYNSYM, STB_GLOBAL},
+    read::elf::{FileHeader, SectionTable, Sym},
+};
+
+use super::Row;
+
+type Header = FileHeader64<Endianness>;
+
+pub(super) const ROWS: &[Row] =
+    &[("libraries::glibc", old_glibc), ("libraries::symbol-versions", symbol_versions)];
+
+/// Libraries whose symbols have versions, as the vendor's have.
+const VERSIONED: [(&str, &str); 7] = [
+    ("libwhyoom_lab_cudart.so", "libcudart.so.13"),
+    ("libwhyoom_lab_cudart12.so", "libcudart.so.12"),
+    ("libwhyoom_lab_cublas.so", "libcublas.so.13"),
+    ("libwhyoom_lab_cublas12.so", "libcublas.so.12"),
+    ("libwhyoom_lab_cublaslt.so", "libcublasLt.so.13"),
+    ("libwhyoom_lab_cublaslt12.so", "libcublasLt.so.12"),
+    ("libwhyoom_lab_cudnn.so", "libcudnn.so.9"),
+];
+
+/// A program inherits `LD_PRELOAD` into containers: a library that needs more than their glibc has ends it.
+fn old_glibc() -> Result<Held> {
+    let (mut files, mut newest) = (0, (0, 0));
+    for file in Build::ready()?.shipped() {
+        let needed = needed_glibc(&file).with_context(|| file.display().to_string())?;
+        files += 1;
+        newest = newest.max(needed);
+    }
+    let (major, minor) = newest;
+    Ok(Held::new(format!("{files} files need glibc {major}.{minor}")).count("files", files))
+}
+
+/// The newest version of glibc that a file needs, which must not be too new.
+fn needed_glibc(file: &Path) -> Result<(u32, u32)> {
+    let data = fs::read(file)?;
+    // The linker lets a library need what no library of that glibc has; the dynamic linker does not.
+    let unknown = needed_without_version(&data)?;
+    ensure!(unknown.is_empty(), "no glibc {OLDEST_GLIBC:?} has {}", unknown.join(", "));
+    let mut newest = None;
+    for version in needed_versions(&data)? {
+        let Some(version) = version.strip_prefix("GLIBC_") else { continue };
+        let parsed = parse(version).with_context(|| format!("it needs GLIBC_{version}"))?;
+        ensure!(parsed <= OLDEST_GLIBC, "it needs GLIBC_{version}, not {OLDEST_GLIBC:?} or older");
+        newest = newest.max(Some(parsed));
+    }
+    newest.context("it needs no version of glibc: was it read?")
+}
+
+/// Major and minor of `2.2.5`. Versions without numbers are private to one glibc.
+fn parse(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// The symbol versions that a file needs of others.
+fn needed_versions(data: &[u8]) -> Result<Vec<String>> {
+    let (endian, sections) = sections(data)?;
+    let (mut others, strings) = sections.gnu_verneed(endian, data)?.context("no versions")?;
+    let strings = sections.strings(endian, data, strings)?;
+    let mut versions = Vec::new();
+    while let Some((_, mut needed)) = others.next()? {
+        while let Some(version) = needed.next()? {
+            versions.push(String::from_utf8(version.name(endian, strings)?.to_vec())?);
+        }
+    }
+    Ok(versions)
+}
+
+/// Functions that a file cannot do without, and that nothing it was linked with has.
+fn needed_without_version(data: &[u8]) -> Result<Vec<String>> {
+    let (endian, sections) = sections(data)?;
+    let symbols = sections.symbols(endian, data, SHT_DYNSYM)?;
+    let versions = sections.versions(endian, data)?.context("no versions")?;
+    let mut unknown = Vec::new();
+    for (index, symbol) in symbols.enumerate() {
+        let is_needed = symbol.is_undefined(endian) && symbol.st_bind() == STB_GLOBAL;
+        if is_needed && versions.version(versions.version_index(endian, index))?.is_none() {
+            unknown.push(String::from_utf8(symbol.name(endian, symbols.strings())?.to_vec())?);
+        }
+    }
+    Ok(unknown)
+}
+
+/// Programs are linked against these versions, and two major versions live in one process.
+fn symbol_versions() -> Result<Held> {
+    let mut symbols = 0;
+    for (file, version) in VERSIONED {
+        let data = fs::read(Build::ready()?.file(file)).with_context(|| file.to_owned())?;
+        let exported = exported(&data).with_context(|| file.to_owned())?;
+        ensure!(!exported.is_empty(), "{file} exports nothing");
+        for (symbol, of) in &exported {
+            ensure!(of.as_deref() == Some(version), "{file}: {symbol} has the version {of:?}");
+        }
+        symbols += exported.len() as u64;
+    }
+    Ok(Held::new(format!("{symbols} symbols of {} libraries", VERSIONED.len()))
+        .count("symbols", symbols))
+}
+
+/// The functions that a library exports, with their versions.
+fn exported(data: &[u8]) -> Result<Vec<(String, Option<String>)>> {
+    let (endian, sections) = sections(data)?;
+    let symbols = sections.symbols(endian, data, SHT_DYNSYM)?;
+    let versions = sections.versions(endian, data)?.context("no versions")?;
+    let mut exported = Vec::new();
+    for (index, symbol) in symbols.enumerate() {
+        if !symbol.is_definition(endian, symbols.strings()) {
+            continue;
+        }
+        let name = String::from_utf8(symbol.name(endian, symbols.strings())?.to_vec())?;
+        let version = versions.version(versions.version_index(endian, index))?;
+        let version = version.map(|version| String::from_utf8_lossy(version.name()).into_owned());
+        exported.push((name, version));
+    }
+    Ok(exported)
+}
+
+fn sections(data: &[u8]) -> Result<(Endianness, SectionTable<'_, Header>)> {
+    let header = Header::parse(data)?;
+    let endian = header.endian()?;
+    Ok((endian, header.sections(endian, data)?))
+}
