@@ -6,13 +6,15 @@
 mod checks;
 mod examine;
 mod machine;
+mod measured;
 mod outcome;
 mod report;
 mod surroundings;
 
 pub use checks::{CHECKS, Check, take_memory};
 pub use examine::examine;
-pub use machine::{CallTimes, Machine, MachineError, MeasuredGpu};
+pub use machine::{CallTimes, Machine, MachineError};
+pub use measured::MeasuredGpu;
 pub use outcome::{Outcome, Status};
 pub use report::{Checked, Report};
 pub use surroundings::advice;

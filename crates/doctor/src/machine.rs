@@ -1,22 +1,13 @@
 //! What a file of `whyoom doctor --json` measured of a machine, for those who compute with it.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::report::{Report, SCHEMA, VERSION};
-
-/// The figures of one GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MeasuredGpu {
-    /// The model's name, as the driver tells it.
-    pub name: String,
-    /// Whether the GPU was simulated: then the figures are the lab's own.
-    pub simulated: bool,
-    /// By the names that the table of models has for them, in bytes.
-    pub figures: BTreeMap<String, u64>,
-}
+use crate::{
+    measured::MeasuredGpu,
+    report::{Report, SCHEMA, VERSION},
+};
 
 /// How long calls of virtual memory management take, in the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +83,8 @@ fn calls(report: &Report) -> Option<CallTimes> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::{outcome::Outcome, report::Checked};
 

@@ -13,6 +13,7 @@ mod fit;
 mod lab;
 mod machine;
 mod manual;
+mod measured_models;
 mod misuse;
 mod nearest;
 mod obstacle;

@@ -6,7 +6,7 @@ use whyoom_gpu::driver::Driver;
 use whyoom_lab_calibrate::{Calibration, Figure, calibrate};
 use whyoom_trace::Bytes;
 
-use crate::{machine::MeasuredGpu, outcome::Outcome};
+use crate::{measured::MeasuredGpu, outcome::Outcome};
 
 /// What `--machine` puts in place of the table's.
 const WANTED: [Figure; 8] = [

@@ -5,7 +5,8 @@ use whyoom_lab_core::models::GpuModel;
 
 use crate::{
     lab::gpu_name as one_gpu,
-    machine::{MachineFile, all_models, models_of},
+    machine::MachineFile,
+    measured_models::{all_models, models_of},
 };
 
 /// A GPU that was asked for.

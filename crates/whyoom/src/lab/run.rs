@@ -20,8 +20,8 @@ use whyoom_trace::Bytes;
 
 use super::{Fault, small_values};
 use crate::{
-    arguments::LabMachineArguments, executable, machine::models_of, misuse::Misuse, terminal::say,
-    unstartable::Unstartable,
+    arguments::LabMachineArguments, executable, measured_models::models_of, misuse::Misuse,
+    terminal::say, unstartable::Unstartable,
 };
 
 /// Error correction in ordinary memory takes a sixteenth, as data sheets of boards with GDDR say.
