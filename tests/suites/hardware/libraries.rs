@@ -50,10 +50,14 @@ fn needed_glibc(file: &Path) -> Result<(u32, u32)> {
     for version in needed_versions(&data)? {
         let Some(version) = version.strip_prefix("GLIBC_") else { continue };
         let parsed = parse(version).with_context(|| format!("it needs GLIBC_{version}"))?;
-        ensure!(parsed <= OLDEST_GLIBC, "it needs GLIBC_{version}, not {OLDEST_GLIBC:?} or older");
         newest = newest.max(Some(parsed));
     }
-    newest.context("it needs no version of glibc: was it read?")
+    let (major, minor) = newest.context("it needs no version of glibc: was it read?")?;
+    ensure!(
+        (major, minor) <= OLDEST_GLIBC,
+        "it needs GLIBC_{major}.{minor}: {OLDEST_GLIBC:?} is promised"
+    );
+    Ok((major, minor))
 }
 
 /// Major and minor of `2.2.5`. Versions without numbers are private to one glibc.
