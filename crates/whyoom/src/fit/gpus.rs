@@ -3,8 +3,8 @@
 use anyhow::Result;
 use whyoom_lab_core::models::GpuModel;
 
+use super::gpu_name::ALL;
 use crate::{
-    lab::gpu_name as one_gpu,
     machine::MachineFile,
     measured_models::{all_models, models_of},
 };
@@ -29,14 +29,6 @@ impl Family {
     pub(crate) fn ran_on(&self) -> &'static GpuModel {
         self.gpus[0].model
     }
-}
-
-/// All of them.
-const ALL: &str = "all";
-
-/// A name that `--gpu` takes.
-pub(crate) fn gpu_name(name: &str) -> Result<String> {
-    if name == ALL { Ok(name.to_owned()) } else { one_gpu(name) }
 }
 
 /// The GPUs that a list of names or `all` means, by compute capability; with another amount of memory
@@ -101,7 +93,5 @@ mod tests {
         assert!(named(&["all"]).len() < MODELS.len());
         let small = families(&["t4".to_owned()], Some(2 << 30), None).expect("there is no file");
         assert_eq!(small[0].ran_on().total.value, 2 << 30);
-        assert!(gpu_name("rtx 4090").is_ok() && gpu_name("all").is_ok());
-        assert!(gpu_name("nothing").is_err());
     }
 }

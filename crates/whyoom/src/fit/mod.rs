@@ -2,6 +2,7 @@
 
 mod answer;
 mod assertion;
+mod gpu_name;
 mod gpus;
 mod interrupt;
 mod notes;
@@ -18,7 +19,7 @@ use std::{
 use anyhow::{Result, bail};
 use whyoom_report::{FitAnswer, Report, write_fit, write_fit_json};
 
-pub(crate) use self::{assertion::Assertion, gpus::gpu_name, variation::Variation};
+pub(crate) use self::{assertion::Assertion, gpu_name::gpu_name, variation::Variation};
 use self::{
     gpus::Family,
     observed::{Observed, ProgramFailed},
