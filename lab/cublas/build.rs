@@ -1,6 +1,6 @@
-//! The name and the symbol versions of the library: see `whyoom-lab-link`.
+//! The name and the symbol versions of the library: see `whyoom-link`.
 
 fn main() -> std::io::Result<()> {
     println!("cargo:rustc-check-cfg=cfg(cuda12)");
-    whyoom_lab_link::versioned("libcublas.so.13", &["cublas*"])
+    whyoom_link::versioned("libcublas.so.13", &["cublas*"])
 }

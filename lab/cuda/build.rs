@@ -1,5 +1,5 @@
-//! The name of the library: see `whyoom-lab-link`.
+//! The name of the library: see `whyoom-link`.
 
 fn main() {
-    whyoom_lab_link::named("libcuda.so.1");
+    whyoom_link::named("libcuda.so.1");
 }

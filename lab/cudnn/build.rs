@@ -1,5 +1,5 @@
-//! The name and the symbol versions of the library: see `whyoom-lab-link`.
+//! The name and the symbol versions of the library: see `whyoom-link`.
 
 fn main() -> std::io::Result<()> {
-    whyoom_lab_link::versioned("libcudnn.so.9", &["cudnn*"])
+    whyoom_link::versioned("libcudnn.so.9", &["cudnn*"])
 }

@@ -28,6 +28,7 @@ mod shared_data;
 mod strict;
 mod suite;
 mod trial;
+mod unwinder;
 mod zig;
 
 pub use self::{

@@ -7,9 +7,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{
     architecture::Architecture,
-    checkout::{cache, root},
+    checkout::{cache, root, text},
     environment::environment,
     preparation::must_succeed,
+    unwinder::unwinder,
 };
 
 /// The oldest glibc that whyoom runs on, as (major, minor): Rust's own library needs no older one either.
@@ -35,8 +36,11 @@ pub fn zig_variables(architecture: Architecture) -> Result<Variables> {
     let output = zigbuild.envs(own.iter().cloned()).output().context("cargo-zigbuild")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "cargo-zigbuild for {target}: {said}");
-    let set = changed(&String::from_utf8(output.stdout)?);
+    let mut set = changed(&String::from_utf8(output.stdout)?);
     ensure!(set.keys().any(|name| name.ends_with("_LINKER")), "cargo-zigbuild sets no linker");
+    let unwinder = unwinder(architecture, &tools.join("python3"))?;
+    // For build scripts: see `whyoom-link`.
+    set.insert("WHYOOM_LIBGCC_S".to_owned(), text(&unwinder));
     Ok(set)
 }
 

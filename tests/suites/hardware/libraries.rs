@@ -14,8 +14,11 @@ use super::Row;
 
 type Header = FileHeader64<Endianness>;
 
-pub(super) const ROWS: &[Row] =
-    &[("libraries::glibc", old_glibc), ("libraries::symbol-versions", symbol_versions)];
+pub(super) const ROWS: &[Row] = &[
+    ("libraries::glibc", old_glibc),
+    ("libraries::unwinder", one_unwinder),
+    ("libraries::symbol-versions", symbol_versions),
+];
 
 /// Libraries whose symbols have versions, as the vendor's have.
 const VERSIONED: [(&str, &str); 7] = [
@@ -93,6 +96,18 @@ fn needed_without_version(data: &[u8]) -> Result<Vec<String>> {
         }
     }
     Ok(unknown)
+}
+
+/// Exceptions of a program pass through the libraries: one unwinder must do for both.
+fn one_unwinder() -> Result<Held> {
+    let mut files = 0;
+    for file in Build::ready()?.shipped().filter(|file| file.extension().is_some()) {
+        let needed = needed_versions(&fs::read(&file)?)?;
+        let is_of_system = needed.iter().any(|version| version == "GCC_3.0");
+        ensure!(is_of_system, "{} has an unwinder of its own", file.display());
+        files += 1;
+    }
+    Ok(Held::new(format!("{files} libraries use the system's")).count("files", files))
 }
 
 /// Programs are linked against these versions, and two major versions live in one process.

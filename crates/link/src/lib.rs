@@ -1,18 +1,32 @@
-//! How the lab's libraries are linked, for their build scripts.
+//! How the libraries are linked, for their build scripts.
 //!
-//! The dynamic linker knows a library by the name that it carries, its SONAME. Programs are linked against
-//! symbols of the vendor's libraries with a version of that name too; without it the dynamic linker prints a
-//! warning at every start. Where both major versions of a library are loaded into a process, the versions of
-//! their symbols keep them apart.
+//! The lab's libraries have the names of the vendor's. The dynamic linker knows a library by the name that it
+//! carries, its SONAME. Programs are linked against symbols of the vendor's libraries with a version of that
+//! name too; without it the dynamic linker prints a warning at every start. Where both major versions of a
+//! library are loaded into a process, the versions of their symbols keep them apart.
 
 use std::{env, fs, io, path::Path};
 
-/// A library with a SONAME.
+/// Names a file to link with in place of libgcc_s. Set where zig links.
+const UNWINDER: &str = "WHYOOM_LIBGCC_S";
+
+/// A library that is loaded into programs of others. Their exceptions pass through it, so it must use the
+/// unwinder that they use: libgcc_s. zig would put one of its own into every library.
+pub fn loaded() {
+    println!("cargo:rerun-if-env-changed={UNWINDER}");
+    if let Ok(file) = env::var(UNWINDER) {
+        argument(&file);
+    }
+}
+
+/// Such a library with a SONAME.
 pub fn named(soname: &str) {
+    loaded();
     argument(&format!("-Wl,-soname,{soname}"));
 }
 
-/// A library with a SONAME, whose symbols have a version of that name. All exported symbols match a pattern.
+/// Such a library with a SONAME, whose symbols have a version of that name. All exported symbols match a
+/// pattern.
 pub fn versioned(soname: &str, patterns: &[&str]) -> io::Result<()> {
     named(soname);
     if !is_zig(env::var("RUSTC_LINKER").ok().as_deref()) {

@@ -1,0 +1,5 @@
+//! How the library is linked: see `whyoom-link`.
+
+fn main() {
+    whyoom_link::loaded();
+}
