@@ -9,6 +9,9 @@ use crate::{
     report::{Report, SCHEMA, VERSION},
 };
 
+/// No call takes as long; what a file says beyond it is no measurement.
+const LONGEST_CALL: Duration = Duration::from_secs(10);
+
 /// How long calls of virtual memory management take, in the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTimes {
@@ -75,7 +78,7 @@ fn calls(report: &Report) -> Option<CallTimes> {
     let pages = report.checks.iter().find(|check| check.name == "pages")?;
     let median = |call: &str| {
         let microseconds = pages.outcome.figures.get(&format!("{call}_median_microseconds"))?;
-        Duration::try_from_secs_f64(microseconds / 1e6).ok()
+        Duration::try_from_secs_f64(microseconds / 1e6).ok().filter(|time| *time < LONGEST_CALL)
     };
     let map = median("map")?.checked_add(median("access")?)?;
     Some(CallTimes { create: median("create")?, map, unmap: median("unmap")? })
@@ -129,7 +132,10 @@ mod tests {
     #[test]
     fn times_that_cannot_be_are_none() {
         let mut report = report(Vec::new());
-        report.checks[0].outcome.figures.insert("map_median_microseconds".to_owned(), -1.0);
-        assert_eq!(calls(&report), None);
+        for impossible in [-1.0, 1e16] {
+            let figures = &mut report.checks[0].outcome.figures;
+            figures.insert("map_median_microseconds".to_owned(), impossible);
+            assert_eq!(calls(&report), None);
+        }
     }
 }

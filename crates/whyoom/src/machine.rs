@@ -2,7 +2,7 @@
 
 use std::{path::Path, str::FromStr};
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result, anyhow};
 use whyoom_allocators::CallCosts;
 use whyoom_causes::Measured;
 use whyoom_doctor::{Machine, MeasuredGpu};
@@ -23,9 +23,11 @@ impl FromStr for MachineFile {
     type Err = Error;
 
     fn from_str(path: &str) -> Result<Self> {
-        let read = untrusted::read(Path::new(path), LONGEST).context("cannot read it")?;
-        let text = String::from_utf8_lossy(&read);
-        let machine = Machine::read(&text).context("make it with whyoom doctor --json")?;
+        let read = untrusted::read(Path::new(path), LONGEST);
+        let read = read.map_err(|error| anyhow!("it cannot be read: {error}"))?;
+        let machine = Machine::read(&String::from_utf8_lossy(&read));
+        let machine =
+            machine.map_err(|error| anyhow!("{error}: make it with whyoom doctor --json"))?;
         let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self { name, machine })
     }
@@ -42,6 +44,27 @@ impl MachineFile {
             }
         }
         format!("measured by whyoom doctor ({}): {}", self.name, told.join("; "))
+    }
+
+    /// What a verdict takes of it, in words.
+    pub(crate) fn told_of_context(&self) -> String {
+        match self.measured().context {
+            Some(bytes) => {
+                format!("a context takes {bytes}: measured by whyoom doctor ({})", self.name)
+            }
+            None => format!("{} does not tell what a context takes", self.name),
+        }
+    }
+
+    /// What a replay takes of it, in words.
+    pub(crate) fn told_of_calls(&self) -> String {
+        match self.machine.calls {
+            Some(calls) => format!(
+                "time of driver calls: measured by whyoom doctor ({}): create {:?}, map {:?}, unmap {:?}",
+                self.name, calls.create, calls.map, calls.unmap
+            ),
+            None => format!("{} has no time of driver calls: an A100's is taken", self.name),
+        }
     }
 
     /// The size of a context for a verdict: the largest, where GPUs differ.

@@ -89,7 +89,7 @@ impl Reading {
     pub(crate) fn measure(&mut self, machine: &MachineFile) {
         self.measured = machine.measured();
         if let Some(input) = self.inputs.first_mut() {
-            input.notes.push(machine.told());
+            input.notes.push(machine.told_of_context());
         }
     }
 

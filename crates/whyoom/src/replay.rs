@@ -196,7 +196,7 @@ impl Asked {
         Self {
             capacity: arguments.capacity,
             costs: machine.map(MachineFile::call_costs).unwrap_or_default(),
-            note: machine.map(MachineFile::told),
+            note: machine.map(MachineFile::told_of_calls),
         }
     }
 }

@@ -47,6 +47,9 @@ pub enum Error {
     /// Less memory is free than a trial needs.
     #[error("fewer than {0} bytes are free")]
     TooLittle(u64),
+    /// A pool did not keep what it was told to keep.
+    #[error("a stream-ordered pool gave back what it was told to keep")]
+    KeptNothing,
     /// Two measurements disagree.
     #[error("it changed while it was measured: does another process use the GPU?")]
     Unsteady,

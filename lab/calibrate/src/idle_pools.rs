@@ -27,6 +27,9 @@ pub fn reclaims_idle_pools(device: u32) -> Result<bool> {
     let pool = context.pool_that_keeps()?;
     pool.use_once(size)?;
     let kept = pool.reserved()?;
+    if kept < size {
+        return Err(Error::KeptNothing);
+    }
     let mut taken = Vec::new();
     for block in BLOCKS {
         while let Ok(address) = context.take(block) {

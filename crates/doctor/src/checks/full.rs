@@ -12,6 +12,12 @@ const BLOCKS: [u64; 3] = [1 << 30, 128 << 20, 16 << 20];
 /// The call that tells on a plain system.
 const CREATE: &str = "cuMemCreate";
 
+/// Others gave memory back meanwhile, so that there was more than pages were made.
+const NOBODY: &str = "no call";
+
+/// The driver may keep a little that others use later.
+const TOLERATED: u64 = 64 << 20;
+
 /// More than are left when no block fits any more.
 const PAGES: u64 = 64;
 
@@ -52,7 +58,11 @@ fn filled(driver: &Driver) -> Result<Outcome, Code> {
     let (after, _) = driver.memory_info()?;
     let told = format!("a full GPU is told by {refused} first; {} is free again", Bytes(after));
     let outcome = match refused {
-        CREATE => Outcome::ok(told),
+        _ if before.saturating_sub(after) > TOLERATED => Outcome::differs(
+            format!("{told}, of {} before", Bytes(before)),
+            "the driver keeps memory that was given back, or another program took some meanwhile: make this check alone",
+        ),
+        CREATE | NOBODY => Outcome::ok(told),
         _ => Outcome::differs(
             told,
             "memory can be made here that cannot be mapped: --pool gives it back, tries once more, and then answers \
@@ -84,7 +94,7 @@ fn fill_with_pages(
         }
         pages.push(page);
     }
-    Ok((pages, "no call of virtual memory management"))
+    Ok((pages, NOBODY))
 }
 
 /// What was given; nothing where memory is exhausted.

@@ -88,10 +88,14 @@ impl Program {
 
 /// The worse of two results, with the lines of both.
 pub(super) fn worse(one: Outcome, other: Outcome) -> Outcome {
-    let (mut told, rest) = match one.status {
-        Status::Ok => (other, one),
-        _ => (one, other),
+    let badness = |outcome: &Outcome| match outcome.status {
+        Status::Ok => 0,
+        Status::NotRun => 1,
+        Status::Differs => 2,
+        Status::Failed | Status::TimedOut | Status::Killed => 3,
     };
+    let (mut told, rest) =
+        if badness(&other) > badness(&one) { (other, one) } else { (one, other) };
     told.found.extend(rest.found);
     told.means.extend(rest.means);
     told

@@ -16,9 +16,15 @@ const PEAK: &str = "\nprint('peak', torch.cuda.max_memory_reserved())\n";
 /// `whyoom fit` answers so where the program does not fit, too.
 const FIT_ANSWERS: [Option<i32>; 2] = [Some(0), Some(3)];
 
+/// How Python ends where PyTorch is installed and finds no GPU.
+const NO_GPU: i32 = 3;
+
 /// What PyTorch does alone, recorded and pooled.
 pub(super) fn run() -> Outcome {
-    let Some(python) = python() else { return not_installed() };
+    let python = match python() {
+        Ok(python) => python,
+        Err(why) => return Outcome::not_run(why),
+    };
     let program = Program {
         words: words(python, TRAINED.to_owned()),
         says: "trained",
@@ -29,7 +35,10 @@ pub(super) fn run() -> Outcome {
 
 /// What `whyoom fit` says of the training, and what it takes.
 pub(super) fn fit() -> Outcome {
-    let Some(python) = python() else { return not_installed() };
+    let python = match python() {
+        Ok(python) => python,
+        Err(why) => return Outcome::not_run(why),
+    };
     let Ok(gpu) = calibrate(0) else { return Outcome::not_run("GPU 0 cannot be measured") };
     let Some(model) = gpu.model() else {
         return Outcome::not_run(format!("{} is not in whyoom lab list", gpu.model_name()));
@@ -77,19 +86,26 @@ fn predicted(gpu: &str, words: &[OsString]) -> Result<u64, String> {
     peak.as_u64().ok_or_else(|| "it has no peak".to_owned())
 }
 
-fn not_installed() -> Outcome {
-    Outcome::not_run("no Python with PyTorch was found: start doctor in its environment")
-}
-
-/// The Python beside this command, or the first one that is found, if it has PyTorch and a GPU.
-fn python() -> Option<PathBuf> {
+/// The Python beside this command, or the first one that is found, if it has PyTorch and PyTorch a GPU.
+fn python() -> Result<PathBuf, &'static str> {
     let own = std::env::current_exe().ok();
     let beside = own.and_then(|own| Some(own.parent()?.join("python")));
     let named = ["python3", "python"].into_iter().map(PathBuf::from);
-    beside.into_iter().chain(named).find(|python| {
-        let asked = "import sys, torch; sys.exit(not torch.cuda.is_available())";
-        let answered = Command::new(python).args(["-c", asked]).output();
-        answered.is_ok_and(|answered| answered.status.success())
+    let mut without_gpu = false;
+    for python in beside.into_iter().chain(named) {
+        let asked =
+            format!("import sys, torch; sys.exit(0 if torch.cuda.is_available() else {NO_GPU})");
+        let answered = Command::new(&python).args(["-c", &asked]).output();
+        match answered.ok().and_then(|answered| answered.status.code()) {
+            Some(0) => return Ok(python),
+            code => without_gpu |= code == Some(NO_GPU),
+        }
+    }
+    Err(match without_gpu {
+        true => {
+            "PyTorch finds no GPU: is it a build for the processor only? (python -c 'import torch; print(torch.version.cuda)')"
+        }
+        false => "no Python with PyTorch was found: start doctor in its environment",
     })
 }
 

@@ -5,7 +5,7 @@ import torch
 model = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.ReLU(), torch.nn.Linear(2048, 512)).cuda()
 optimizer = torch.optim.Adam(model.parameters())
 for _ in range(4):
-    loss = model(torch.ones(4096, 512, device="cuda")).square().mean()
+    loss = model(torch.ones(1024, 512, device="cuda")).square().mean()
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
@@ -22,8 +22,7 @@ with torch.cuda.graph(graph):
     counter.add_(1)
 graph.replay()
 torch.cuda.synchronize()
-print("graph", counter.shape[0])
+print("graph", counter.cpu().sum().item())
 
 if torch.cuda.device_count() > 1:
-    print("copied", counter.to("cuda:1").shape[0])
-    torch.cuda.synchronize(1)
+    print("copied", counter.to("cuda:1").cpu().sum().item())

@@ -158,8 +158,8 @@ fn read_backs(observed: &Observed) -> Option<FitNote> {
         note(
             "care",
             format!(
-                "floating-point values are never computed here, and the program read values back {}: if \
-                 shapes depend on such values (thresholds, early stops), they were zero",
+                "kernels do nothing here, and the program read values back {}: if shapes depend on values \
+                 that are not computed (floating-point ones, or those of a training), they were zero",
                 times(count)
             ),
         )

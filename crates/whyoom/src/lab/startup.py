@@ -6,16 +6,20 @@ ended, how many were sampled, where something is not zero. Operators on integers
 the simulated GPU, so that allocations are what they are, and on the processor, on the same memory. What is chosen by
 values that were never computed, such as a token by its logits, is always the same valid index.
 
-Training decides by nothing of the kind: from the first backward pass on, operators run once, until a module is called
+Training seldom decides by such values: from the first backward pass on, operators run once, until a module is called
 without gradients.
 """
 
 import ctypes
 import os
 import sys
+import threading
 
 # More is data, and not what a program decides by.
 LARGEST = 64 << 10
+
+# A program that trains and evaluates in turn changes between the two so often at most: each time takes a while.
+MOST_CHANGES = 100
 
 # Operators of aten that make integers or booleans of such, with all their overloads.
 OPERATORS = set("""
@@ -23,7 +27,7 @@ _cummax_helper _cummin_helper _unique2 abs add addcmul addr all amax amin aminma
 bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bucketize cat clamp clamp_max
 clamp_min copy count_nonzero cumprod cumsum div eq equal eye fill flip floor_divide fmax fmin fmod gather gcd ge gt
 hardtanh heaviside index index_add index_copy index_fill index_put index_reduce index_select isin isneginf isposinf
-kthvalue lcm le linalg_cross logical_and logical_not logical_or logical_xor __lshift__ lt masked_fill masked_scatter
+__ilshift__ __irshift__ kthvalue lcm le linalg_cross logical_and logical_not logical_or logical_xor __lshift__ lt masked_fill masked_scatter
 masked_select max maximum median min minimum mode mul multinomial nanmedian nansum ne neg nonzero prod put remainder
 repeat_interleave roll rsub __rshift__ scatter scatter_add scatter_reduce searchsorted sgn sign signbit sort sub sum
 take threshold topk trace tril tril_indices triu triu_indices unique_consecutive unique_dim unique_dim_consecutive
@@ -40,7 +44,18 @@ DECIDING = {"nonzero", "_unique2", "unique_consecutive", "unique_dim", "unique_d
 
 # Those that choose: which of the results are indices, and which argument is the dimension that they are of.
 CHOOSING = {"argmax": (None, 1), "argmin": (None, 1), "multinomial": (None, None), "max": (1, 1), "min": (1, 1),
-            "sort": (1, 1), "topk": (1, 2)}
+            "sort": (1, None), "topk": (1, 2), "kthvalue": (1, 2), "median": (1, 1), "nanmedian": (1, 1),
+            "mode": (1, 1)}
+
+
+def is_checkpointed():
+    """Whether this is the forward pass of a checkpoint: it runs without gradients, but it is training."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("torch/utils/checkpoint.py"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def base(name):
@@ -62,7 +77,8 @@ class SmallValues:
         self.library = None
         self.waiting = None
         self.chosen = 0
-        self.refused = 0
+        self.changes = 0
+        self.lock = threading.Lock()
         for function in (SmallValues.decided, SmallValues.placed):
             self.as_library(function)
 
@@ -79,18 +95,24 @@ class SmallValues:
         import atexit
 
         atexit.register(harmless(self.tell))
-        for name in ("backward", "grad"):
-            setattr(self.torch.autograd, name, self.ending(getattr(self.torch.autograd, name)))
+        # Both backward() and grad() go this way, and TorchScript knows those by their identity.
+        autograd = self.torch.autograd
+        autograd._engine_run_backward = self.ending(autograd._engine_run_backward)
         self.begin()
 
     def begin(self):
         """Operators run twice from now on."""
-        if self.waiting is not None:
-            self.waiting.remove()
-            self.waiting = None
-        self.library = self.torch.library.Library("aten", "IMPL")
-        for name in self.overloads():
-            self.override(name)
+        with self.lock:
+            if self.library is not None or self.changes > MOST_CHANGES:
+                return
+            if self.waiting is not None:
+                self.waiting.remove()
+                self.waiting = None
+            self.changes += 1
+            library = self.torch.library.Library("aten", "IMPL")
+            for name in self.overloads():
+                self.override(library, name)
+            self.library = library
 
     def overloads(self):
         registered = self.torch._C._dispatch_get_registrations_for_dispatch_key("CUDA")
@@ -99,17 +121,21 @@ class SmallValues:
 
     def end(self):
         """Operators run once from now on, until a module is called without gradients."""
-        if self.library is None:
-            return
-        self.library._destroy()
-        self.library = None
         from torch.nn.modules import module
 
-        self.waiting = module.register_module_forward_pre_hook(self.called)
+        with self.lock:
+            if self.library is None:
+                return
+            self.library._destroy()
+            self.library = None
+            self.waiting = module.register_module_forward_pre_hook(self.called)
 
     def called(self, *_):
-        if self.library is None and not self.torch.is_grad_enabled():
-            self.begin()
+        # A compiler looks at hooks, too; they are not part of what it compiles.
+        if self.torch.compiler.is_compiling() or self.torch.is_grad_enabled():
+            return
+        if self.library is None and not is_checkpointed():
+            harmless(self.begin)()
 
     def ending(self, function):
         import functools
@@ -119,28 +145,34 @@ class SmallValues:
             harmless(self.end)()
             return function(*arguments, **named)
 
-        return ends
+        return self.as_library(ends)
 
-    def override(self, name):
+    def override(self, library, name):
         packet, _, overload = name.partition(".")
         operator = getattr(getattr(self.torch.ops.aten, packet), overload or "default")
         kernel = self.torch.library.get_kernel(operator, "CUDA")
         arguments = operator._schema.arguments
         wants = [place for place, one in enumerate(arguments) if str(one.type) == "Tensor" and not one.kwarg_only]
-        chooses, decides = CHOOSING.get(base(name)), base(name) in DECIDING
+        changes = [place for place in wants if arguments[place].alias_info and arguments[place].alias_info.is_write]
+        chooses = CHOOSING.get(base(name))
+        # Where the caller has a place for the result, the operator itself makes it fit.
+        decides = base(name) in DECIDING and not any(one.is_out for one in arguments)
 
         def run(keys, *given, **named):
             given = self.with_tensors(given, wants)
+            if self.torch.cuda.is_current_stream_capturing():
+                return kernel.call_boxed(keys, *given, **named)
+            before = self.contents(given, changes)
             results = None if decides else kernel.call_boxed(keys, *given, **named)
             try:
                 if decides:
                     return self.decided(operator, given, named)
-                return self.computed(operator, chooses, given, named, results)
+                return self.computed(operator, chooses, given, named, results, before)
             except NotSmall:
                 pass
-            except Exception:  # noqa: BLE001
+            except Exception:  # noqa: BLE001, S110
                 # Values that were never computed may be none that the operator takes.
-                self.refused += 1
+                pass
             return kernel.call_boxed(keys, *given, **named) if decides else results
 
         import warnings
@@ -148,7 +180,7 @@ class SmallValues:
         with warnings.catch_warnings():
             # It says that kernels are replaced, which is meant.
             warnings.simplefilter("ignore")
-            self.library.impl(name, self.as_library(run), "CUDA", with_keyset=True)
+            library.impl(name, self.as_library(run), "CUDA", with_keyset=True)
 
     def with_tensors(self, given, wants):
         """Numbers come as such where the operator wants tensors: of the type that the result has."""
@@ -156,23 +188,31 @@ class SmallValues:
             if place < len(given) and isinstance(given[place], (bool, int, float, complex)):
                 others = [one for one in given if isinstance(one, self.torch.Tensor)]
                 kind = self.torch.result_type(others[0], given[place]) if others else None
-                number = self.torch.tensor(given[place], dtype=kind, device="cpu")
+                number = self.torch.tensor(given[place], device="cpu").to(kind)
                 given = given[:place] + (number,) + given[place + 1 :]
         return given
 
-    def computed(self, operator, chooses, given, named, results):
+    def contents(self, given, changes):
+        """What arguments hold that the operator changes: on the way it may call others, which are computed too."""
+        small = (given[place] for place in changes if place < len(given))
+        small = (one for one in small if one.is_cuda and self.is_small(one))
+        return [(place, place.clone()) for place in map(self.host, small)]
+
+    def computed(self, operator, chooses, given, named, results, before):
         several = isinstance(results, (list, tuple))
         if chooses is not None and given[0].is_floating_point():
             if several or chooses[0] is None:
-                self.choose(results[chooses[0]] if several else results, given, chooses[1])
+                place = chooses[1]
+                dimension = given[place] if place is not None and place < len(given) else named.get("dim", -1)
+                self.choose(results[chooses[0]] if several else results, given[0], dimension)
             return results
         if results is None:
             # It wrote into its arguments.
-            return self.made(operator, given, named)
+            return self.made(operator, given, named, before)
         first = results[0] if several and results else results
         if not isinstance(first, self.torch.Tensor) or not first.is_cuda or not self.is_small(first):
             return results
-        made = self.made(operator, given, named)
+        made = self.made(operator, given, named, before)
         if not several:
             return self.put(results, made)
         return type(results)(map(self.put, results, made))
@@ -186,23 +226,24 @@ class SmallValues:
             return self.placed(made, device)
         return tuple(self.placed(one, device) for one in made)
 
-    def made(self, operator, given, named):
+    def made(self, operator, given, named, before=()):
         """What the processor makes of the same."""
         host = [self.on_host(one) for one in given]
-        return operator(*host, **{name: self.on_host(one) for name, one in named.items()})
+        named = {name: self.on_host(one) for name, one in named.items()}
+        for place, contents in before:
+            place.copy_(contents)
+        return operator(*host, **named)
 
     def placed(self, made, device):
         """On the device, as the operator would place it."""
         return self.put(self.torch.empty_strided(made.shape, made.stride(), dtype=made.dtype, device=device), made)
 
-    def choose(self, indices, given, dimension):
+    def choose(self, indices, values, dimension):
         """A valid index, always the same: of a vocabulary, none of the special tokens at its ends."""
         if not self.is_small(indices):
             return
         self.chosen += 1
-        values = given[0]
-        place = given[dimension] if dimension is not None and dimension < len(given) else -1
-        count = values.numel() if place is None else values.shape[place] if values.dim() else 1
+        count = values.numel() if dimension is None else values.shape[dimension] if values.dim() else 1
         several = indices.shape[-1] if indices.dim() == values.dim() and indices.dim() else 1
         first = self.torch.arange(several, device="cpu").add_(count // 2).remainder_(max(count, 1))
         self.host(indices).copy_(first if several > 1 else first[0])
@@ -244,6 +285,7 @@ class SmallValues:
 
 
 def install(torch):
+    # PyTorch 2.13 has it; before, small values are not computed.
     if hasattr(torch, "cuda") and hasattr(torch.library, "get_kernel"):
         SmallValues(torch).install()
 

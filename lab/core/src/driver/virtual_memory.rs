@@ -161,7 +161,10 @@ impl Driver {
             FileOf::Own => own.map(|(file, _)| file).ok_or(Error::InvalidValue)?,
             FileOf::Imported(file) => file,
         };
-        backing::map_file(address, size, file, handle.offset)?;
+        if let Err(error) = backing::map_file(address, size, file, handle.offset) {
+            self.charge_page_tables(device, mapped - size)?;
+            return Err(error);
+        }
         if let Some(handle) = self.handles.get_mut(&id) {
             handle.mappings += 1;
         }
@@ -172,7 +175,11 @@ impl Driver {
 
     /// Page tables for so much that is mapped on a device: more or less than there are.
     fn charge_page_tables(&mut self, device: usize, mapped: u64) -> Result<()> {
-        let wanted = mapped.div_ceil(1 << 30).saturating_mul(self.quirks().page_table_bytes);
+        let of_each = self.quirks().page_table_bytes;
+        if of_each == 0 {
+            return Ok(());
+        }
+        let wanted = mapped.div_ceil(1 << 30).saturating_mul(of_each);
         let held = self.device(device)?.page_tables;
         self.charge(device, wanted.saturating_sub(held))?;
         self.refund(device, held.saturating_sub(wanted));
@@ -206,7 +213,7 @@ impl Driver {
             if let Some(handle) = self.handles.get_mut(&mapping.handle) {
                 handle.mappings -= 1;
                 let device = handle.physical.device;
-                let mapped = self.device(device)?.mapped - mapping.size;
+                let mapped = self.device(device)?.mapped.saturating_sub(mapping.size);
                 self.charge_page_tables(device, mapped)?;
             }
             self.drop_if_unused(mapping.handle);
