@@ -504,7 +504,8 @@ pub(crate) struct LabMachineArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each check runs in a process of its own, with a time limit, and takes up to 128 MiB (with PyTorch, 1 GiB) and a context.
+Each check runs in a process of its own, with a time limit, and takes up to 128 MiB and a context;
+those with PyTorch take up to 1 GiB.
 
 Examples:
   whyoom doctor
