@@ -59,7 +59,7 @@ function proofLevel(found: NonNullable<Remedy["proof"]>): string {
 
 /** Rows of evidence beyond these are shown on request. */
 const FIRST_ROWS = 6;
-const SOURCES = { message: "from the error message", recorded: "recorded", computed: "computed from the run" };
+const SOURCES: Partial<Record<Evidence["basis"], string>> = { message: "from the error message", recorded: "recorded", computed: "computed from the run" };
 
 export function evidenceTable(list: Evidence[]): HTMLElement | null {
   if (list.length === 0) return null;

@@ -50,7 +50,7 @@ impl System {
         ensure!(architecture == Architecture::Aarch64, "only aarch64 is emulated");
         let needed = ["/usr/bin/qemu-aarch64-static", "/usr/aarch64-linux-gnu/lib/libc.so.6"];
         for file in needed {
-            ensure!(Path::new(file).exists(), "{file} is missing: see stage_deep of .ci/run");
+            ensure!(Path::new(file).exists(), "{file} is missing: see stage_wheels of .ci/run");
         }
         let words =
             ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec", EMULATED, "sh"];
