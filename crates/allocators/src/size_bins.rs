@@ -73,7 +73,7 @@ impl SizeBins {
     pub(crate) fn insert(&mut self, entry: Entry) {
         let index = bin_of(entry.size);
         if index >= self.bins.len() {
-            self.bins.resize(index + 1, Vec::new());
+            self.grow(index);
         }
         let bin = &mut self.bins[index];
         if bin.last().is_none_or(|smallest| entry.is_before(smallest)) {
@@ -83,6 +83,11 @@ impl SizeBins {
             bin.insert(place, entry);
         }
         self.occupied[index / 64] |= 1 << (index % 64);
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.bins.resize(index + 1, Vec::new());
     }
 
     pub(crate) fn remove(&mut self, entry: Entry) {
@@ -109,7 +114,7 @@ impl SizeBins {
     }
 
     /// The first entry that is at least so large.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at_least(&self, size: u64) -> Option<(Entry, Place)> {
         let bin = bin_of(size);
         let held = self.bins.get(bin)?;

@@ -16,7 +16,6 @@ pub(super) type PageSource<'a> =
 impl PyTorch {
     /// Of the free blocks of an expandable segment from this one on, the first that could grow
     /// less than the next: growing is kept for requests that need it.
-    #[inline]
     pub(super) fn least_growable(&self, pool: u32, first: Found) -> Found {
         let mut found = first;
         // One that cannot grow is never larger than the next.

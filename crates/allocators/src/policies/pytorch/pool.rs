@@ -54,8 +54,8 @@ impl Pool {
 
     /// Adds a free block with memory behind it; its age starts now.
     pub(super) fn insert(&mut self, blocks: &mut Blocks, id: u32) {
-        blocks.get_mut(id).searches_at_free = self.searches;
-        let block = blocks.get(id);
+        let block = blocks.get_mut(id);
+        block.searches_at_free = self.searches;
         let entry = self.entry(id, block);
         let index = self.index_of(block.stream).unwrap_or_else(|index| {
             self.free.insert(index, (block.stream, SizeBins::default()));
@@ -92,7 +92,7 @@ impl Pool {
     }
 
     /// The smallest free block of the stream that is at least so large.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(&self, stream: u64, size: u64) -> Option<Found> {
         let index = self.index_of(stream).ok()?;
         let (entry, place) = self.free[index].1.at_least(size)?;
