@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use foldhash::fast::RandomState;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, PoolId, ProcessId, SegmentGrowth,
-    StreamId, Tables,
+    StackId, StreamId, Tables,
     facts::{self, Fact},
 };
 
@@ -69,6 +69,41 @@ impl Workload {
             }
         }
         peak
+    }
+
+    /// What was live when most was, by who asked for it, the most first.
+    #[must_use]
+    pub fn peak_by_stack(&self) -> Vec<(StackId, u64)> {
+        let (mut live, mut most, mut at) = (0_u64, 0, 0);
+        let mut sizes = vec![(StackId::default(), 0); self.items as usize];
+        for (index, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Alloc { item, request, stack, .. } => {
+                    sizes[item.0 as usize] = (*stack, request.size);
+                    live = live.saturating_add(request.size);
+                    if live > most {
+                        (most, at) = (live, index);
+                    }
+                }
+                Step::Free { item } => live = live.saturating_sub(sizes[item.0 as usize].1),
+                _ => {}
+            }
+        }
+        let mut alive = vec![false; self.items as usize];
+        for step in self.steps.iter().take(at + 1) {
+            match step {
+                Step::Alloc { item, .. } => alive[item.0 as usize] = true,
+                Step::Free { item } => alive[item.0 as usize] = false,
+                _ => {}
+            }
+        }
+        let mut by_stack: HashMap<StackId, u64, RandomState> = HashMap::default();
+        for (_, (stack, size)) in alive.into_iter().zip(sizes).filter(|(alive, _)| *alive) {
+            *by_stack.entry(stack).or_default() += size;
+        }
+        let mut by_stack: Vec<(StackId, u64)> = by_stack.into_iter().collect();
+        by_stack.sort_by_key(|(stack, bytes)| (std::cmp::Reverse(*bytes), *stack));
+        by_stack
     }
 
     /// The most that the recorded allocator had reserved.

@@ -14,11 +14,31 @@ pub fn between(a: (u64, &Run), b: (u64, &Run), value: u64) -> Option<Run> {
     if a.0 == b.0 {
         return None;
     }
+    let (first, second) = (&a.1.workload, &b.1.workload);
+    if differ_in_length(first, second) {
+        return None;
+    }
     // One may have been ended a step later than the other: what both did is compared.
-    let (first, second) = (requests(&a.1.workload), requests(&b.1.workload));
-    let steps = first.zip(second).map(|(first, second)| line.step(first, second));
+    let both = requests(first).zip(requests(second));
+    let steps = both.map(|(first, second)| line.step(first, second));
     let workload = Workload::new(steps.collect::<Option<_>>()?, a.1.workload.items);
     Some(Run { workload, settings: a.1.settings.clone(), logged_by: a.1.logged_by.clone(), ..*a.1 })
+}
+
+/// Whether a value makes a run longer rather than its requests larger, as a number of tokens does.
+fn differ_in_length(first: &Workload, second: &Workload) -> bool {
+    let (one, other) = (requests(first).count(), requests(second).count());
+    let (shorter, longer) = (one.min(other), one.max(other));
+    let same_sizes =
+        || requests(first).zip(requests(second)).all(|pair| size(pair.0) == size(pair.1));
+    3 * shorter < 2 * longer || (shorter < longer && same_sizes())
+}
+
+fn size(step: &Step) -> Option<u64> {
+    match step {
+        Step::Alloc { request, .. } => Some(request.size),
+        _ => None,
+    }
 }
 
 /// What the program did. What its allocator did about it depends on the sizes.

@@ -86,6 +86,15 @@ pub fn place(run: &Run, demand: Demand, room: Room) -> Placement {
     tried.find_map(with).unwrap_or(Placement::Fragmented)
 }
 
+/// How many requests of a run are served in a room, under the settings that it was recorded with.
+#[must_use]
+pub fn served(run: &Run, room: Room) -> u64 {
+    let mut settings = PyTorchSettings::from_recorded(&run.settings);
+    settings.device_total = room.total;
+    let mut device = SimulatedDevice::new(room.left());
+    replay(&run.workload, &mut PyTorch::new(settings), &mut device).allocations
+}
+
 /// Whether only the newest PyTorch knows a setting: others would refuse to start with it.
 fn is_recent(setting: &str) -> bool {
     setting.starts_with("large_segment_size_mb")

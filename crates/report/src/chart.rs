@@ -3,8 +3,6 @@
 use whyoom_memory::{Moment, Space};
 use whyoom_trace::Bytes;
 
-use crate::fit::FitVary;
-
 const HEIGHT: usize = 6;
 /// The height of a chart over values.
 const VALUE_HEIGHT: usize = 8;
@@ -54,20 +52,24 @@ pub(crate) fn allocated_over_time(space: &Space, width: usize) -> Option<String>
 }
 
 /// The lines of a chart of the peak over the values of something, with the devices' room marked.
-pub(crate) fn peak_by_value(vary: &FitVary) -> Vec<String> {
-    let (Some(first), Some(last)) = (vary.curve.first(), vary.curve.last()) else {
+pub(crate) fn peak_by_value(
+    name: &str,
+    curve: &[(u64, u64)],
+    rooms: &[(&'static str, u64)],
+) -> Vec<String> {
+    let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
         return Vec::new();
     };
-    let (first, last) = (first.value.to_string(), last.value);
-    let peaks = || vary.curve.iter().map(|point| point.peak_reserved_bytes);
+    let (first, last) = (first.0.to_string(), last.0);
+    let peaks = || curve.iter().map(|(_, bytes)| *bytes);
     let top = peaks().max().unwrap_or_default();
     let row_of = |bytes: u64| (Bytes(bytes).share_of(Bytes(top)) * VALUE_HEIGHT as f64) as usize;
     let mut lines: Vec<String> = (0..VALUE_HEIGHT)
         .rev()
         .map(|row| {
             let at_row = |room: u64| room <= top && row_of(room).min(VALUE_HEIGHT - 1) == row;
-            let marked = vary.largest.iter().filter(|largest| at_row(largest.room_bytes));
-            let names: Vec<&str> = marked.map(|largest| largest.gpu).collect();
+            let marked = rooms.iter().filter(|(_, room)| at_row(*room));
+            let names: Vec<&str> = marked.map(|(gpu, _)| *gpu).collect();
             let empty = if names.is_empty() { ' ' } else { '┄' };
             let share = |peak: u64| Bytes(peak).share_of(Bytes(top));
             let bar = |peak: u64| eighths(share(peak) * VALUE_HEIGHT as f64 - row as f64);
@@ -79,8 +81,8 @@ pub(crate) fn peak_by_value(vary: &FitVary) -> Vec<String> {
             line.trim_end().to_owned()
         })
         .collect();
-    let width = vary.curve.len().saturating_sub(first.len());
-    lines.push(format!("{:>LABEL$} {first}{last:>width$}", vary.name));
+    let width = curve.len().saturating_sub(first.len());
+    lines.push(format!("{:>LABEL$} {first}{last:>width$}", name));
     lines
 }
 

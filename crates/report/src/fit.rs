@@ -5,8 +5,8 @@ mod answer;
 use std::io::{self, Write};
 
 pub use answer::{
-    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
-    FitPoint, FitProcess, FitSetting, FitVary,
+    FitAmount, FitAnswer, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitObstacle,
+    FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary,
 };
 use serde::Serialize;
 use whyoom_redact::terminal::{Column, Table, shortened, wrap};
@@ -38,7 +38,11 @@ pub fn write_fit(answer: &FitAnswer, width: usize, out: &mut dyn Write) -> io::R
         write_vary(vary, width, out)?;
     } else {
         write_lines(&table(&answer.gpus), width, out)?;
+        write_failures(&answer.gpus, width, out)?;
         write_settings(&answer.gpus, width, out)?;
+    }
+    if let Some(generation) = &answer.generation {
+        write_generation(generation, width, out)?;
     }
     answer.peaks.first().map_or(Ok(()), |peak| write_peak(peak, width, out))?;
     for assertion in &answer.assertions {
@@ -66,6 +70,13 @@ fn write_notes(notes: &[FitNote], width: usize, out: &mut dyn Write) -> io::Resu
 /// The headline, and at once what makes it untrue for a longer run.
 fn qualified(answer: &FitAnswer) -> String {
     let headline = headline(answer);
+    if let Some(generation) = &answer.generation {
+        let FitGeneration { run_tokens, new_tokens, .. } = generation;
+        return format!(
+            "{headline} ({run_tokens} of {} new tokens were run; the rest was computed from those)",
+            grouped(*new_tokens)
+        );
+    }
     match (answer.growth_bytes_per_step, answer.stopped_after_steps) {
         (0, None) => headline,
         (0, Some(steps)) => {
@@ -95,14 +106,33 @@ fn headline(answer: &FitAnswer) -> String {
     match (&answer.gpus[..], fitting) {
         ([only], 1) => {
             let left = worst(only).map_or(0, |process| process.headroom_bytes);
-            format!("It fits on {}, with {} to spare", only.name, signed(left))
+            let tokens = answer.generation.as_ref().map_or(String::new(), all_tokens);
+            format!("It fits on {}, with {} to spare{tokens}", only.name, signed(left))
+        }
+        ([FitGpu { name, failure: Some(failure), .. }], _) => {
+            format!("No answer for {name}: the program {failure}")
         }
         ([only], _) => match worst(only) {
             Some(FitProcess { fits_with: Some(with), .. }) => {
                 format!("It fits on {} with {}", only.name, with.setting)
             }
+            Some(process @ FitProcess { obstacle: Some(FitObstacle::Unfinished), .. }) => format!(
+                "It is not known whether it fits on {}: it took {} until it was ended, and its memory still grows",
+                only.name,
+                Bytes(process.peak_bytes)
+            ),
             Some(process) => {
-                format!("It does not fit on {}: {}", only.name, lack(only, process))
+                let lack = lack(only, process);
+                match &answer.generation {
+                    Some(generation) => {
+                        format!(
+                            "It does not fit on {}: {}",
+                            only.name,
+                            of_tokens(generation, &lack)
+                        )
+                    }
+                    None => format!("It does not fit on {}: {lack}", only.name),
+                }
             }
             None => format!("It does not fit on {}", only.name),
         },
@@ -111,6 +141,20 @@ fn headline(answer: &FitAnswer) -> String {
         (all, count) if count == all.len() => format!("It fits on all {count} GPUs"),
         (all, count) => format!("It fits on {count} of {} GPUs", all.len()),
     }
+}
+
+/// Where all tokens fit.
+fn all_tokens(generation: &FitGeneration) -> String {
+    format!(", for all {} new tokens", grouped(generation.new_tokens))
+}
+
+/// What is lacking, and how many tokens fit.
+fn of_tokens(generation: &FitGeneration, lack: &str) -> String {
+    let fit = match generation.largest.first().map_or(0, |largest| largest.new_tokens) {
+        0 => "not even one fits".to_owned(),
+        fit => format!("up to {} fit", grouped(fit)),
+    };
+    format!("for {} new tokens {lack}; {fit}", grouped(generation.new_tokens))
 }
 
 fn vary_headline(vary: &FitVary) -> String {
@@ -186,6 +230,13 @@ fn table(gpus: &[FitGpu]) -> Table {
     ];
     let mut table = Table::new(first.into_iter().chain(rank).chain(figures));
     for gpu in gpus {
+        if gpu.failure.is_some() {
+            let total = Bytes(gpu.total_bytes).to_string();
+            let rank = many.then(|| "-".to_owned());
+            let figures = ["-", "-", "-", "-", "no answer"].map(str::to_owned);
+            let first = [short_name(gpu.name).to_owned(), total];
+            table.row(first.into_iter().chain(rank).chain(figures));
+        }
         for (index, process) in gpu.processes.iter().enumerate() {
             let (name, total) = match index {
                 0 => (short_name(gpu.name).to_owned(), Bytes(gpu.total_bytes).to_string()),
@@ -210,6 +261,7 @@ fn verdict(process: &FitProcess) -> &'static str {
         FitProcess { fits: true, releases_cache: false, .. } => "yes",
         FitProcess { fits: true, .. } => "barely",
         FitProcess { fits_with: Some(_), .. } => "with a setting",
+        FitProcess { obstacle: Some(FitObstacle::Unfinished), .. } => "not known",
         _ => "no",
     }
 }
@@ -227,6 +279,45 @@ fn amount(bytes: Option<u64>) -> String {
 fn signed(bytes: i64) -> String {
     let sign = if bytes < 0 { "-" } else { "" };
     format!("{sign}{}", Bytes(bytes.unsigned_abs()))
+}
+
+/// Why there is no answer for a device.
+fn write_failures(gpus: &[FitGpu], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for gpu in gpus {
+        let Some(failure) = &gpu.failure else { continue };
+        let line = format!("On {} the program {}", short_name(gpu.name), printable(failure));
+        writeln!(out, "{}\n", wrap(&line, width, "  "))?;
+    }
+    Ok(())
+}
+
+/// How memory grows with the tokens, and up to how many fit.
+fn write_generation(
+    generation: &FitGeneration,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut table = Table::new([
+        Column::words("GPU"),
+        Column::numbers("room").expendable(1),
+        Column::numbers("new tokens that fit"),
+    ]);
+    for largest in &generation.largest {
+        let tokens = match largest.new_tokens {
+            all if all >= generation.new_tokens => format!("all {}", grouped(all)),
+            some => grouped(some),
+        };
+        let room = Bytes(largest.room_bytes).to_string();
+        table.row([short_name(largest.gpu).to_owned(), room, tokens]);
+    }
+    write_lines(&table, width, out)?;
+    let rooms = generation.largest.iter().map(|largest| (largest.gpu, largest.room_bytes));
+    let point = |point: &FitTokensPoint| (point.new_tokens, point.peak_allocated_bytes);
+    let curve: Vec<_> = generation.curve.iter().map(point).collect();
+    for line in crate::chart::peak_by_value("new tokens", &curve, &rooms.collect::<Vec<_>>()) {
+        writeln!(out, "{}", shortened(&line, width))?;
+    }
+    writeln!(out)
 }
 
 fn write_settings(gpus: &[FitGpu], width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -266,7 +357,10 @@ fn write_peak(peak: &FitPeak, width: usize, out: &mut dyn Write) -> io::Result<(
 
 fn write_vary(vary: &FitVary, width: usize, out: &mut dyn Write) -> io::Result<()> {
     write_lines(&largest_table(vary), width, out)?;
-    for line in crate::chart::peak_by_value(vary) {
+    let rooms = vary.largest.iter().map(|largest| (largest.gpu, largest.room_bytes));
+    let point = |point: &FitPoint| (point.value, point.peak_reserved_bytes);
+    let curve: Vec<_> = vary.curve.iter().map(point).collect();
+    for line in crate::chart::peak_by_value(&vary.name, &curve, &rooms.collect::<Vec<_>>()) {
         writeln!(out, "{}", shortened(&line, width))?;
     }
     writeln!(out)
@@ -325,7 +419,7 @@ mod tests {
     }
 
     fn gpu(name: &'static str, processes: Vec<FitProcess>) -> FitGpu {
-        FitGpu { name, total_bytes: 12 << 30, fits: true, ran_on: name, processes }
+        FitGpu { name, total_bytes: 12 << 30, fits: true, ran_on: name, failure: None, processes }
     }
 
     #[test]

@@ -18,8 +18,9 @@ mod written;
 
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
-    FitAmount, FitAnswer, FitAssertion, FitGpu, FitLargest, FitNote, FitObstacle, FitPeak,
-    FitPoint, FitProcess, FitSetting, FitVary, write_fit, write_fit_json,
+    FitAmount, FitAnswer, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitObstacle,
+    FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary, write_fit,
+    write_fit_json,
 };
 pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};

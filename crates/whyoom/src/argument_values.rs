@@ -17,6 +17,25 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Seconds, minutes or hours, as `--time-limit` takes them.
+pub(crate) fn time_limit(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.trim().strip_suffix(['s', 'm', 'h']) {
+        Some(number) => (number, &text.trim()[number.len()..]),
+        None => (text.trim(), "s"),
+    };
+    let seconds = match unit {
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => 1.0,
+    };
+    match number.parse::<f64>().map(|number| number * seconds) {
+        Ok(seconds) if (1.0..=7.0 * 86_400.0).contains(&seconds) => {
+            Ok(Duration::from_secs_f64(seconds))
+        }
+        _ => Err("use a value such as 90s, 10m or 2h".to_owned()),
+    }
+}
+
 /// What stands for standard output where a file is named.
 pub(crate) const STANDARD_OUTPUT: &str = "-";
 
@@ -41,6 +60,16 @@ pub(crate) fn export_format() -> PossibleValuesParser {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_limits() {
+        assert_eq!(time_limit("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(time_limit("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(time_limit("1.5h"), Ok(Duration::from_secs(5400)));
+        for wrong in ["", "0", "m", "-1m", "nan", "10d", "soon"] {
+            assert!(time_limit(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn intervals() {

@@ -10,7 +10,7 @@ use whyoom_lab_core::{
 };
 
 use crate::{
-    argument_values::{export_format, interval, no_standard_output},
+    argument_values::{export_format, interval, no_standard_output, time_limit},
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, gpu_name as one_gpu_name, kernel_effect, size},
     machine::MachineFile,
@@ -604,7 +604,7 @@ Exit status:
   1  the simulated GPU cannot start, or the program did not use it
   2  invalid arguments
   3  it fits on none, or an assertion failed
-  4  the program itself failed, or cannot be started
+  4  the program itself failed, cannot be started, or told nothing within the time limit
   130  Ctrl-C; the program and its processes were ended"
 )]
 pub(crate) struct FitArguments {
@@ -630,6 +630,9 @@ pub(crate) struct FitArguments {
     /// Stop the program after N steps instead of when they repeat
     #[arg(long, value_name = "N")]
     pub(crate) steps: Option<u32>,
+    /// End the program after this time: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time_limit)]
+    pub(crate) time_limit: Duration,
     /// Find the largest value that fits: batch=1..512 or batch=8..512:8, with {batch} in the command
     #[arg(long, value_name = "NAME=A..B")]
     pub(crate) vary: Option<Variation>,

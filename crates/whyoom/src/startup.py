@@ -23,15 +23,17 @@ def harmless(function):
     return guarded
 
 
-class TorchFinder(importlib.abc.MetaPathFinder):
-    """Waits for torch to be imported, and installs what watches behind it."""
+class ModuleFinder(importlib.abc.MetaPathFinder):
+    """Waits for a module to be imported, and does something behind it."""
+
+    name = None
 
     def __init__(self):
         self.searching = False
 
     def find_spec(self, name, path=None, target=None):
-        # Programs also ask where torch is without importing it.
-        if name != "torch" or self.searching:
+        # Programs also ask where a module is without importing it.
+        if name != self.name or self.searching:
             return None
         self.searching = True
         try:
@@ -46,10 +48,17 @@ class TorchFinder(importlib.abc.MetaPathFinder):
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             execute(module)
-            harmless(install)(module)
+            harmless(self.imported)(module)
 
         spec.loader.exec_module = exec_module
         return spec
+
+
+class TorchFinder(ModuleFinder):
+    name = "torch"
+
+    def imported(self, torch):
+        install(torch)
 
 
 def make_private(path):

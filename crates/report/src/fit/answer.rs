@@ -13,6 +13,8 @@ pub struct FitAnswer {
     pub peaks: Vec<FitPeak>,
     /// Where a value was varied: the largest one that fits.
     pub vary: Option<FitVary>,
+    /// Where the program was ended in a generation: how the rest was computed.
+    pub generation: Option<FitGeneration>,
     /// What each step leaves allocated, in the process that keeps the most: a longer run needs more.
     pub growth_bytes_per_step: u64,
     /// After how many steps the program was stopped; nothing where it ran to its end.
@@ -34,6 +36,8 @@ pub struct FitGpu {
     pub fits: bool,
     /// Where the program ran: on this model, or on one that computes alike.
     pub ran_on: &'static str,
+    /// How the program itself failed there, in which case nothing is known of its memory.
+    pub failure: Option<String>,
     /// The processes, each on its device.
     pub processes: Vec<FitProcess>,
 }
@@ -73,6 +77,45 @@ pub enum FitObstacle {
     TooLarge,
     /// What is live would fit, but neither as it is nor with a setting that was tried.
     Fragmented,
+    /// What was seen fits, but the program was ended on the way to a known end, and memory still grows.
+    Unfinished,
+}
+
+/// A generation of which some tokens were run, and the rest was computed.
+#[derive(Debug, Serialize)]
+pub struct FitGeneration {
+    /// Sequences that are generated at a time.
+    pub sequences: u64,
+    /// Tokens of the prompt of each.
+    pub prompt_tokens: u64,
+    /// New tokens of each, as the program asked for them.
+    pub new_tokens: u64,
+    /// How many of those were run.
+    pub run_tokens: u64,
+    /// For each device, up to how many new tokens fit.
+    pub largest: Vec<FitTokens>,
+    /// The most that is in tensors up to so many new tokens, in the process that has the most.
+    pub curve: Vec<FitTokensPoint>,
+}
+
+/// What is in tensors after some tokens.
+#[derive(Debug, Serialize)]
+pub struct FitTokensPoint {
+    /// New tokens.
+    pub new_tokens: u64,
+    /// The most that was in tensors until then, each rounded up to 512 bytes.
+    pub peak_allocated_bytes: u64,
+}
+
+/// How many new tokens fit on a device.
+#[derive(Debug, Serialize)]
+pub struct FitTokens {
+    /// The device.
+    pub gpu: &'static str,
+    /// What PyTorch's allocator can have there.
+    pub room_bytes: u64,
+    /// New tokens; all that were asked for, where it fits.
+    pub new_tokens: u64,
 }
 
 /// A setting that makes a run fit.

@@ -3,12 +3,13 @@
 use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
-use whyoom_memory::{Category, call_site, sums_by_call_site};
+use whyoom_memory::{Category, Usage, call_site, sums_by_call_site};
 use whyoom_report::{FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting};
+use whyoom_trace::Bytes;
 
 use super::{
     gpus::Family,
-    observed::{Observed, Seen},
+    observed::{ContinuedGeneration, Observed, Seen},
     program::allocator_settings,
 };
 
@@ -31,10 +32,24 @@ pub(crate) fn gpus(family: &Family, observed: &Observed) -> Vec<FitGpu> {
             total_bytes: model.total.value,
             fits: processes.iter().all(|process| process.fits),
             ran_on: observed.ran_on.name,
+            failure: None,
             processes,
         }
     });
     judged.collect()
+}
+
+/// The GPUs of a family on which the program itself failed.
+pub(crate) fn without_answer(family: &Family, why: &str) -> Vec<FitGpu> {
+    let told = family.gpus.iter().map(|gpu| FitGpu {
+        name: gpu.model.name,
+        total_bytes: gpu.model.total.value,
+        fits: false,
+        ran_on: family.ran_on().name,
+        failure: Some(why.to_owned()),
+        processes: Vec::new(),
+    });
+    told.collect()
 }
 
 /// What a GPU has for a process that was seen on another of its family.
@@ -46,22 +61,27 @@ pub(crate) fn room(seen: &Seen, model: &GpuModel, ran_on: &GpuModel) -> Room {
 fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -> FitProcess {
     let room = room(seen, model, observed.ran_on);
     let placement = place(&seen.run, demand, room);
+    let grows = seen.continued.is_some();
     let (reserved, releases_cache) = match placement {
-        Placement::Fits { reserved, releases_cache } => (reserved, releases_cache),
+        // Each token's cache is a little larger than what is cached of the one before: whatever the GPU has is
+        // taken, and released again. That is no sign that it is close.
+        Placement::Fits { reserved, releases_cache } => (reserved, releases_cache && !grows),
+        _ if grows => (demand.live, false),
         _ => (demand.reserved, false),
     };
+    let needed = if grows { demand.live } else { reserved } + room.outside;
     FitProcess {
         rank: seen.rank.clone(),
         device: seen.device.0,
         peak_allocated_bytes: Some(demand.live),
         peak_reserved_bytes: Some(reserved),
         outside_bytes: room.outside,
-        peak_bytes: reserved + room.outside,
-        headroom_bytes: signed_difference(room.total, reserved + room.outside),
-        fits: placement.fits(),
+        peak_bytes: needed,
+        headroom_bytes: signed_difference(room.total, needed),
+        fits: placement.fits() && !seen.unfinished,
         releases_cache,
         fits_with: setting(placement),
-        obstacle: obstacle(placement),
+        obstacle: obstacle(placement, seen.unfinished),
     }
 }
 
@@ -72,10 +92,11 @@ fn setting(placement: Placement) -> Option<FitSetting> {
     Some(FitSetting { setting, paste, peak_reserved_bytes: reserved })
 }
 
-fn obstacle(placement: Placement) -> Option<FitObstacle> {
+fn obstacle(placement: Placement, unfinished: bool) -> Option<FitObstacle> {
     match placement {
         Placement::TooLarge => Some(FitObstacle::TooLarge),
         Placement::Fragmented => Some(FitObstacle::Fragmented),
+        Placement::Fits { .. } if unfinished => Some(FitObstacle::Unfinished),
         Placement::Fits { .. } | Placement::FitsWith { .. } => None,
     }
 }
@@ -111,6 +132,9 @@ fn signed_difference(have: u64, need: u64) -> i64 {
 /// What the peak of the largest process is made of.
 pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     let largest = observed.largest()?;
+    if let Some(continued) = &largest.continued {
+        return Some(computed_peak(largest, continued, observed));
+    }
     let space = observed.memory.space(largest.run.process, largest.device)?;
     let maker = space.peak_maker()?;
     let places = sums_by_call_site(&observed.tables, space.peak_by_stack());
@@ -120,13 +144,27 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
         rank: largest.rank.clone(),
         place: place_or_backward(call_site(&observed.tables, maker.stack), maker.category),
         kinds: merged(kinds.into_iter().map(|(kind, usage)| (word(kind), usage.bytes.0))),
-        places: places
-            .into_iter()
-            .filter(|(place, _)| !place.starts_with(UNKNOWN))
-            .take(PLACES)
-            .map(|(name, bytes)| FitAmount { name, bytes: bytes.0 })
-            .collect(),
+        places: named(places),
     })
+}
+
+/// At the end of a generation that was not run: by line only, because what is what was told for blocks that were.
+fn computed_peak(largest: &Seen, continued: &ContinuedGeneration, observed: &Observed) -> FitPeak {
+    let stacks = largest.run.workload.peak_by_stack().into_iter();
+    let stacks = stacks.map(|(stack, bytes)| (stack, Usage { bytes: Bytes(bytes), blocks: 1 }));
+    let places = sums_by_call_site(&observed.tables, stacks.collect());
+    FitPeak {
+        ran_on: observed.ran_on.name,
+        rank: largest.rank.clone(),
+        place: format!("generate() on the way to {} tokens (computed)", continued.generation.end),
+        kinds: Vec::new(),
+        places: named(places),
+    }
+}
+
+fn named(places: Vec<(String, Bytes)>) -> Vec<FitAmount> {
+    let known = places.into_iter().filter(|(place, _)| !place.starts_with(UNKNOWN));
+    known.take(PLACES).map(|(name, bytes)| FitAmount { name, bytes: bytes.0 }).collect()
 }
 
 const UNKNOWN: &str = "unknown call sites";

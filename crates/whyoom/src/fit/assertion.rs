@@ -1,6 +1,6 @@
 //! `--assert`: a memory regression test in one line.
 
-use whyoom_report::{FitAssertion, FitGpu, FitProcess};
+use whyoom_report::{FitAssertion, FitGpu, FitObstacle, FitProcess};
 use whyoom_trace::Bytes;
 
 use crate::comparison::{self, Comparison};
@@ -52,9 +52,17 @@ impl Assertion {
             let sign = if *figure < 0 { "-" } else { "" };
             format!("{sign}{} on {gpu}", Bytes(figure.unsigned_abs()))
         });
-        let holds = worst.is_some_and(|(figure, _)| self.holds(*figure));
+        // A device without an answer, or with half of one, bears nothing out.
+        let known = gpus.iter().all(is_known);
+        let holds = known && worst.is_some_and(|(figure, _)| self.holds(*figure));
+        let found = if known { found } else { format!("{found}; not all GPUs have an answer") };
         FitAssertion { text: self.text.clone(), holds, found }
     }
+}
+
+fn is_known(gpu: &FitGpu) -> bool {
+    let unfinished = |process: &FitProcess| process.obstacle == Some(FitObstacle::Unfinished);
+    gpu.failure.is_none() && !gpu.processes.iter().any(unfinished)
 }
 
 #[cfg(test)]

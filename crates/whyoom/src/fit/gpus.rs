@@ -19,7 +19,7 @@ pub(crate) struct Gpu {
 
 /// GPUs of one compute capability. Libraries choose their kernels and workspaces by it, so that one
 /// run tells for all of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Family {
     pub(crate) gpus: Vec<Gpu>,
 }
@@ -28,6 +28,11 @@ impl Family {
     /// The one that the program is run on.
     pub(crate) fn ran_on(&self) -> &'static GpuModel {
         self.gpus[0].model
+    }
+
+    /// The others, each as a family of its own.
+    pub(crate) fn others_alone(&self) -> impl Iterator<Item = Self> {
+        self.gpus[1..].iter().map(|gpu| Self { gpus: vec![*gpu] })
     }
 }
 

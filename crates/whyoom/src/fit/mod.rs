@@ -2,12 +2,15 @@
 
 mod answer;
 mod assertion;
+mod ending;
+mod generation;
 mod gpu_name;
 mod gpus;
 mod interrupt;
 mod notes;
 mod observed;
 mod program;
+mod tree;
 mod variation;
 mod vary;
 
@@ -72,28 +75,71 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
 }
 
-/// Judges every GPU by one run for its family.
+/// Judges every GPU by one run for its family. A program that sizes itself by the memory that it finds is run for each.
 fn as_it_is(bench: &Bench, families: &[Family]) -> Result<(FitAnswer, Vec<Observed>)> {
-    let job = |family: &Family| (family.ran_on(), bench.program.clone());
-    let jobs: Vec<_> = families.iter().map(job).collect();
-    let observed = bench.observe_all(&jobs)?;
+    let mut results = observe(bench, families)?;
+    let asked = results.iter().filter(|(_, result)| result.as_ref().is_ok_and(asks_for_memory));
+    let others: Vec<Family> = asked.flat_map(|(family, _)| family.others_alone()).collect();
+    results.iter_mut().for_each(|(family, result)| {
+        if result.as_ref().is_ok_and(asks_for_memory) {
+            family.gpus.truncate(1);
+        }
+    });
+    results.extend(observe(bench, &others)?);
+    if results.iter().all(|(_, result)| result.is_err())
+        && let Some((_, Err(error))) = results.pop()
+    {
+        return Err(error.into());
+    }
     let mut gpus = Vec::new();
-    for (family, seen) in families.iter().zip(&observed) {
-        let places = family.gpus.iter().map(|gpu| gpu.place);
-        gpus.extend(places.zip(answer::gpus(family, seen)));
+    let (mut ran, mut observed) = (Vec::new(), Vec::new());
+    for (family, result) in results {
+        let places = family.gpus.iter().map(|gpu| gpu.place).collect::<Vec<_>>().into_iter();
+        match result {
+            Ok(seen) => {
+                gpus.extend(places.zip(answer::gpus(&family, &seen)));
+                ran.push(family);
+                observed.push(seen);
+            }
+            Err(failed) => gpus.extend(places.zip(answer::without_answer(&family, &failed.why()))),
+        }
     }
     gpus.sort_by_key(|(place, _)| *place);
+    let ran: Vec<&Family> = ran.iter().collect();
+    let runs: Vec<_> = ran.iter().copied().zip(&observed).collect();
     let answer = FitAnswer {
         command: bench.program.text(),
         gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
         vary: None,
+        generation: generation::generation(&runs),
         growth_bytes_per_step: notes::growth_per_step(&observed),
         stopped_after_steps: notes::stopped_after(&observed),
         assertions: Vec::new(),
-        notes: notes::notes(families, &observed),
+        notes: notes::notes(&ran, &observed),
     };
     Ok((answer, observed))
+}
+
+/// What a run on each family showed, or how the program failed there.
+type Results = Vec<(Family, Result<Observed, ProgramFailed>)>;
+
+fn observe(bench: &Bench, families: &[Family]) -> Result<Results> {
+    let job = |family: &Family| (family.ran_on(), bench.program.clone());
+    let jobs: Vec<_> = families.iter().map(job).collect();
+    let results = bench.observe_all(&jobs).into_iter().zip(families);
+    let with_family = |(result, family): (Result<Observed>, &Family)| {
+        let result = match result {
+            Ok(observed) => Ok(observed),
+            Err(error) => Err(error.downcast::<ProgramFailed>()?),
+        };
+        Ok((family.clone(), result))
+    };
+    results.map(with_family).collect()
+}
+
+fn asks_for_memory(observed: &Observed) -> bool {
+    observed.observations.free_queries > 0
 }
 
 /// Writes the report, with the memory of the first run; what to tell the person comes back.

@@ -10,12 +10,14 @@ use super::{
 };
 use crate::machine::MachineFile;
 
-pub(crate) fn notes(families: &[Family], observed: &[Observed]) -> Vec<FitNote> {
+pub(crate) fn notes(families: &[&Family], observed: &[Observed]) -> Vec<FitNote> {
     let Some(first) = observed.first() else { return Vec::new() };
     let measured = [Some(measured(families, first)), ending(first), Some(outside(families, first))];
-    let care = [cut_short, lost_processes, growth, read_backs, free_queries, failed_later];
+    let care =
+        [cut_short, timed_out, lost_processes, growth, read_backs, free_queries, failed_later];
     let care = care.map(|note| note(first));
-    measured.into_iter().chain(care).flatten().collect()
+    let said = first.server.iter().map(|line| note("measured", format!("the server says: {line}")));
+    measured.into_iter().chain(care).flatten().chain(said).collect()
 }
 
 /// Which figures are those of the person's own machine.
@@ -27,7 +29,7 @@ fn note(kind: &'static str, text: String) -> FitNote {
     FitNote { kind, text }
 }
 
-fn measured(families: &[Family], observed: &Observed) -> FitNote {
+fn measured(families: &[&Family], observed: &Observed) -> FitNote {
     let names: Vec<&str> = families.iter().map(|family| family.ran_on().name).collect();
     let all: usize = families.iter().map(|family| family.gpus.len()).sum();
     let others = match all - names.len() {
@@ -81,14 +83,39 @@ fn ending(observed: &Observed) -> Option<FitNote> {
             ),
         ),
         Ended::Steps => note("measured", format!("stopped after {steps} {unit}, as requested")),
+        Ended::Generation => of_generation(observed)?,
+        Ended::TimeLimit => note(
+            "care",
+            format!("stopped after {steps} {unit} by --time-limit; what follows was not observed"),
+        ),
         Ended::End => {
             note("measured", format!("the program ran to completion, with {steps} {unit}"))
         }
     })
 }
 
+/// What of a generation was run and what was computed.
+fn of_generation(observed: &Observed) -> Option<FitNote> {
+    let continued = observed.largest().and_then(|seen| seen.continued.as_ref())?;
+    let (generation, every) = (&continued.generation, continued.tokens.every);
+    let run = generation.length - generation.prompt;
+    let skipped = match every {
+        1 => String::new(),
+        every => format!(" (one group of tokens in {every})"),
+    };
+    Some(note(
+        "measured",
+        format!(
+            "{run} of {} new tokens were run; the allocations of the others{skipped} follow from them, which grew \
+             evenly, and were replayed. PyTorch's cache may fill the rest of the GPU meanwhile, and is released where \
+             needed. What the program does after this generation was not observed",
+            generation.end - generation.prompt
+        ),
+    ))
+}
+
 /// What is outside the allocator comes from the table of models, not from a GPU.
-fn outside(families: &[Family], observed: &Observed) -> FitNote {
+fn outside(families: &[&Family], observed: &Observed) -> FitNote {
     let of_torch = !observed.seen.is_empty();
     let models = || families.iter().flat_map(|family| &family.gpus).map(|gpu| gpu.model);
     let guessed: Vec<&str> =
@@ -129,6 +156,13 @@ fn lost_processes(observed: &Observed) -> Option<FitNote> {
     })
 }
 
+fn timed_out(observed: &Observed) -> Option<FitNote> {
+    let of_process = observed.facts.first().is_some_and(|facts| facts.ended == Ended::TimeLimit);
+    (observed.timed_out && !of_process).then(|| {
+        note("care", "ended by --time-limit; what would have followed was not observed".to_owned())
+    })
+}
+
 /// After how many steps the program was stopped, if it was.
 pub(super) fn stopped_after(observed: &[Observed]) -> Option<u64> {
     let facts = observed.iter().flat_map(|observed| &observed.facts);
@@ -137,7 +171,11 @@ pub(super) fn stopped_after(observed: &[Observed]) -> Option<u64> {
 
 /// What a step leaves allocated, in the process that keeps the most.
 pub(super) fn growth_per_step(observed: &[Observed]) -> u64 {
-    let facts = observed.iter().flat_map(|observed| &observed.facts);
+    // What is computed to its end is told with that end.
+    let open = observed
+        .iter()
+        .filter(|observed| observed.seen.iter().all(|seen| seen.continued.is_none()));
+    let facts = open.flat_map(|observed| &observed.facts);
     facts.map(|facts| facts.growth_per_step).max().unwrap_or(0)
 }
 
@@ -185,6 +223,6 @@ fn times(count: u64) -> String {
 }
 
 fn failed_later(observed: &Observed) -> Option<FitNote> {
-    (!observed.status.success())
-        .then(|| note("care", format!("the program itself then failed ({})", observed.status)))
+    let status = observed.status.filter(|status| !status.success())?;
+    Some(note("care", format!("the program itself then failed ({status})")))
 }

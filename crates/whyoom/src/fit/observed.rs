@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use whyoom_allocators::{Run, Workloads};
 use whyoom_files::untrusted;
+use whyoom_fit::{Continued, continued};
 use whyoom_lab_core::{
     identity::uuid_text,
     machine::{MAX_DEVICES, Machine, Observations},
@@ -20,6 +21,7 @@ use whyoom_memory::{Model, Space};
 use whyoom_sources::torch_snapshot;
 use whyoom_trace::{DeviceId, Event, EventSink, Tables};
 
+use super::ending::Ending;
 use crate::{obstacle::Obstacle, terminal::say, visible};
 
 /// The exit code where the program failed.
@@ -28,6 +30,8 @@ pub(crate) const PROGRAM_FAILED: u8 = 4;
 const LAST_LINES: usize = 20;
 /// They are looked for in so many of its last bytes.
 const LAST_BYTES: u64 = 64 << 10;
+/// What a server says is looked for in no more.
+const LONGEST_OUTPUT: u64 = 64 << 20;
 /// What the sitecustomize file writes of a process is not longer.
 const LONGEST_FACTS: u64 = 16 << 20;
 
@@ -44,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) steps_of: StepsOf,
     pub(crate) last_rise: u64,
     pub(crate) growth_per_step: u64,
+    /// The generation that was under way, or the last.
+    pub(crate) generation: Option<Generation>,
     pub(crate) devices: Vec<DeviceFacts>,
 }
 
@@ -57,6 +63,10 @@ pub(crate) enum Ended {
     Settled,
     /// It had done as many steps as it was asked to.
     Steps,
+    /// Enough tokens of a generation were there to compute the rest.
+    Generation,
+    /// It had taken long enough.
+    TimeLimit,
     /// It ended by itself.
     End,
 }
@@ -69,6 +79,33 @@ pub(crate) enum StepsOf {
     Optimizer,
     /// Calls of an outermost module.
     Calls,
+}
+
+/// The tokens of one call of generate().
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Generation {
+    /// Tokens that each sequence had before.
+    pub(crate) prompt: u64,
+    /// Tokens that each has now.
+    pub(crate) length: u64,
+    /// Tokens that each will have.
+    pub(crate) end: u64,
+    pub(crate) sequences: u64,
+    /// For each token, how many allocations each device had seen by then.
+    allocations: Vec<Vec<u64>>,
+}
+
+impl Generation {
+    /// Tokens that are still to come.
+    pub(crate) fn left(&self) -> u64 {
+        self.end.saturating_sub(self.length)
+    }
+
+    /// The whole generation on a device; nothing where it cannot be told from what was seen.
+    fn continued(&self, run: &Run, device: usize) -> Option<Continued> {
+        let after = self.allocations.iter().map(|devices| devices.get(device).copied());
+        continued(run, &after.collect::<Option<Vec<_>>>()?, self.left())
+    }
 }
 
 /// A device as one process saw it.
@@ -93,19 +130,32 @@ impl DeviceFacts {
 pub(crate) struct Seen {
     pub(crate) rank: String,
     pub(crate) device: DeviceId,
+    /// What it did, and where it was ended in a generation, what it would have done until that ends.
     pub(crate) run: Run,
+    /// The generation that was continued.
+    pub(crate) continued: Option<ContinuedGeneration>,
+    /// Whether it was ended in a generation that cannot be continued.
+    pub(crate) unfinished: bool,
     /// What was taken outside its allocator, by whomever.
     pub(crate) outside: u64,
     /// Whether the recording is shorter than the run.
     pub(crate) cut_short: bool,
 }
 
-/// The program failed by itself, and before its steps repeated: nothing is known.
+/// The tokens of a generation whose rest was computed.
+#[derive(Debug)]
+pub(crate) struct ContinuedGeneration {
+    pub(crate) generation: Generation,
+    /// How many new tokens were there, and how many allocations.
+    pub(crate) tokens: Continued,
+}
+
+/// The program ended before its steps repeated: nothing is known.
 #[derive(Debug, thiserror::Error)]
-#[error("{program} itself failed ({status}) before its memory use was known")]
+#[error("{program} {how} before its memory use was known")]
 pub(crate) struct ProgramFailed {
     program: String,
-    status: ExitStatus,
+    how: String,
     /// Its last lines.
     output: String,
 }
@@ -117,6 +167,27 @@ impl ProgramFailed {
         say(&format!("{self}; see its last lines above"));
         PROGRAM_FAILED
     }
+
+    /// How it ended, with its last words.
+    pub(crate) fn why(&self) -> String {
+        match last_words(&self.output) {
+            Some(words) => format!("{}: {words}", self.how),
+            None => self.how.clone(),
+        }
+    }
+}
+
+/// The line that says what went wrong: that of the last exception, else the last one.
+fn last_words(output: &str) -> Option<&str> {
+    let is_exception = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default();
+        let simple = name.rsplit('.').next().unwrap_or_default();
+        (simple.ends_with("Error") || simple.ends_with("Exception"))
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_')
+    };
+    let mut lines = output.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let last = lines.clone().next_back();
+    lines.rfind(is_exception).or(last)
 }
 
 /// What a run left behind.
@@ -133,8 +204,12 @@ pub(crate) struct Observed {
     pub(crate) tables: Tables,
     /// What the lab counted.
     pub(crate) observations: Observations,
-    /// How the program ended.
-    pub(crate) status: ExitStatus,
+    /// How the program ended, where it did by itself.
+    pub(crate) status: Option<ExitStatus>,
+    /// Whether it was ended because it took long.
+    pub(crate) timed_out: bool,
+    /// What a server said of its own memory.
+    pub(crate) server: Vec<String>,
     /// Processes that used a GPU and left no record.
     pub(crate) lost_processes: usize,
 }
@@ -144,17 +219,14 @@ impl Observed {
         folder: &Path,
         program: &str,
         ran_on: &'static GpuModel,
-        (machine, status): (Machine, ExitStatus),
+        (machine, status, ending): (Machine, ExitStatus, Ending),
         memory: Model,
     ) -> Result<Self> {
         let facts = read_facts(folder)?;
         let observations = machine.observations();
-        // A signal at the very end, after all was told, is no failure of what was seen.
-        let broke_off = status.code() != Some(0) && facts.is_empty();
-        let failed = status.code().is_some_and(|code| code != 0);
-        if broke_off || (failed && facts.iter().any(|one| one.ended == Ended::End)) {
+        if let Some(how) = failure(status, ending, &facts, folder)? {
             let output = last_lines(&folder.join("output"));
-            return Err(ProgramFailed { program: program.to_owned(), status, output }.into());
+            return Err(ProgramFailed { program: program.to_owned(), how, output }.into());
         }
         ensure!(
             observations.peak_used.iter().any(|used| *used > 0),
@@ -172,6 +244,7 @@ impl Observed {
                     .context("cannot read what PyTorch recorded")?;
             }
         }
+        let ran_late = facts.iter().any(|facts| facts.ended == Ended::TimeLimit);
         let runs = gathered.workloads.into_runs().into_iter();
         Ok(Self {
             ran_on,
@@ -181,8 +254,15 @@ impl Observed {
             memory: gathered.memory,
             tables,
             observations,
-            status,
+            status: (ending == Ending::ByItself).then_some(status),
+            timed_out: matches!(ending, Ending::TimeLimit(_)) || ran_late,
+            server: server_lines(&folder.join("output")),
         })
+    }
+
+    /// Whether a process was ended in a generation that cannot be continued from what was seen.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.seen.iter().any(|seen| seen.unfinished)
     }
 
     /// The run of the process whose allocator held most.
@@ -190,6 +270,31 @@ impl Observed {
         let space = |seen: &&Seen| self.memory.space(seen.run.process, seen.device);
         self.seen.iter().max_by_key(|seen| space(seen).map(Space::peak_reserved))
     }
+}
+
+/// How a program failed, if it did.
+fn failure(
+    status: ExitStatus,
+    ending: Ending,
+    facts: &[Facts],
+    folder: &Path,
+) -> Result<Option<String>> {
+    // A signal at the very end, after all was told, is no failure of what was seen.
+    let broke_off = status.code() != Some(0) && facts.is_empty();
+    let failed = status.code().is_some_and(|code| code != 0);
+    Ok(match ending {
+        // What does not use PyTorch tells nothing; what it took until then is known.
+        Ending::TimeLimit(_) if facts.is_empty() && count(folder, "started")? == 0 => None,
+        Ending::TimeLimit(limit) if facts.is_empty() => {
+            Some(format!("was ended after {} s (--time-limit)", limit.as_secs()))
+        }
+        Ending::TimeLimit(_) | Ending::AfterReports => None,
+        Ending::ByItself if broke_off => Some(format!("itself failed ({status})")),
+        Ending::ByItself if failed && facts.iter().any(|one| one.ended == Ended::End) => {
+            Some(format!("itself failed ({status})"))
+        }
+        Ending::ByItself => None,
+    })
 }
 
 /// What may have kept a program from the simulated GPU.
@@ -233,13 +338,35 @@ fn seen(run: Run, facts: &[Facts], observations: &Observations) -> Option<Seen> 
     }
     let device = own.devices.iter().find(|device| DeviceId(device.device) == run.device)?;
     let reserved = run.workload.peak_recorded();
+    let under_way = own.generation.as_ref().filter(|generation| generation.left() > 0);
+    let continued = under_way.and_then(|generation| {
+        let tokens = generation.continued(&run, usize::from(device.device))?;
+        Some(ContinuedGeneration { generation: generation.clone(), tokens })
+    });
     Some(Seen {
         rank: name(own),
         device: run.device,
         outside: observations.peak_used.get(device.place())?.saturating_sub(reserved),
         cut_short: !run.workload.starts_empty() || device.peak_reserved > reserved,
-        run,
+        unfinished: under_way.is_some() && continued.is_none(),
+        run: continued.as_ref().map_or(run, |continued| continued.tokens.run.clone()),
+        continued,
     })
+}
+
+/// What inference servers say of their memory, in the words that people know from their logs.
+const OF_SERVERS: &[&str] =
+    &["GPU KV cache size:", "Maximum concurrency for", "max_total_num_tokens="];
+
+/// The lines of a program's output in which a server says what it decided.
+fn server_lines(path: &Path) -> Vec<String> {
+    let bytes = untrusted::read_entry(path, LONGEST_OUTPUT).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let said = |words: &&str| {
+        let line = text.lines().rev().find(|line| line.contains(words))?;
+        line.find(words).map(|start| line[start..].trim_end().to_owned())
+    };
+    OF_SERVERS.iter().filter_map(said).collect()
 }
 
 /// How many files of a kind there are.

@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rustix::process::Pid;
 use whyoom_files::private;
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
@@ -23,7 +24,12 @@ use whyoom_memory::Model;
 use whyoom_redact::mask_words;
 use whyoom_trace::Bytes;
 
-use super::{interrupt, observed::Observed};
+use super::{
+    ending::{Ending, Watched},
+    interrupt,
+    observed::Observed,
+    tree,
+};
 use crate::{
     arguments::FitArguments,
     lab::{cannot_start, libraries, small_values},
@@ -85,6 +91,8 @@ pub(crate) struct Bench {
     libraries: PathBuf,
     gpus: usize,
     steps: u32,
+    /// A program is ended after this.
+    time_limit: Duration,
     /// What was asked to be run.
     pub(crate) program: Program,
     /// The lines of programs that run now.
@@ -101,6 +109,7 @@ impl Bench {
             libraries: libraries()?,
             gpus: arguments.gpus.into(),
             steps: arguments.steps.unwrap_or_default(),
+            time_limit: arguments.time_limit,
             program: Program::new(&arguments.command)?,
             progress,
             with_history: arguments.report.is_some(),
@@ -111,7 +120,7 @@ impl Bench {
     pub(crate) fn observe_all(
         &self,
         jobs: &[(&'static GpuModel, Program)],
-    ) -> Result<Vec<Observed>> {
+    ) -> Vec<Result<Observed>> {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let processors = processors.min(MOST_AT_A_TIME);
         let mut observed = Vec::new();
@@ -122,14 +131,28 @@ impl Bench {
                     scope.spawn(move || self.observe(model, &program))
                 };
                 let running: Vec<_> = at_a_time.iter().map(run).collect();
-                running.into_iter().map(join).collect::<Result<Vec<_>>>()
-            })?);
+                running.into_iter().map(join).collect::<Vec<_>>()
+            }));
+        }
+        observed
+    }
+
+    /// Runs a program on GPUs of a model, but without a limit. Where it was ended in a generation that cannot be
+    /// continued from what was seen, it is run to the end of that.
+    fn observe(&self, model: &'static GpuModel, program: &Program) -> Result<Observed> {
+        let observed = self.observe_part(model, program, Part::Enough)?;
+        if self.steps == 0 && observed.is_unfinished() && !observed.timed_out {
+            return self.observe_part(model, program, Part::Whole);
         }
         Ok(observed)
     }
 
-    /// Runs a program on GPUs of a model, but without a limit.
-    fn observe(&self, model: &'static GpuModel, program: &Program) -> Result<Observed> {
+    fn observe_part(
+        &self,
+        model: &'static GpuModel,
+        program: &Program,
+        part: Part,
+    ) -> Result<Observed> {
         let device = DeviceSpec::of(model);
         // Expandable segments reserve addresses for the memory that the device says it has.
         let device = if expandable_segments() { device.with_total(WITHOUT_LIMIT) } else { device };
@@ -143,26 +166,44 @@ impl Bench {
         let session = Session::start(&spec, &self.libraries, None).with_context(cannot_start)?;
         started.push(session.folder().to_owned());
         let folder = session.folder().join("fit");
-        let command = self.command(&session, program, &folder)?;
+        let command = self.command(&session, program, &folder, part)?;
         let child = session.spawn(command);
         drop(started);
         let mut child = child.map_err(|error| Unstartable::new(program.name(), &error))?;
         let progress = Progress(self.progress.add(spinner(model, program)));
-        let status = loop {
+        let watched = Watched::new(&folder, self.time_limit);
+        let (status, ending) = loop {
             if let Some(status) = child.try_wait()? {
-                break status;
+                break (status, Ending::ByItself);
+            }
+            if let Some(ending) = watched.ends() {
+                tree::end_program(Pid::from_child(&child), &folder);
+                break (child.wait()?, ending);
             }
             progress.show(session.machine().observations().peak_used[0]);
             std::thread::sleep(GLANCE);
         };
+        // What it left running has nobody to work for.
+        tree::end_program(Pid::from_child(&child), &folder);
         drop(progress);
         interrupt::wait_if_interrupted();
         let memory = if self.with_history { Model::with_history() } else { Model::default() };
-        let seen = (session.machine(), status);
+        let seen = (session.machine(), status, ending);
         Observed::read(&folder, &program.text(), model, seen, memory)
     }
 
-    fn command(&self, session: &Session, program: &Program, folder: &Path) -> Result<Command> {
+    /// When a process ends itself at its next step: before it is ended without having told anything.
+    fn seconds_for_steps(&self) -> f64 {
+        self.time_limit.as_secs_f64() * 0.9
+    }
+
+    fn command(
+        &self,
+        session: &Session,
+        program: &Program,
+        folder: &Path,
+        part: Part,
+    ) -> Result<Command> {
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
         small_values::compute(&mut command, session);
@@ -172,11 +213,22 @@ impl Bench {
             .args(rest)
             .env("WHYOOM_FIT", folder)
             .env("WHYOOM_FIT_STEPS", self.steps.to_string())
+            .env("WHYOOM_FIT_SECONDS", self.seconds_for_steps().to_string())
+            .env("WHYOOM_FIT_WHOLE", if part == Part::Whole { "1" } else { "0" })
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(copy);
         Ok(command)
     }
+}
+
+/// How much of a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Until the rest can be computed from it.
+    Enough,
+    /// To the end of its generations.
+    Whole,
 }
 
 /// Whether the program's allocator is told to use them.

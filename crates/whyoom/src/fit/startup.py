@@ -4,13 +4,18 @@ Lets PyTorch record its own allocations from the first one on, and ends the prog
 repeat: the peak is known then. A step ends where an optimizer has stepped; in a program without
 optimizers, where an outermost module has been called. The program itself is not changed.
 
+A generation by transformers tells where it will end. While it runs, the program is not ended because its steps
+repeat; it is ended once enough tokens were seen to continue the run to that end.
+
 Written into the folder that WHYOOM_FIT names, for each process that used a GPU:
 PID.pickle, PyTorch's snapshot, and then PID.json, what is known beside it.
 """
 
+import functools
 import json
 import os
 import sys
+import time
 
 FOLDER = os.environ.get("WHYOOM_FIT")
 # Ends the program after so many steps, however they are; 0 where the steps themselves decide.
@@ -25,6 +30,15 @@ EQUAL_CALLS = 8
 STEPS_WITHOUT_RISE = 50
 # Where steps differ, memory that rises over so many in a row grows.
 RISING_STEPS = 16
+# So many tokens of a generation are seen before the rest is computed from them: what an attention kernel pads
+# repeats after 16 tokens, and three of such groups are compared.
+TOKENS_SEEN = 3 * 16 + 4
+# Fewer than these are not worth computing.
+TOKENS_LEFT = 128
+# Whether generations are to be run to their end.
+WHOLE = os.environ.get("WHYOOM_FIT_WHOLE") == "1"
+# Ends the program at its next step once it has run for so many seconds.
+SECONDS = float(os.environ.get("WHYOOM_FIT_SECONDS", "inf"))
 # A longer history is kept from its end.
 MAX_EVENTS = 1_000_000
 
@@ -57,6 +71,8 @@ class Observer:
         self.last_rise = 0
         self.recorded = False
         self.ended = None
+        self.generation = None
+        self.started = time.monotonic()
 
     def install(self):
         from torch.nn.modules import module
@@ -116,15 +132,34 @@ class Observer:
         # A worker that was forked for the data has the hooks and no GPU.
         if self.pid != os.getpid():
             return
-        stats = [self.torch.cuda.memory_stats(device) for device in self.devices()]
+        stats = self.stats()
         self.note(stats)
-        if STEPS:
+        if time.monotonic() - self.started > SECONDS:
+            self.stop("time-limit")
+        elif self.generation and self.generation.goes_on():
+            # It tells itself when enough was seen.
+            pass
+        elif STEPS:
             if len(self.marks) >= STEPS and not self.awaits_optimizer():
                 self.stop("steps")
         elif self.repeats(repetitions) and not self.awaits_optimizer():
             self.stop("repeated")
         elif self.settled() and not self.awaits_optimizer():
             self.stop("settled")
+
+    def stats(self):
+        return [self.torch.cuda.memory_stats(device) for device in self.devices()]
+
+    @harmless
+    def token(self, length, end, sequences):
+        """A generation has so many tokens of each sequence now, and ends at another number of them."""
+        if self.pid != os.getpid():
+            return
+        if self.generation is None or not self.generation.goes_on():
+            self.generation = Generation(length, end, sequences)
+        self.generation.token(length, [one.get("allocation.all.allocated", 0) for one in self.stats()])
+        if not STEPS and not WHOLE and self.generation.seen_enough():
+            self.stop("generation")
 
     def note(self, stats):
         def total(name):
@@ -178,6 +213,7 @@ class Observer:
 
     def stop(self, why):
         self.finish(why)
+        make_private(os.path.join(FOLDER, f"{self.pid}.stopped"))
         import multiprocessing
 
         for child in multiprocessing.active_children():
@@ -212,6 +248,7 @@ class Observer:
             "steps_of": "optimizer" if self.optimizer_steps else "calls",
             "last_rise": self.last_rise,
             "growth_per_step": self.growth(),
+            "generation": self.generation and self.generation.facts(),
             "devices": devices,
         }
         # Written under another name first: a file with the right name is whole.
@@ -220,9 +257,77 @@ class Observer:
         os.rename(path + ".part", path + ".json")
 
 
+class Generation:
+    """Tokens that one call of generate() made."""
+
+    def __init__(self, length, end, sequences):
+        self.first, self.end, self.sequences = length, end, sequences
+        self.length = length
+        # How many allocations each device had seen when a token was there.
+        self.allocations = []
+
+    def token(self, length, allocations):
+        self.length = length
+        self.allocations.append(allocations)
+
+    def goes_on(self):
+        return self.length < self.end
+
+    def seen_enough(self):
+        enough = len(self.allocations) >= TOKENS_SEEN and self.end - self.length >= TOKENS_LEFT
+        return enough and not self.bends_later()
+
+    def bends_later(self):
+        """Whether a cache stops growing on the way to the end: what was seen says nothing of the time after that."""
+        import gc
+
+        caches = sys.modules.get("transformers.cache_utils")
+        kind = getattr(caches, "Cache", ())
+        windows = [
+            getattr(layer, "sliding_window", None)
+            for cache in gc.get_objects()
+            if isinstance(cache, kind)
+            for layer in getattr(cache, "layers", ())
+        ]
+        return any(window and self.length <= window < self.end for window in windows)
+
+    def facts(self):
+        return {
+            "prompt": self.first - 1,
+            "length": self.length,
+            "end": self.end,
+            "sequences": self.sequences,
+            "allocations": self.allocations,
+        }
+
+
+class TransformersFinder(ModuleFinder):
+    """Waits for the part of transformers that decides whether a generation has its length."""
+
+    name = "transformers.generation.stopping_criteria"
+
+    def __init__(self, observer):
+        super().__init__()
+        self.observer = observer
+
+    def imported(self, module):
+        criteria = module.MaxLengthCriteria
+        call = criteria.__call__
+
+        @functools.wraps(call)
+        def called(criterion, input_ids, *arguments, **named):
+            answer = call(criterion, input_ids, *arguments, **named)
+            self.observer.token(input_ids.shape[1], criterion.max_length, input_ids.shape[0])
+            return answer
+
+        criteria.__call__ = called
+
+
 def install(torch):
     if FOLDER and hasattr(torch, "cuda"):
-        Observer(torch).install()
+        observer = Observer(torch)
+        observer.install()
+        sys.meta_path.insert(0, TransformersFinder(observer))
 
 
 run_the_other_sitecustomize()

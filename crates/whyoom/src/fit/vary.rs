@@ -42,8 +42,8 @@ pub(crate) fn run(
             (families[*index].ran_on(), bench.program.with(&variation.name, *value))
         };
         let jobs: Vec<_> = wanted.iter().map(job).collect();
-        for ((index, value), observed) in wanted.into_iter().zip(bench.observe_all(&jobs)?) {
-            searches[index].add(value, observed)?;
+        for ((index, value), observed) in wanted.into_iter().zip(bench.observe_all(&jobs)) {
+            searches[index].add(value, observed?)?;
         }
     }
     Ok(answered(bench, families, searches, variation))
@@ -75,7 +75,8 @@ fn answered(
         growth_bytes_per_step: notes::growth_per_step(&observed),
         stopped_after_steps: notes::stopped_after(&observed),
         assertions: Vec::new(),
-        notes: notes::notes(families, &observed),
+        notes: notes::notes(&families.iter().collect::<Vec<_>>(), &observed),
+        generation: None,
         vary: Some(vary),
     };
     (answer, observed)
@@ -110,6 +111,11 @@ impl<'a> Search<'a> {
 
     fn add(&mut self, value: u64, mut observed: Observed) -> Result<()> {
         ensure!(!observed.seen.is_empty(), "no PyTorch allocation was recorded: --vary needs some");
+        ensure!(
+            !observed.is_unfinished(),
+            "the run with {} was ended while its memory grew: see --time-limit",
+            value
+        );
         let run = |seen: &mut Seen| {
             // Whose run it was is still asked for; what it did is not.
             let workload = std::mem::take(&mut seen.run.workload);
