@@ -103,11 +103,21 @@ export interface FitProcess {
 
 export interface Fit {
   command: string;
-  gpus: { name: string; total_bytes: number; fits: boolean; ran_on: string; processes: FitProcess[] }[];
+  gpus: { name: string; total_bytes: number; fits: boolean; ran_on: string; failure: string | null; processes: FitProcess[] }[];
   peaks: { ran_on: string; rank: string | number; place: string; kinds: Part[]; places: Part[] }[];
   vary: Vary | null;
+  generation: Generation | null;
   assertions: { text: string; holds: boolean; found: string }[];
   notes: { kind: string; text: string }[];
+}
+
+export interface Generation {
+  sequences: number;
+  prompt_tokens: number;
+  new_tokens: number;
+  run_tokens: number;
+  largest: { gpu: string; room_bytes: number; new_tokens: number }[];
+  curve: { new_tokens: number; peak_allocated_bytes: number }[];
 }
 
 export interface Part {

@@ -82,7 +82,7 @@ pub(crate) fn peak_by_value(
         })
         .collect();
     let width = curve.len().saturating_sub(first.len());
-    lines.push(format!("{:>LABEL$} {first}{last:>width$}", name));
+    lines.push(format!("{name:>LABEL$} {first}{last:>width$}"));
     lines
 }
 

@@ -1,7 +1,7 @@
 // Whether a run fits on GPUs that are not here.
 import uPlot from "uplot";
 import { bar, pasteLine } from "../controls";
-import type { Fit, FitProcess, Part, Vary } from "../documents";
+import type { Fit, FitProcess, Generation, Part, Vary } from "../documents";
 import { h, onWidth } from "../dom";
 import { bytes, count, shortBytes } from "../format";
 import type { Page, Section } from "../page";
@@ -17,6 +17,8 @@ export const fit: Section = {
     const document = page.model.report.fit as Fit;
     if (document.gpus.length > 0) body.append(gpuTable(document));
     body.append(...document.gpus.flatMap((gpu) => gpu.processes.flatMap((process) => fitsWith(gpu.name, process))));
+    body.append(...document.gpus.flatMap(({ name, failure }) => (failure ? [h("p", {}, `On ${name} the program ${failure}`)] : [])));
+    if (document.generation) body.append(...tokens(document.generation));
     const undo = document.vary ? mountVary(body, document.vary, page) : () => {};
     for (const peak of document.peaks) body.append(h("h3", {}, `The peak on ${peak.ran_on}`), parts(peak.kinds), parts(peak.places));
     if (document.assertions.length > 0) body.append(assertions(document));
@@ -48,6 +50,16 @@ function gpuTable(document: Fit): HTMLElement {
     h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, ...rows),
   );
+}
+
+/** Up to how many tokens a generation fits that was not run to its end. */
+function tokens(generation: Generation): HTMLElement[] {
+  const { new_tokens, run_tokens, sequences, prompt_tokens } = generation;
+  const asked = `${count(sequences)} sequences with a prompt of ${count(prompt_tokens)} tokens: ${count(run_tokens)} of ${count(new_tokens)} new tokens were run, the rest was computed from those.`;
+  const items = generation.largest.map(({ gpu, room_bytes, new_tokens: fitting }) =>
+    h("li", {}, h("b", {}, gpu), `: ${fitting >= new_tokens ? "all" : "up to"} ${count(fitting)} new tokens fit (space for ${bytes(room_bytes)})`),
+  );
+  return [h("h3", {}, "New tokens that fit"), h("p", {}, asked), h("ul", {}, ...items)];
 }
 
 function fitsWith(gpu: string, process: FitProcess): HTMLElement[] {
