@@ -251,7 +251,8 @@ mod tests {
     fn a_function_of_autograd_in_python_has_a_backward() {
         let function = "/lib/site-packages/torch/autograd/function.py";
         let own = "/home/me/scan.py";
-        let backward = profile(&[("backward", own), ("apply", function)]);
+        let wrapper = "/lib/site-packages/liger_kernel/ops/utils.py";
+        let backward = profile(&[("backward", own), ("wrapper", wrapper), ("apply", function)]);
         assert_eq!((backward.phase, backward.category), (Phase::Backward, Category::Gradients));
         assert_eq!(profile(&[("forward", own), ("apply", function)]).phase, Phase::Forward);
     }

@@ -31,7 +31,7 @@ pub(crate) struct Signs {
     known: Option<Category>,
     head: Head,
     backward: bool,
-    /// The frame before this one is a `backward` in Python.
+    /// A frame further in is a `backward` in Python.
     in_backward: bool,
     module_setup: bool,
     workspace: bool,
@@ -43,6 +43,8 @@ pub(crate) struct Signs {
 #[derive(Default)]
 struct Head {
     in_linear: bool,
+    /// Its weight is copied to another type, which autocast keeps.
+    casts: bool,
     forwards: u32,
 }
 
@@ -53,7 +55,7 @@ impl Head {
     }
 
     fn makes_logits(&self) -> bool {
-        self.in_linear && self.forwards == 1
+        self.in_linear && !self.casts && self.forwards == 1
     }
 }
 
@@ -109,7 +111,7 @@ impl Signs {
         self.sets_up |= names_set_up(plain_name(frame.function));
         let in_module = frame.file.contains("torch/nn/modules/module.py");
         let name = plain_name(frame.function);
-        let in_backward = std::mem::replace(&mut self.in_backward, name == "backward");
+        self.in_backward |= name == "backward";
         match name {
             _ if is_optimizer(frame.file) => {
                 self.innermost = self.innermost.or(Some(Phase::Optimizer));
@@ -134,7 +136,7 @@ impl Signs {
                 self.backward = true;
             }
             // A function of autograd that is written in Python.
-            "apply" if in_backward && frame.file.contains("torch/autograd/") => {
+            "apply" if self.in_backward && frame.file.contains("torch/autograd/") => {
                 self.backward = true;
             }
             _ => {}
@@ -149,6 +151,7 @@ impl Signs {
         self.backward |= in_torch
             && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
             || autograd_node(function).is_some();
+        self.head.casts |= function.contains("autocast::cached_cast");
         // A copy to another device or kind.
         self.sets_up |= function.contains("_to_copy");
         let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
