@@ -96,21 +96,18 @@ pub(crate) fn fewer_logits(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
 }
 
 fn fused_loss(diagnosis: &Diagnosis<'_>, of_transformers: bool) -> Remedy {
-    let (example, whose) = if seen_code::any_named(diagnosis, &["transformers/trainer.py"]) {
-        ("TrainingArguments(..., use_liger_kernel=True)", "Liger's")
-    } else if of_transformers {
-        ("AutoLigerKernelForCausalLM.from_pretrained(...)", "Liger's")
-    } else {
-        (
-            "torch.nn.functional.linear_cross_entropy(hidden, head.weight, targets)",
-            "PyTorch 2.15 has one; otherwise Liger's, or split the tokens",
-        )
-    };
-    let what = format!(
-        "do not make all logits at once: use a fused or chunked cross-entropy, if a linear layer makes \
-         them ({whose})"
-    );
-    Remedy::example(example, what)
+    let what = "do not make all logits at once: use a fused or chunked cross-entropy, such as Liger's, if \
+                a linear layer makes them";
+    if seen_code::any_named(diagnosis, &["transformers/trainer.py"]) {
+        return Remedy::example("TrainingArguments(..., use_liger_kernel=True)", what);
+    }
+    if of_transformers {
+        return Remedy::example("AutoLigerKernelForCausalLM.from_pretrained(...)", what);
+    }
+    Remedy::example(
+        "torch.nn.functional.linear_cross_entropy(hidden, head.weight, targets)",
+        format!("{what}; PyTorch 2.15 has one too"),
+    )
 }
 
 fn smaller_batch(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Remedy {

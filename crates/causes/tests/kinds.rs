@@ -16,6 +16,9 @@ const LOSS: Frame = ("cross_entropy", "/lib/site-packages/torch/nn/functional.py
 const COPY: Frame = ("ForCausalLMLoss", "/lib/site-packages/transformers/loss/loss_utils.py", 50);
 const CHECKPOINT: Frame = ("checkpoint", "/lib/site-packages/torch/utils/checkpoint.py", 480);
 const CAST: Frame = ("at::autocast::cached_cast(c10::ScalarType)", "libtorch_cpu.so", 0);
+const TO_COPY: Frame = ("at::_ops::_to_copy::call(at::Tensor const&)", "libtorch_cpu.so", 0);
+const CAST_BACK: Frame =
+    ("torch::autograd::generated::ToCopyBackward0::apply(x)", "libtorch_cpu.so", 0);
 const STEP: Frame = ("_init_group", "/lib/site-packages/torch/optim/adam.py", 150);
 const EIGHT_BIT: Frame = ("zeros", "/lib/site-packages/torchao/optim/subclass_8bit.py", 90);
 const LIGER: Frame = (
@@ -93,7 +96,9 @@ fn mixed_precision_is_not_offered_to_who_has_it() {
     let activations: Held = &[(7, &[LAYER, MODEL, TRAIN])];
     let offered = advice_for(activations);
     assert!(offered.contains("if the weights are not in bf16 yet"), "{offered}");
-    let cases: [(&str, Held); 3] = [
+    let cases: [(&str, Held); 5] = [
+        ("python\0train.py", &[(6, &[LAYER, MODEL, TRAIN]), (1, &[CAST_BACK])]),
+        ("python\0train.py", &[(7, &[TO_COPY, LAYER, MODEL, TRAIN])]),
         ("python\0train.py", &[(7, &[CAST, LAYER, MODEL, TRAIN])]),
         ("python\0train.py\0--bf16", activations),
         // The copy of logits in fp32 is made of logits that are not.
