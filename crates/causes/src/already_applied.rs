@@ -1,21 +1,19 @@
 //! No advice that is followed already.
 
-use whyoom_memory::Space;
-use whyoom_trace::{Bytes, StackId};
+use whyoom_trace::Bytes;
 
 use crate::{
     diagnosis::Diagnosis,
     finding::{Finding, Remedy},
+    seen_code,
 };
-
-/// Stacks beyond these tell nothing new of how the program works.
-const MANY_STACKS: usize = 1024;
 
 /// Code whose traces in the stacks show that a line is in the program already: what a line to paste
 /// contains, and what a frame's file or function then contains.
 const TRACES: [(&str, &[&str]); 3] = [
     ("gradient_checkpointing_enable", &["torch/utils/checkpoint.py"]),
-    ("bitsandbytes.optim", &["bitsandbytes/"]),
+    // Of bitsandbytes the weights may be used alone.
+    ("bitsandbytes.optim", &["bitsandbytes/optim/", "torchao/optim/", "low_bit_optim/"]),
     ("attn_implementation=\"sdpa\"", &["sdpa_attention", "flash_attn", "flash_attention"]),
 ];
 
@@ -78,12 +76,5 @@ fn is_in_stacks(diagnosis: &Diagnosis<'_>, line: &str) -> bool {
     let Some((_, traces)) = TRACES.iter().find(|(code, _)| line.contains(code)) else {
         return false;
     };
-    let asked = diagnosis.incident.map(|incident| incident.stack).filter(|one| *one != StackId(0));
-    let peak = diagnosis.space.map(Space::peak_by_stack).unwrap_or_default();
-    let peak = peak.into_iter().map(|(stack, _)| stack).take(MANY_STACKS);
-    asked.into_iter().chain(peak).any(|stack| {
-        diagnosis.tables.frames(stack).any(|frame| {
-            traces.iter().any(|trace| frame.file.contains(trace) || frame.function.contains(trace))
-        })
-    })
+    seen_code::any_named(diagnosis, traces)
 }

@@ -558,6 +558,13 @@ impl<'a> Diagnosis<'a> {
         peak.iter().find(|(category, _)| *category == wanted).map(|(_, usage)| usage.bytes)
     }
 
+    /// The share of a category in the peak.
+    pub(crate) fn share_at_peak(&self, wanted: Category) -> f64 {
+        let peak = self.space.map(Space::peak_by_category).unwrap_or_default();
+        let all: Bytes = peak.iter().map(|(_, usage)| usage.bytes).sum();
+        self.peak_of(wanted).unwrap_or_default().share_of(all)
+    }
+
     /// Whether the failed request came from a model that generates.
     pub(crate) fn is_generating(&self) -> bool {
         let stack = self.incident.map_or(StackId(0), |incident| incident.stack);

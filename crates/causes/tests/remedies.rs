@@ -1,86 +1,13 @@
 //! Remedies that follow from the run itself: its command, its settings, what was left for one request.
 
-use whyoom_causes::{Figure, Finding, Verdict, judge};
-use whyoom_memory::Model;
-use whyoom_trace::{
-    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId,
-    SegmentGrowth, SizeClass, StackId, Tables, facts::Fact,
-};
+mod pytorch_run;
 
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const TORCH: (&str, &str, u32) = ("at::native::empty_cuda", "libtorch_cuda.so", 0);
-const TRAIN: (&str, &str, u32) = ("main", "/home/me/train.py", 12);
-
-/// A run of PyTorch on a device of 8 GiB, told event by event.
-struct Run {
-    tables: Tables,
-    model: Model,
-    process: ProcessId,
-    stack: StackId,
-}
-
-impl Run {
-    fn new(frames: &[(&str, &str, u32)], settings: &[(&str, &str)]) -> Self {
-        let mut tables = Tables::default();
-        let process = tables.process("python train.py, process 41");
-        let ids: Vec<_> =
-            frames.iter().map(|(f, file, line)| tables.frame_text(f, file, *line)).collect();
-        let stack = tables.stack(&ids);
-        let mut run = Self { tables, model: Model::default(), process, stack };
-        // Whoever is recorded has a driver; a snapshot has none.
-        run.push(Action::Reserve { address: Address(1), size: Bytes(1) });
-        for (name, value) in settings {
-            let (name, value) = (run.tables.string(name), run.tables.string(value));
-            run.push(Action::Setting { name, value });
-        }
-        run
-    }
-
-    /// The run's command, with zeros between its words.
-    fn command(&mut self, words: &str) {
-        let words = self.tables.string(words);
-        self.push(Action::Fact { fact: Fact::Command { words } });
-    }
-
-    fn push(&mut self, action: Action) {
-        let origin = Origin { process: self.process, device: DeviceId(0), ..Origin::default() };
-        let event = Event { origin, stack: self.stack, action, ..Event::default() };
-        self.model.event(&event, &self.tables);
-    }
-
-    fn segment(&mut self, address: u64, size: u64) {
-        let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
-        let (address, size) = (Address(address), Bytes(size));
-        self.push(Action::SegmentAlloc { address, size, class, growth });
-    }
-
-    fn expandable(&mut self, address: u64, size: u64) {
-        let class = SizeClass::Large;
-        self.push(Action::SegmentMap { address: Address(address), size: Bytes(size), class });
-    }
-
-    fn block(&mut self, address: u64, size: u64) {
-        let (address, size) = (Address(address), Bytes(size));
-        self.push(Action::BlockAlloc { address, requested: size, size });
-    }
-
-    fn refused(&mut self, requested: u64, free: u64) -> Verdict {
-        for (counter, bytes) in [(Counter::DeviceTotal, 8 * GIB), (Counter::DeviceFree, free)] {
-            self.push(Action::Sample { counter, bytes: Bytes(bytes) });
-        }
-        self.push(Action::OutOfMemory { requested: Bytes(requested) });
-        judge(&self.model, &self.tables)
-    }
-}
+use pytorch_run::{GIB, MIB, Run, TORCH, TRAIN, advice};
+use whyoom_causes::{Figure, Finding, Verdict};
+use whyoom_trace::{Action, Address, Bytes, Counter, MemoryKind, facts::Fact};
 
 fn first_line(finding: &Finding) -> &str {
     finding.remedies.iter().find_map(|remedy| remedy.code()).unwrap_or_default()
-}
-
-fn advice(finding: &Finding) -> String {
-    let words = finding.remedies.iter().flat_map(|one| [one.code(), Some(&one.what)]);
-    words.flatten().collect::<Vec<_>>().join("\n")
 }
 
 const COMMAND: &str = "python\0train.py\0--batch\x0064";

@@ -13,6 +13,10 @@ pub enum Category {
     OptimizerState,
     /// Made in forward.
     Activations,
+    /// A model's scores for every class or word, what a loss makes of them, and their gradients.
+    Logits,
+    /// Keys and values that attention keeps of earlier tokens.
+    KvCache,
     /// A library's scratch space.
     Workspaces,
     /// Made outside any module: batches and whatever else the program put on the device.
@@ -23,11 +27,13 @@ pub enum Category {
 
 impl Category {
     /// All of them, in the order that people read them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Parameters,
         Self::Gradients,
         Self::OptimizerState,
         Self::Activations,
+        Self::Logits,
+        Self::KvCache,
         Self::Workspaces,
         Self::Inputs,
         Self::Unattributed,
@@ -41,6 +47,8 @@ impl Category {
             Self::Gradients => "gradients",
             Self::OptimizerState => "optimizer state",
             Self::Activations => "activations",
+            Self::Logits => "logits and loss",
+            Self::KvCache => "KV cache",
             Self::Workspaces => "workspaces",
             Self::Inputs => "inputs",
             Self::Unattributed => "unattributed",

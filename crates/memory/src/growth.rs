@@ -6,10 +6,10 @@ use whyoom_trace::{Address, Bytes, StackId};
 
 use crate::{
     block::{LiveBlock, Usage},
-    category::Category,
     iterations::{Boundaries, IterationSource},
     layer::Layer,
-    profile::{Phase, StackProfile},
+    profile::StackProfile,
+    signs::Phase,
     survivors::{Survivors, Window},
     trend::{Rise, Trend, rise, theil_sen},
 };
@@ -354,7 +354,7 @@ impl<'a> Evidence<'a> {
     fn collects(&self, line: &GrowingLine, profile_of: impl Fn(StackId) -> StackProfile) -> bool {
         let of_line = profile_of(line.stack);
         let same_line = |refused| profile_of(refused).python == of_line.python;
-        of_line.category == Category::Inputs
+        of_line.is_outside
             && !of_line.sets_up
             && line.times >= MIN_COLLECTED
             && self.is_asked_for(line)

@@ -11,11 +11,7 @@
 
 use whyoom_trace::{Bytes, StackId};
 
-use crate::{
-    category::Category,
-    instant::Instant,
-    profile::{Phase, StackProfile},
-};
+use crate::{instant::Instant, profile::StackProfile, signs::Phase};
 
 /// How the iterations were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +171,7 @@ impl Iterations {
                 self.module_entries.note(boundary);
                 self.unused_calls.note(boundary);
             }
-        } else if profile.category == Category::Inputs {
+        } else if profile.is_outside {
             self.worked_outside = true;
         }
     }

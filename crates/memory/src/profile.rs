@@ -4,20 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use whyoom_trace::{FrameText, StackId, Tables};
 
-use crate::{call_site::autograd_node, category::Category, history::CallSites};
-
-/// What the program was doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Inside a module's call.
-    Forward,
-    /// Inside autograd's engine.
-    Backward,
-    /// Inside an optimizer.
-    Optimizer,
-    /// Elsewhere, or unknown.
-    Other,
-}
+use crate::{
+    category::Category,
+    history::CallSites,
+    signs::{Phase, Signs, plain_name},
+};
 
 /// What a stack tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +21,8 @@ pub(crate) struct StackProfile {
     pub(crate) python: u64,
     /// Whether it is part of what is made once: by the author's names, or because it comes from the host.
     pub(crate) sets_up: bool,
+    /// Whether the program itself made it, outside any module, optimizer and backward.
+    pub(crate) is_outside: bool,
 }
 
 /// The profiles of all stacks seen so far, and the places of those that were asked for.
@@ -56,22 +49,10 @@ impl Profiles {
             root: None,
             python: 0,
             sets_up: false,
+            is_outside: false,
         };
         self.stacks.get(stack.0 as usize).copied().unwrap_or(unknown)
     }
-}
-
-/// What single frames say of the stack they are in.
-#[derive(Default)]
-struct Signs {
-    /// Forward or an optimizer, whichever is further in: a closure that an optimizer's step calls is
-    /// forward's.
-    innermost: Option<Phase>,
-    backward: bool,
-    module_setup: bool,
-    workspace: bool,
-    python: bool,
-    sets_up: bool,
 }
 
 impl StackProfile {
@@ -88,8 +69,14 @@ impl StackProfile {
                 root = Some((function_number(&frame), frame.line));
             }
         }
-        let (category, phase) = (signs.category(), signs.phase());
-        Self { category, phase, root, python: python.finish(), sets_up: signs.sets_up }
+        Self {
+            category: signs.category(),
+            phase: signs.phase(),
+            root,
+            python: python.finish(),
+            sets_up: signs.sets_up,
+            is_outside: signs.is_outside(),
+        }
     }
 }
 
@@ -97,118 +84,11 @@ fn is_forward(frame: &FrameText<'_>) -> bool {
     frame.is_python() && plain_name(frame.function) == "forward"
 }
 
-/// A function's name without the class it is in: recordings name `Block.forward`, snapshots `forward`.
-fn plain_name(function: &str) -> &str {
-    function.rsplit('.').next().unwrap_or(function)
-}
-
-/// Whether a function is called what people call those that make what is needed all the time.
-fn names_set_up(function: &str) -> bool {
-    const NAMES: [&str; 19] = [
-        "load",
-        "init",
-        "setup",
-        "set_up",
-        "alloc",
-        "build",
-        "create",
-        "prepare",
-        "reserve",
-        "read",
-        "restore",
-        "fetch",
-        "convert",
-        "quant",
-        "shard",
-        "expand",
-        "prefill",
-        "materialize",
-        "warm",
-    ];
-    // A comprehension makes all of a collection at once: layers, caches, buffers.
-    const COMPREHENSIONS: [&str; 4] = ["<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"];
-    let name = function.trim_start_matches('_');
-    NAMES.iter().any(|beginning| name.starts_with(beginning)) || COMPREHENSIONS.contains(&name)
-}
-
 /// A number that tells one function from another.
 fn function_number(frame: &FrameText<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (frame.file, frame.function).hash(&mut hasher);
     hasher.finish()
-}
-
-impl Signs {
-    fn note(&mut self, frame: &FrameText<'_>) {
-        if frame.is_python() {
-            self.note_python(frame);
-        } else {
-            self.note_native(frame);
-        }
-    }
-
-    fn note_python(&mut self, frame: &FrameText<'_>) {
-        self.python = true;
-        self.sets_up |= names_set_up(plain_name(frame.function));
-        let file = frame.file.rsplit('/').next().unwrap_or(frame.file);
-        let in_optimizer = frame.file.contains("/torch/optim/") || file.contains("optim");
-        let in_module = frame.file.contains("torch/nn/modules/module.py");
-        match plain_name(frame.function) {
-            _ if in_optimizer => self.innermost = self.innermost.or(Some(Phase::Optimizer)),
-            "forward" => self.innermost = self.innermost.or(Some(Phase::Forward)),
-            "_call_impl" if in_module => self.innermost = self.innermost.or(Some(Phase::Forward)),
-            "__init__"
-            | "reset_parameters"
-            | "load_state_dict"
-            | "_load_from_state_dict"
-            | "from_pretrained" => self.module_setup = true,
-            "_apply" | "to" | "cuda" | "convert" | "half" | "bfloat16" if in_module => {
-                self.module_setup = true;
-            }
-            "backward"
-                if frame.file.contains("torch/_tensor.py")
-                    || frame.file.contains("torch/autograd/") =>
-            {
-                self.backward = true;
-            }
-            _ => {}
-        }
-    }
-
-    fn note_native(&mut self, frame: &FrameText<'_>) {
-        let function = frame.function;
-        // Names may come without their namespaces.
-        let name = function.strip_prefix("torch::autograd::").unwrap_or(function);
-        let in_torch = name.len() < function.len() || frame.file.contains("libtorch");
-        self.backward |= in_torch
-            && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
-            || autograd_node(function).is_some();
-        // A copy to another device or kind.
-        self.sets_up |= function.contains("_to_copy");
-        let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
-        self.workspace |= names_workspace.iter().any(|name| function.contains(name))
-            && !function.contains("cudnn_batch_norm")
-            && !function.contains("cudnn_convolution");
-    }
-
-    fn phase(&self) -> Phase {
-        if self.backward { Phase::Backward } else { self.innermost.unwrap_or(Phase::Other) }
-    }
-
-    /// The first sign that decides. What backward recomputes under checkpointing is backward's.
-    fn category(&self) -> Category {
-        if self.workspace {
-            return Category::Workspaces;
-        }
-        match self.phase() {
-            Phase::Backward => Category::Gradients,
-            Phase::Optimizer => Category::OptimizerState,
-            Phase::Forward => Category::Activations,
-            Phase::Other if self.module_setup => Category::Parameters,
-            Phase::Other if self.python => Category::Inputs,
-            Phase::Other => Category::Unattributed,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -270,6 +150,111 @@ mod tests {
         for (frames, expected) in cases {
             assert_eq!(profile(frames).category, *expected, "{frames:?}");
         }
+    }
+
+    const FUNCTIONAL: &str = "/lib/site-packages/torch/nn/functional.py";
+    const LINEAR: &str = "/lib/site-packages/torch/nn/modules/linear.py";
+    const LLAMA: &str = "/lib/site-packages/transformers/models/llama/modeling_llama.py";
+    const LOSS: &str = "/lib/site-packages/transformers/loss/loss_utils.py";
+    const CACHE: &str = "/lib/site-packages/transformers/cache_utils.py";
+    const COLLECTIVES: &str =
+        "/lib/site-packages/torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py";
+    const GROUP: &str =
+        "/lib/site-packages/torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py";
+    const SCRIPT: &str = "/home/me/train.py";
+
+    fn check(cases: &[(&[(&str, &str)], Category)]) {
+        for (frames, expected) in cases {
+            assert_eq!(profile(frames).category, *expected, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn scores_and_their_loss_are_logits() {
+        check(&[
+            (&[("cross_entropy", FUNCTIONAL), ("<module>", SCRIPT)], Category::Logits),
+            // The copy in fp32, inside the model's forward.
+            (&[("ForCausalLMLoss", LOSS), ("forward", LLAMA)], Category::Logits),
+            (&[("forward", LINEAR), ("_call_impl", MODULE), ("forward", LLAMA)], Category::Logits),
+            (&[("Linear.forward", LINEAR), ("LlamaForCausalLM.forward", LLAMA)], Category::Logits),
+            (&[("forward", LINEAR), ("forward", LLAMA), ("forward", LLAMA)], Category::Activations),
+            (
+                &[
+                    ("torch::autograd::generated::NllLossBackward0::apply(x)", "libtorch_cpu.so"),
+                    ("torch::autograd::Engine::thread_main(y)", "libtorch_cpu.so"),
+                ],
+                Category::Logits,
+            ),
+            // A function of the program's own that is named after the loss, and calls the model.
+            (&[("forward", "/home/me/model.py"), ("cross_entropy_step", SCRIPT)], {
+                Category::Activations
+            }),
+        ]);
+    }
+
+    #[test]
+    fn a_loss_outside_any_module_still_counts_as_the_programs_own() {
+        let loss = profile(&[("cross_entropy", FUNCTIONAL), ("main", SCRIPT)]);
+        assert!(loss.is_outside && loss.phase == Phase::Other);
+        assert!(!profile(&[("cross_entropy", FUNCTIONAL), ("forward", LLAMA)]).is_outside);
+    }
+
+    #[test]
+    fn keys_and_values_are_the_kv_cache() {
+        let runner = "/lib/site-packages/vllm/v1/worker/gpu_model_runner.py";
+        check(&[
+            (&[("update", CACHE), ("forward", LLAMA), ("generate", SCRIPT)], Category::KvCache),
+            (
+                &[("_allocate_kv_cache_tensors", runner), ("__init__", "/lib/vllm/v1/engine.py")],
+                Category::KvCache,
+            ),
+            (&[("forward", LLAMA), ("decode_with_kv_cache", SCRIPT)], Category::Activations),
+        ]);
+    }
+
+    #[test]
+    fn sharded_training_has_gradients_and_parameters() {
+        let zero = "/lib/site-packages/deepspeed/runtime/zero/stage_1_and_2.py";
+        let backward =
+            [("allocate", COLLECTIVES), ("foreach_reduce", COLLECTIVES), ("post_backward", GROUP)];
+        let gathered = [("foreach_all_gather", COLLECTIVES), ("unshard", GROUP), ("main", SCRIPT)];
+        check(&[
+            (&backward, Category::Gradients),
+            (&gathered, Category::Parameters),
+            (&[("copy_grads_in_partition", zero), ("main", SCRIPT)], Category::Gradients),
+            (
+                &[("_ddp_init_helper", "/lib/torch/nn/parallel/distributed.py"), ("main", SCRIPT)],
+                Category::Gradients,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn quantized_weights_adapters_and_states_have_their_kind() {
+        let weights = "/lib/site-packages/bitsandbytes/nn/modules.py";
+        let adapter = "/lib/site-packages/peft/tuners/lora/layer.py";
+        check(&[
+            (&[("_quantize", weights), ("main", SCRIPT)], Category::Parameters),
+            (&[("update_layer", adapter), ("main", SCRIPT)], Category::Parameters),
+            (
+                &[("_new_buffer", "/lib/torchao/optim/adam.py"), ("main", SCRIPT)],
+                Category::OptimizerState,
+            ),
+            (
+                &[("init_state", "/lib/bitsandbytes/optim/ademamix.py"), ("main", SCRIPT)],
+                Category::OptimizerState,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_function_of_autograd_in_python_has_a_backward() {
+        let function = "/lib/site-packages/torch/autograd/function.py";
+        let own = "/home/me/scan.py";
+        let wrapper = "/lib/site-packages/liger_kernel/ops/utils.py";
+        let backward = profile(&[("backward", own), ("wrapper", wrapper), ("apply", function)]);
+        assert_eq!((backward.phase, backward.category), (Phase::Backward, Category::Gradients));
+        assert_eq!(profile(&[("forward", own), ("apply", function)]).phase, Phase::Forward);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One request exceeds the device, or the cap, on its own.
 
+use whyoom_memory::Category;
 use whyoom_trace::{Bytes, Software, Symptom};
 
 use crate::{
@@ -8,6 +9,7 @@ use crate::{
     finding::{Finding, Remedy, Strength},
     library_knobs::{cudnn, llama_cpp},
     observed::HARDLY_ANY_CARD,
+    training::fewer_logits,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -53,6 +55,8 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     finding.reclaimable = Some(requested.minus(room));
     finding.remedies = diagnosis.search_size().into_iter().collect();
     finding.remedies.push(in_chunks(diagnosis, requested, room));
+    let of_logits = diagnosis.incident.is_some_and(|one| one.category == Category::Logits);
+    finding.remedies.extend(fewer_logits(diagnosis).filter(|_| of_logits));
     if diagnosis.software() == Some(Software::LlamaCpp) {
         finding.remedies = llama_cpp();
     }

@@ -8,11 +8,13 @@ use crate::{
     diagnosis::Diagnosis,
     driver_pools,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
+    inference::{for_inference, for_kv_cache},
     library_knobs::llama_cpp,
     memory_fraction::{cache_beyond_share, shorter},
     observed::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, ObservedFigures},
     outside::asking_library,
     phases,
+    training::{fewer_logits, for_optimizer, for_training},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -26,11 +28,13 @@ Symptoms: \"allocated by PyTorch\" close to the capacity, \"reserved but unalloc
 
 What it consists of, in training: parameters, gradients (the same size again), optimizer state
 (Adam: twice that size in fp32), activations (proportional to batch size and sequence length),
-temporaries.
+logits and their loss (proportional to the vocabulary as well), temporaries. In inference: parameters
+and the KV cache (proportional to the number and length of the sequences).
 
 What helps: a smaller batch with gradient accumulation; activation checkpointing; mixed precision;
-an optimizer with less state; sharding or offloading. Each is shown with the bytes it frees, if the
-recording contains them.",
+a fused or chunked cross-entropy; an optimizer with less state; sharding or offloading; a smaller or
+quantized KV cache. Each is offered where the recording shows that it would help, with the bytes it
+frees.",
     check,
 };
 
@@ -436,22 +440,41 @@ fn remedies(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
     if let Some(fixes) = phases::fixes(diagnosis) {
         return fixes;
     }
-    let (search, others) = match diagnosis.incident.map(|incident| incident.category) {
+    let category = diagnosis.incident.map(|incident| incident.category);
+    let (search, others) = match category {
         // Of weights and their state the batch is no part.
         Some(Category::Parameters) if diagnosis.asked_for_weights() => {
             (None, for_loading(diagnosis))
         }
         Some(Category::OptimizerState) => (None, for_optimizer(diagnosis)),
-        _ if diagnosis.is_generating() => (diagnosis.search_size(), for_inference(shortfall)),
-        Some(Category::Inputs | Category::Parameters) if diagnosis.process().is_some() => {
-            (diagnosis.search_size(), for_inputs(diagnosis, shortfall))
-        }
-        _ => (diagnosis.search_size(), for_training(diagnosis, shortfall)),
+        _ => (diagnosis.search_size(), for_work(diagnosis, category, shortfall)),
     };
     let attention = diagnosis.asked_by_attention().then(unbuilt_attention);
     let tiles = diagnosis.asked_for_pictures().then(in_tiles);
     let leave = leave_to_library(diagnosis, shortfall);
     leave.into_iter().chain(search).chain(tiles).chain(others).chain(attention).collect()
+}
+
+/// It ran out while the model worked, or beside it.
+fn for_work(
+    diagnosis: &Diagnosis<'_>,
+    category: Option<Category>,
+    shortfall: Bytes,
+) -> Vec<Remedy> {
+    if let Some(smaller) = for_kv_cache(diagnosis, shortfall) {
+        return smaller;
+    }
+    if diagnosis.is_generating() {
+        return for_inference(shortfall);
+    }
+    let outside = matches!(category, Some(Category::Inputs | Category::Parameters));
+    if outside && diagnosis.process().is_some() {
+        return fewer_logits(diagnosis)
+            .into_iter()
+            .chain(for_inputs(diagnosis, shortfall))
+            .collect();
+    }
+    for_training(diagnosis, shortfall)
 }
 
 /// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
@@ -555,60 +578,4 @@ fn for_loading(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
         ),
         quantized,
     ]
-}
-
-/// It ran out while the optimizer made its state.
-fn for_optimizer(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
-    let eight_bit = Remedy::example(
-        "bitsandbytes.optim.AdamW8bit(model.parameters())",
-        "use an 8-bit optimizer: its state takes 8 bits instead of 32",
-    );
-    let state = diagnosis.peak_of(Category::OptimizerState);
-    vec![
-        state.map_or(eight_bit.clone(), |state| eight_bit.freeing(Bytes(state.0 / 4 * 3))),
-        Remedy::advice("train fewer parameters (LoRA), or shard the state over GPUs (ZeRO, FSDP)"),
-    ]
-}
-
-/// It ran out in generation: there is nothing to recompute in backward.
-fn for_inference(shortfall: Bytes) -> Vec<Remedy> {
-    vec![
-        Remedy::example(
-            "attn_implementation=\"sdpa\"",
-            "do not materialize the attention matrix, if that is the large tensor",
-        ),
-        Remedy::advice(format!(
-            "use fewer sequences at once or a shorter context: free at least {shortfall} (more may be \
-             needed)"
-        )),
-    ]
-}
-
-fn for_training(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
-    let mut batch = Remedy::advice(format!(
-        "lower the batch size or the sequence length: free at least {shortfall} (more may be needed); \
-         activations shrink in proportion"
-    ));
-    let mut checkpointing = Remedy::example(
-        "model.gradient_checkpointing_enable()",
-        "recompute activations in backward instead of keeping them (Hugging Face models; otherwise \
-         torch.utils.checkpoint)",
-    );
-    if let Some(activations) = diagnosis.peak_of(Category::Activations) {
-        batch = batch.freeing(Bytes(activations.0 / 2));
-        batch.what.push_str("; half the batch frees about half of them");
-        checkpointing = checkpointing.freeing(Bytes(activations.0 / 2));
-    }
-    let mut remedies = vec![
-        batch,
-        checkpointing,
-        Remedy::example(
-            "with torch.autocast(\"cuda\", dtype=torch.bfloat16):",
-            "use mixed precision: activations take half the bytes, if they are fp32 now",
-        ),
-    ];
-    if diagnosis.peak_of(Category::OptimizerState).is_some() {
-        remedies.extend(for_optimizer(diagnosis).into_iter().take(1));
-    }
-    remedies
 }
