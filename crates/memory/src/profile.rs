@@ -133,6 +133,17 @@ mod tests {
                 ],
                 Category::Activations,
             ),
+            (
+                &[
+                    ("LlamaRMSNorm.forward", "/lib/transformers/models/llama/modeling_llama.py"),
+                    ("Module._call_impl", MODULE),
+                    (
+                        "_checkpoint_hook.__init__.<locals>.unpack_hook",
+                        "/lib/torch/utils/checkpoint.py",
+                    ),
+                ],
+                Category::Gradients,
+            ),
             (&[("_init_group", "/lib/torch/optim/adamw.py")], Category::OptimizerState),
             (&[("step", "/home/me/optimizer.py")], Category::OptimizerState),
             (

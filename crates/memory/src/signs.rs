@@ -135,6 +135,13 @@ impl Signs {
             {
                 self.backward = true;
             }
+            // What a checkpoint did not keep, backward computes again. It may run in a thread of autograd's, whose
+            // stack begins here.
+            "unpack_hook" | "recompute_fn" | "backward"
+                if frame.file.contains("torch/utils/checkpoint.py") =>
+            {
+                self.backward = true;
+            }
             // A function of autograd that is written in Python.
             "apply" if self.in_backward && frame.file.contains("torch/autograd/") => {
                 self.backward = true;
