@@ -15,6 +15,8 @@ pub struct Fit {
     pub peaks: Value,
     #[serde(deserialize_with = "nullable")]
     pub vary: Option<FitVary>,
+    #[serde(deserialize_with = "nullable")]
+    pub generation: Option<FitGeneration>,
     pub growth_bytes_per_step: u64,
     #[serde(deserialize_with = "nullable")]
     pub stopped_after_steps: Option<u64>,
@@ -29,6 +31,8 @@ pub struct FitGpu {
     pub total_bytes: u64,
     pub fits: bool,
     pub ran_on: String,
+    #[serde(deserialize_with = "nullable")]
+    pub failure: Option<String>,
     pub processes: Vec<FitProcess>,
 }
 
@@ -48,6 +52,25 @@ pub struct FitProcess {
     pub releases_cache: bool,
     pub fits_with: Value,
     pub obstacle: Value,
+}
+
+/// A generation that was not run to its end.
+#[derive(Debug, Deserialize)]
+pub struct FitGeneration {
+    pub sequences: u64,
+    pub prompt_tokens: u64,
+    pub new_tokens: u64,
+    pub run_tokens: u64,
+    pub largest: Vec<FitTokens>,
+    pub curve: Value,
+}
+
+/// How many new tokens fit on a GPU.
+#[derive(Debug, Deserialize)]
+pub struct FitTokens {
+    pub gpu: String,
+    pub room_bytes: u64,
+    pub new_tokens: u64,
 }
 
 /// A varied value.

@@ -9,7 +9,10 @@ mod why;
 use serde::{Deserialize, Deserializer};
 
 pub use self::{
-    fit::{Fit, FitAssertion, FitGpu, FitLargest, FitNote, FitProcess, FitVary},
+    fit::{
+        Fit, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitProcess, FitTokens,
+        FitVary,
+    },
     replay::{Replay, ReplayRow},
     who::{Suspicion, Who, WhoDevice, WhoHolder},
     why::{Device, Driver, Finding, Incident, Remedy, Totals, Why},

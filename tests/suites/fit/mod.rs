@@ -1,7 +1,7 @@
 //! `whyoom fit` against real GPUs, real runs at the edge, and formulas.
 
 mod behaviour;
-mod question;
+pub(crate) mod question;
 mod real;
 mod sharded;
 mod vary;

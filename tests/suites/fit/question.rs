@@ -10,7 +10,7 @@ use harness::{
 };
 
 /// `whyoom fit --json` with these flags, about a command.
-pub(super) fn fit(flags: &[&str], command: &[String]) -> Result<Output> {
+pub(crate) fn fit(flags: &[&str], command: &[String]) -> Result<Output> {
     let output = Command::new("timeout")
         .args(["--kill-after=10", "300"])
         .arg(Build::ready()?.whyoom())
@@ -25,7 +25,7 @@ pub(super) fn fit(flags: &[&str], command: &[String]) -> Result<Output> {
 }
 
 /// What it answered.
-pub(super) fn answer(output: &Output) -> Result<Fit> {
+pub(crate) fn answer(output: &Output) -> Result<Fit> {
     let said = || String::from_utf8_lossy(&output.stderr).into_owned();
     let answer: Fit = from_slice(&output.stdout).with_context(said)?;
     ensure!(answer.schema == "whyoom.fit", "the schema is {}", answer.schema);
