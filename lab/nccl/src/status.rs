@@ -18,6 +18,8 @@ pub enum Failure {
     InvalidArgument = 4,
     /// The call is right, but not now or not here: what the lab does not do.
     InvalidUsage = 5,
+    /// The process of another rank has exited.
+    Remote = 6,
 }
 
 impl From<NullPointer> for Failure {
