@@ -1,9 +1,8 @@
 //! Where other processes reach the ranks of this one: a socket in the lab's folder.
 //!
 //! Each rank is a link there, named by its communicator and number, to the socket of its process.
-//! The kernel says whether a process still has its socket, however the process ended. A thread
-//! puts what arrives into the mailbox, so that senders do not wait for a receiver that is busy.
-//! The folder goes when the lab ends.
+//! The kernel says whether a process still has its socket, however the process ended. The folder
+//! goes when the lab ends.
 
 use std::{
     env,
@@ -27,8 +26,9 @@ use std::{
 };
 
 use crate::{
-    frame::{self, LONGEST, Message, Route},
-    mailbox::{Mailbox, Member},
+    frame::{self, Message, Route},
+    intake::Intake,
+    mailbox::Member,
 };
 
 /// The variable that names a file in the lab's folder.
@@ -40,9 +40,8 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 /// A process's socket and what arrived there.
 pub(crate) struct Endpoint {
     folder: File,
-    socket: UnixDatagram,
     name: String,
-    pub mailbox: Mailbox,
+    pub intake: Intake,
 }
 
 /// What is known of the process of another rank.
@@ -76,7 +75,7 @@ impl Endpoint {
         if let Some(parents) = own.replace((process::id(), Arc::clone(&endpoint))) {
             std::mem::forget(parents);
         }
-        SOCKET.store(endpoint.socket.as_raw_fd(), Ordering::Relaxed);
+        SOCKET.store(endpoint.intake.socket.as_raw_fd(), Ordering::Relaxed);
         close_in_children();
         Ok(endpoint)
     }
@@ -89,35 +88,20 @@ impl Endpoint {
         let socket = UnixDatagram::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         socket.set_write_timeout(Some(SEND_TIMEOUT))?;
-        Ok(Self { folder, socket, name, mailbox: Mailbox::default() })
+        Ok(Self { folder, name, intake: Intake::new(socket) })
     }
 
-    /// Starts the thread that fills the mailbox.
+    /// Starts the thread that reads while nobody waits.
     fn start(self: &Arc<Self>) -> io::Result<()> {
         let endpoint = Arc::clone(self);
         let thread = thread::Builder::new().name("whyoom-nccl".to_owned());
-        thread.spawn(move || endpoint.receive_all())?;
+        thread.spawn(move || endpoint.intake.run())?;
         Ok(())
-    }
-
-    fn receive_all(&self) {
-        let mut room = vec![0; LONGEST];
-        loop {
-            match self.socket.recv(&mut room) {
-                Ok(length) => {
-                    if let Some(part) = frame::read(&room[..length]) {
-                        self.mailbox.add(&part);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
     }
 
     /// Makes a rank of this process known.
     pub(crate) fn announce(&self, member: Member) -> io::Result<()> {
-        self.mailbox.join(member);
+        self.intake.mailbox.join(member);
         symlink(&self.name, self.path(member))
     }
 
@@ -128,13 +112,17 @@ impl Endpoint {
     /// Sends a message. Where the receiver does not take it, says what the receiver is; the
     /// message is then sent again from its start, or never.
     pub(crate) fn send(&self, route: Route, message: &Message) -> io::Result<Peer> {
-        if self.mailbox.deliver(route, message) {
+        if self.intake.mailbox.deliver(route, message) {
+            if self.intake.has_waiters() {
+                // A rank of this process may be waiting at the socket.
+                self.look_for((route.communicator, route.to));
+            }
             return Ok(Peer::Alive);
         }
         let path = self.path((route.communicator, route.to));
         for datagram in frame::datagrams(route, message) {
             loop {
-                match peer(self.socket.send_to(&datagram, &path))? {
+                match peer(self.intake.socket.send_to(&datagram, &path))? {
                     Sent::Yes => break,
                     Sent::Later => {}
                     Sent::No(peer) => return Ok(peer),
@@ -147,7 +135,7 @@ impl Endpoint {
     /// Looks for the process of a rank.
     pub(crate) fn look_for(&self, member: Member) -> Peer {
         // Too short to be a part of a message, so that the receiver drops it.
-        match peer(self.socket.send_to(&[], self.path(member))) {
+        match peer(self.intake.socket.send_to(&[], self.path(member))) {
             Ok(Sent::No(peer)) => peer,
             _ => Peer::Alive,
         }

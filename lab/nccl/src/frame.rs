@@ -53,12 +53,18 @@ pub(crate) struct Part<'datagram> {
 
 /// The datagrams of a message.
 pub(crate) fn datagrams(route: Route, message: &Message) -> impl Iterator<Item = Vec<u8>> {
-    let zeros = message.bytes.iter().all(|&byte| byte == 0);
+    let zeros = is_zero(&message.bytes);
     let head = head(route, message, zeros);
     let sent = if zeros { &[] } else { message.bytes.as_slice() };
     // A message without bytes is one datagram too.
     let empty = sent.is_empty().then_some(&[][..]);
     empty.into_iter().chain(sent.chunks(PART)).map(move |part| [&head, part].concat())
+}
+
+/// Whether there are only zeros; many bytes at once, because messages can be long.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<64>();
+    words.iter().all(|word| *word == [0; 64]) && rest.iter().all(|&byte| byte == 0)
 }
 
 fn head(route: Route, message: &Message, zeros: bool) -> [u8; HEAD] {
@@ -120,6 +126,16 @@ mod tests {
     fn zeros_and_nothing_are_one_datagram_without_bytes() {
         assert_eq!(sent(vec![0; LARGEST]), (1, LARGEST, Vec::new()));
         assert_eq!(sent(Vec::new()), (1, 0, Vec::new()));
+    }
+
+    #[test]
+    fn a_single_byte_is_not_zero_wherever_it_is() {
+        for place in 0..130 {
+            let mut bytes = vec![0; 130];
+            assert!(is_zero(&bytes));
+            bytes[place] = 1;
+            assert!(!is_zero(&bytes));
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod floats;
 mod frame;
 mod group;
 mod information;
+mod intake;
 mod mailbox;
 mod meeting;
 mod membership;

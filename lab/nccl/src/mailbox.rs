@@ -29,6 +29,14 @@ struct State {
     arrived: HashMap<Route, VecDeque<Message>>,
     /// What has come of a message whose parts are not all here.
     begun: HashMap<Route, Vec<u8>>,
+    /// How often those who wait were woken.
+    woken: u64,
+}
+
+impl State {
+    fn is_leaving(&self, member: Member) -> bool {
+        self.members.get(&member).is_none_or(|activity| activity.leaving)
+    }
 }
 
 /// The mailbox of a process.
@@ -42,7 +50,7 @@ pub(crate) struct Mailbox {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     Message(Message),
-    /// Nothing has come in time.
+    /// Nothing has come.
     Nothing,
     /// The communicator ends.
     Leaving,
@@ -118,19 +126,30 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// Takes the next message of a route, and waits for it so long.
-    pub(crate) fn take(&self, route: Route, longest: Duration) -> Taken {
-        let member = (route.communicator, route.to);
-        let is_leaving = |state: &State| state.members.get(&member).is_none_or(|it| it.leaving);
-        let is_empty = |state: &State| state.arrived.get(&route).is_none_or(VecDeque::is_empty);
-        let goes_on = |state: &mut State| is_empty(state) && !is_leaving(state);
-        let waited = self.changed.wait_timeout_while(self.state(), longest, goes_on);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if is_leaving(&state) {
-            return Taken::Leaving;
+    /// Takes the next message of a route, if it is here; how often those who wait had been woken.
+    pub(crate) fn take(&self, route: Route) -> (Taken, u64) {
+        let mut state = self.state();
+        let woken = state.woken;
+        if state.is_leaving((route.communicator, route.to)) {
+            return (Taken::Leaving, woken);
         }
         let message = state.arrived.get_mut(&route).and_then(VecDeque::pop_front);
-        message.map_or(Taken::Nothing, Taken::Message)
+        (message.map_or(Taken::Nothing, Taken::Message), woken)
+    }
+
+    /// Waits until a message of a route is here, somebody wakes those who wait, or so long.
+    pub(crate) fn wait(&self, route: Route, woken: u64, longest: Duration) {
+        let goes_on = |state: &mut State| {
+            let is_empty = state.arrived.get(&route).is_none_or(VecDeque::is_empty);
+            is_empty && state.woken == woken && !state.is_leaving((route.communicator, route.to))
+        };
+        drop(self.changed.wait_timeout_while(self.state(), longest, goes_on));
+    }
+
+    /// Wakes all who wait.
+    pub(crate) fn wake(&self) {
+        self.state().woken += 1;
+        self.changed.notify_all();
     }
 }
 
@@ -175,9 +194,9 @@ mod tests {
         for byte in [1, 2] {
             assert!(mailbox.deliver(pair, &message(byte, 4)));
         }
-        assert_eq!(mailbox.take(other, Duration::ZERO), Taken::Nothing);
-        assert_eq!(mailbox.take(pair, LONG), Taken::Message(message(1, 4)));
-        assert_eq!(mailbox.take(pair, LONG), Taken::Message(message(2, 4)));
+        assert_eq!(mailbox.take(other).0, Taken::Nothing);
+        assert_eq!(mailbox.take(pair).0, Taken::Message(message(1, 4)));
+        assert_eq!(mailbox.take(pair).0, Taken::Message(message(2, 4)));
         assert!(!mailbox.deliver(Route { to: 2, ..pair }, &message(1, 4)));
     }
 
@@ -188,9 +207,9 @@ mod tests {
         let (route, long) = (route(0, Lane::Pair), message(3, 100_000));
         let datagrams: Vec<_> = datagrams(route, &long).collect();
         mailbox.add(&read(&datagrams[0]).expect("ours"));
-        assert_eq!(mailbox.take(route, Duration::ZERO), Taken::Nothing);
+        assert_eq!(mailbox.take(route).0, Taken::Nothing);
         mailbox.add(&read(&datagrams[1]).expect("ours"));
-        assert_eq!(mailbox.take(route, Duration::ZERO), Taken::Message(long));
+        assert_eq!(mailbox.take(route).0, Taken::Message(long));
     }
 
     #[test]
@@ -200,9 +219,9 @@ mod tests {
         thread::scope(|scope| {
             let under_way = mailbox.enter(MEMBER).expect("here");
             let waiter = scope.spawn(|| {
-                let taken = mailbox.take(route(0, Lane::Pair), LONG);
+                mailbox.wait(route(0, Lane::Pair), 0, LONG);
                 drop(under_way);
-                taken
+                mailbox.take(route(0, Lane::Pair)).0
             });
             mailbox.leave(MEMBER);
             assert_eq!(waiter.join().expect("no panic"), Taken::Leaving);

@@ -43,12 +43,12 @@ impl Membership {
 
     /// Begins an operation. The communicator is not freed before the answer is.
     pub(crate) fn enter(&self) -> Result<UnderWay<'_>, Failure> {
-        self.endpoint.mailbox.enter((self.communicator, self.rank))
+        self.endpoint.intake.mailbox.enter((self.communicator, self.rank))
     }
 
     /// Ends the waits of all threads, and returns when none is in an operation.
     pub(crate) fn leave(&self) {
-        self.endpoint.mailbox.leave((self.communicator, self.rank));
+        self.endpoint.intake.mailbox.leave((self.communicator, self.rank));
     }
 
     /// Sends, and waits for nobody who has made the communicator.
@@ -83,7 +83,7 @@ impl Membership {
         let route = Route { communicator, from: peer, to: self.rank, lane };
         let (mut wait, mut exited) = (Wait::begin(call, peer), false);
         loop {
-            match self.endpoint.mailbox.take(route, LOOK) {
+            match self.endpoint.intake.take(route, LOOK) {
                 Taken::Message(message) => return checked(message, (call, peer), expected),
                 Taken::Leaving => return Err(Failure::InvalidUsage),
                 // What a rank sent just before it exited may still be on its way.

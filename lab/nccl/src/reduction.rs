@@ -1,6 +1,9 @@
 //! The arithmetic of reductions, on bytes. Pure.
 
-use crate::floats::{from_bfloat16, from_half, to_bfloat16, to_half};
+use crate::{
+    floats::{from_bfloat16, from_half, to_bfloat16, to_half},
+    frame::is_zero,
+};
 
 /// `ncclRedOp_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +100,12 @@ macro_rules! for_kind {
 pub(crate) fn reduce(kind: u32, operator: Operator, given: &[Vec<u8>]) -> Vec<u8> {
     let Some((first, others)) = given.split_first() else { return Vec::new() };
     let mut result = first.clone();
+    let adds = matches!(operator, Operator::Sum | Operator::Average);
     for other in others {
+        // What was never computed is zero, mostly.
+        if adds && is_zero(other) {
+            continue;
+        }
         for_kind!(kind, fold(&mut result, other, operator));
     }
     if operator == Operator::Average {
@@ -115,8 +123,8 @@ fn fold<N: Number, const SIZE: usize>(
     result: &mut [u8],
     other: &[u8],
     operator: Operator,
-    read: fn([u8; SIZE]) -> N,
-    write: fn(N) -> [u8; SIZE],
+    read: impl Fn([u8; SIZE]) -> N,
+    write: impl Fn(N) -> [u8; SIZE],
 ) {
     let (elements, others) = (result.as_chunks_mut::<SIZE>().0, other.as_chunks::<SIZE>().0);
     for (element, other) in elements.iter_mut().zip(others) {
@@ -127,8 +135,8 @@ fn fold<N: Number, const SIZE: usize>(
 fn divide<N: Number, const SIZE: usize>(
     result: &mut [u8],
     by: u32,
-    read: fn([u8; SIZE]) -> N,
-    write: fn(N) -> [u8; SIZE],
+    read: impl Fn([u8; SIZE]) -> N,
+    write: impl Fn(N) -> [u8; SIZE],
 ) {
     for element in result.as_chunks_mut::<SIZE>().0 {
         *element = write(read(*element).divided(by));
@@ -138,8 +146,8 @@ fn divide<N: Number, const SIZE: usize>(
 fn multiply<N: Number, const SIZE: usize>(
     bytes: &mut [u8],
     factor: &[u8],
-    read: fn([u8; SIZE]) -> N,
-    write: fn(N) -> [u8; SIZE],
+    read: impl Fn([u8; SIZE]) -> N,
+    write: impl Fn(N) -> [u8; SIZE],
 ) {
     let Some(factor) = factor.first_chunk::<SIZE>() else { return };
     for element in bytes.as_chunks_mut::<SIZE>().0 {
