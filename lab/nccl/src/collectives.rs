@@ -1,147 +1,178 @@
-//! Collectives: each gives this rank what it would get if all ranks held the same.
+//! Collectives. A rank waits for the data that it gets, and for nothing else: the root of a broadcast
+//! goes on, the other ranks wait for it.
 
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
-use whyoom_lab_abi::exports;
+use whyoom_lab_abi::{In, Out, exports};
 
 use crate::{
+    calls::Call,
     communicator::{Communicator, CommunicatorPointer},
+    exchange::Operation,
+    factors::Factor,
     group,
-    moves::{bytes, copy},
+    moves::bytes,
     neighbours::{Connection, ring, tree},
+    plan::{Buffers, Plan, Reduction, Seat},
     status::{Failure, Status},
-    transfers::{Role, Transfer},
 };
 
-/// Takes part in the ring.
-fn joined<'call>(communicator: CommunicatorPointer) -> Result<&'call Communicator, Failure> {
-    let communicator = communicator.get()?;
-    communicator.connect(&ring(communicator.rank, communicator.ranks))?;
-    Ok(communicator)
-}
+/// `ncclScalarDevice`: the number is in device memory.
+const ON_DEVICE: u32 = 0;
 
-/// Takes part in the ring and in the tree.
-fn joined_for_reduction<'call>(
+/// A communicator and the stream that it works on.
+#[derive(Clone, Copy)]
+struct Target {
     communicator: CommunicatorPointer,
-) -> Result<&'call Communicator, Failure> {
-    let communicator = joined(communicator)?;
-    communicator.connect(&tree(communicator.rank, communicator.ranks))?;
-    Ok(communicator)
-}
-
-/// Connects to every other rank, as exchanges between all pairs do.
-fn joined_with_all<'call>(
-    communicator: CommunicatorPointer,
-) -> Result<&'call Communicator, Failure> {
-    let communicator = communicator.get()?;
-    let others = (0..communicator.ranks).filter(|&peer| peer != communicator.rank);
-    let both = |peer| [Connection::PairSend(peer), Connection::PairReceive(peer)];
-    communicator.connect(&others.flat_map(both).collect::<Vec<_>>())?;
-    Ok(communicator)
-}
-
-/// One block into each rank's slot, on one stream.
-fn fill_slots(
-    communicator: &Communicator,
-    (source, target): (CUdeviceptr, CUdeviceptr),
-    each: usize,
     stream: CUstream,
-) -> Result<(), Failure> {
-    (0..u64::from(communicator.ranks)).try_for_each(|slot| {
-        copy(communicator, (source, target + slot * each as u64), each, stream)
-    })
+}
+
+impl Target {
+    /// Takes part in the ring.
+    fn ring(self) -> Result<(Self, Seat), Failure> {
+        let it = self.communicator.get()?;
+        it.connect(&ring(it.rank, it.ranks))?;
+        Ok((self, seat(it)))
+    }
+
+    /// Takes part in the ring and in the tree.
+    fn tree(self) -> Result<(Self, Seat), Failure> {
+        let joined = self.ring()?;
+        let it = self.communicator.get()?;
+        it.connect(&tree(it.rank, it.ranks))?;
+        Ok(joined)
+    }
+
+    /// Connects to every other rank, as exchanges between all pairs do.
+    fn all(self) -> Result<(Self, Seat), Failure> {
+        let it = self.communicator.get()?;
+        let others = (0..it.ranks).filter(|&peer| peer != it.rank);
+        let both = |peer| [Connection::PairSend(peer), Connection::PairReceive(peer)];
+        it.connect(&others.flat_map(both).collect::<Vec<_>>())?;
+        Ok((self, seat(it)))
+    }
+
+    fn run(self, call: Call, plan: Plan) -> Result<(), Failure> {
+        let Self { communicator, stream } = self;
+        group::submit(Operation { call, communicator, stream, plan })
+    }
+
+    /// A reduction that exists.
+    fn reduction(self, kind: u32, operation: u32) -> Result<Reduction, Failure> {
+        self.communicator.get()?.factors.check(operation)?;
+        Ok(Reduction { kind, operation })
+    }
+}
+
+fn seat(communicator: &Communicator) -> Seat {
+    Seat { rank: communicator.rank, ranks: communicator.ranks }
+}
+
+fn buffers(
+    source: CUdeviceptr,
+    target: CUdeviceptr,
+    (count, kind): (usize, u32),
+) -> Result<Buffers, Failure> {
+    Ok(Buffers { source, target, bytes: bytes(count, kind)? })
+}
+
+/// A root that exists.
+fn root_in(seat: Seat, root: u32) -> Result<u32, Failure> {
+    if root < seat.ranks { Ok(root) } else { Err(Failure::InvalidArgument) }
 }
 
 exports! { Status;
     fn ncclAllReduce(
-        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, _operation: u32,
+        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, operation: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        copy(joined_for_reduction(communicator)?, (source, target), bytes(count, kind)?, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.tree()?;
+        let reduction = on.reduction(kind, operation)?;
+        on.run(Call::AllReduce, Plan::all_reduce(seat, buffers, reduction))
     }
     // Only the root gets the result.
     fn ncclReduce(
-        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, _operation: u32,
+        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, operation: u32,
         root: u32, communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let communicator = joined(communicator)?;
-        let target = if communicator.rank == root { target } else { 0 };
-        copy(communicator, (source, target), bytes(count, kind)?, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.ring()?;
+        let (root, reduction) = (root_in(seat, root)?, on.reduction(kind, operation)?);
+        on.run(Call::Reduce, Plan::reduce(seat, root, buffers, reduction))
     }
-    // Only the root has a source. The others keep what they have, which is alike; but where every
-    // rank broadcasts in one group, as programs do to gather, they get what they broadcast.
+    // Only the root has a source.
     fn ncclBroadcast(
         source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, root: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let (joined, bytes) = (joined(communicator)?, bytes(count, kind)?);
-        let is_root = joined.rank == root;
-        let (role, buffer) = if is_root { (Role::Offer, source) } else { (Role::Accept, target) };
-        group::keep(Transfer { role, buffer, bytes, communicator, stream });
-        copy(joined, (if is_root { source } else { 0 }, target), bytes, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.ring()?;
+        on.run(Call::Broadcast, Plan::broadcast(seat, root_in(seat, root)?, buffers))
     }
     fn ncclBcast(
-        _buffer: CUdeviceptr, count: usize, kind: u32, _root: u32,
-        communicator: CommunicatorPointer, _stream: CUstream,
-    ) {
-        bytes(count, kind)?;
-        joined(communicator).map(drop)
-    }
-    fn ncclReduceScatter(
-        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, _operation: u32,
+        buffer: CUdeviceptr, count: usize, kind: u32, root: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let (communicator, each) = (joined(communicator)?, bytes(count, kind)?);
-        let own = source + u64::from(communicator.rank) * each as u64;
-        copy(communicator, (own, target), each, stream)
+        let buffers = buffers(buffer, buffer, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.ring()?;
+        on.run(Call::Broadcast, Plan::broadcast(seat, root_in(seat, root)?, buffers))
+    }
+    fn ncclReduceScatter(
+        source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, operation: u32,
+        communicator: CommunicatorPointer, stream: CUstream,
+    ) {
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.ring()?;
+        let reduction = on.reduction(kind, operation)?;
+        on.run(Call::ReduceScatter, Plan::reduce_scatter(seat, buffers, reduction))
     }
     fn ncclAllGather(
         source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        fill_slots(joined(communicator)?, (source, target), bytes(count, kind)?, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.ring()?;
+        on.run(Call::AllGather, Plan::all_gather(seat, buffers))
     }
     fn ncclGather(
         source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, root: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let communicator = joined_with_all(communicator)?;
-        let each = bytes(count, kind)?;
-        if communicator.rank != root {
-            return Ok(());
-        }
-        fill_slots(communicator, (source, target), each, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.all()?;
+        on.run(Call::Gather, Plan::gather(seat, root_in(seat, root)?, buffers))
     }
     fn ncclScatter(
         source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32, root: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let communicator = joined_with_all(communicator)?;
-        let each = bytes(count, kind)?;
-        let own = source + u64::from(root) * each as u64;
-        let source = if communicator.rank == root { own } else { 0 };
-        copy(communicator, (source, target), each, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.all()?;
+        on.run(Call::Scatter, Plan::scatter(seat, root_in(seat, root)?, buffers))
     }
-    // What the others send to this rank is what it sends to them.
     fn ncclAlltoAll(
         source: CUdeviceptr, target: CUdeviceptr, count: usize, kind: u32,
         communicator: CommunicatorPointer, stream: CUstream,
     ) {
-        let communicator = joined_with_all(communicator)?;
-        let all = bytes(count, kind)? * communicator.ranks as usize;
-        copy(communicator, (source, target), all, stream)
+        let buffers = buffers(source, target, (count, kind))?;
+        let (on, seat) = Target { communicator, stream }.all()?;
+        on.run(Call::AllToAll, Plan::all_to_all(seat, buffers))
     }
-    // Reductions compute nothing, so that one number stands for all of them.
     fn ncclRedOpCreatePreMulSum(
-        operation: whyoom_lab_abi::Out<u32>, _scalar: usize, _kind: u32, _where: u32,
+        operation: Out<u32>, scalar: CUdeviceptr, kind: u32, residence: u32,
         communicator: CommunicatorPointer,
     ) {
-        communicator.get()?;
-        Ok(operation.put(FIRST_OWN_OPERATION)?)
+        let factor = if residence == ON_DEVICE {
+            Factor::OnDevice(scalar)
+        } else {
+            Factor::Immediate(In(scalar as *const u8).list(bytes(1, kind)?)?)
+        };
+        if operation.is_null() {
+            return Err(Failure::InvalidArgument);
+        }
+        Ok(operation.put(communicator.get()?.factors.add(factor))?)
     }
-    fn ncclRedOpDestroy(_operation: u32, communicator: CommunicatorPointer) {
-        communicator.get().map(drop)
+    fn ncclRedOpDestroy(operation: u32, communicator: CommunicatorPointer) {
+        communicator.get()?.factors.remove(operation)
     }
 }
-
-/// The first number that is not a built-in `ncclRedOp_t`.
-const FIRST_OWN_OPERATION: u32 = 5;

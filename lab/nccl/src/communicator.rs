@@ -8,10 +8,14 @@ use std::{
     },
 };
 
+use cudarc::driver::sys::CUcontext;
+
 use crate::{
     buffers::Buffers,
     configuration::Configuration,
     driver::Driver,
+    factors::Factors,
+    membership::Membership,
     memory::Holdings,
     neighbours::{self, Connection},
     status::Failure,
@@ -33,6 +37,11 @@ pub(crate) struct Communicator {
     /// How often it was split: all ranks do that in the same order.
     splits: AtomicU64,
     pub device: i32,
+    pub context: CUcontext,
+    /// Reductions that the caller made.
+    pub factors: Factors,
+    /// How its ranks exchange messages. A single rank has nobody to exchange any with.
+    membership: Option<Membership>,
     driver: &'static Driver,
     buffers: Buffers,
     own: Mutex<Holdings>,
@@ -73,6 +82,9 @@ impl Communicator {
             ranks: place.ranks,
             splits: AtomicU64::new(0),
             device,
+            context,
+            factors: Factors::default(),
+            membership: (place.ranks > 1).then(|| membership(place)).flatten(),
             driver,
             buffers: Buffers::new(links, configuration),
             own: Mutex::new(Holdings::new(driver, context, maps)),
@@ -112,6 +124,11 @@ impl Communicator {
         self.driver
     }
 
+    /// How its ranks exchange messages; nothing where they cannot.
+    pub(crate) fn membership(&self) -> Option<&Membership> {
+        self.membership.as_ref()
+    }
+
     /// The number of the next split.
     pub(crate) fn next_split(&self) -> u64 {
         self.splits.fetch_add(1, Ordering::Relaxed)
@@ -125,6 +142,18 @@ impl Communicator {
         action(&mut locked(&self.own))?;
         action(&mut locked(&self.connections).holdings)
     }
+}
+
+/// Makes a rank known to the others. A user who may not write to the lab's folder works without.
+fn membership(place: Place) -> Option<Membership> {
+    let made = Membership::new(place.identity, place.rank);
+    if let Err(error) = &made {
+        eprintln!(
+            "whyoom lab: ranks cannot exchange data ({error}); each gets what it would get if all \
+             held the same"
+        );
+    }
+    made.ok()
 }
 
 /// A lock whose holder cannot have left anything half done.
@@ -150,7 +179,10 @@ impl CommunicatorPointer {
 
     /// Ends the communicator and gives its memory back.
     pub(crate) fn destroy(self) -> Result<(), Failure> {
-        self.get()?;
+        if let Some(membership) = self.get()?.membership() {
+            // Threads that wait in it for other ranks return first.
+            membership.leave();
+        }
         // SAFETY: not null, so by the contract from `create` and not destroyed before.
         drop(unsafe { Box::from_raw(self.0) });
         Ok(())

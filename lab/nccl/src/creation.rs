@@ -6,6 +6,7 @@ use crate::{
     communicator::{Communicator, CommunicatorPointer, Place},
     configuration::{CallerConfig, Configuration},
     driver::Driver,
+    endpoint::random,
     meeting,
     status::{Failure, Status},
 };
@@ -21,11 +22,19 @@ pub struct UniqueId([u8; 128]);
 impl UniqueId {
     /// An id that nobody else has.
     fn new() -> Result<Self, Failure> {
+        random().map(Self::of).map_err(|_| Failure::System)
+    }
+
+    fn of(identity: u64) -> Self {
         let mut bytes = [0; 128];
-        // The function of this name is new in glibc 2.25.
-        // SAFETY: eight bytes of room for eight bytes.
-        let filled = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), 8_usize, 0) };
-        if filled == 8 { Ok(Self(bytes)) } else { Err(Failure::System) }
+        bytes[..8].copy_from_slice(&identity.to_ne_bytes());
+        Self(bytes)
+    }
+
+    /// The id of the communicator that one grows into. Ranks that are in it already are not given
+    /// the id, so that all must come to the same.
+    fn grown(parent: &Communicator) -> Self {
+        Self::of(meeting::descendant(parent.identity, u64::MAX, 0))
     }
 
     fn identity(&self) -> u64 {
@@ -65,8 +74,7 @@ const NO_CONFIG: In<CallerConfig> = In(std::ptr::null());
 exports! { Status;
     fn ncclGetUniqueId(id: Out<UniqueId>) { Ok(id.put(UniqueId::new()?)?) }
     fn ncclCommGetUniqueId(communicator: CommunicatorPointer, id: Out<UniqueId>) {
-        communicator.get()?;
-        Ok(id.put(UniqueId::new()?)?)
+        Ok(id.put(UniqueId::grown(communicator.get()?))?)
     }
     fn ncclCommInitRank(
         made: Out<CommunicatorPointer>, ranks: i32, id: UniqueId, rank: i32,
@@ -97,7 +105,7 @@ exports! { Status;
         }
         Ok(())
     }
-    // The one call that waits for the other ranks: only they know their colours.
+    // Waits for the other ranks, also in a group: only they know their colours.
     fn ncclCommSplit(
         parent: CommunicatorPointer, color: i32, key: i32, made: Out<CommunicatorPointer>,
         configuration: In<CallerConfig>,
@@ -127,8 +135,10 @@ exports! { Status;
         parent: CommunicatorPointer, ranks: i32, id: In<UniqueId>, rank: i32,
         made: Out<CommunicatorPointer>, configuration: In<CallerConfig>,
     ) {
-        let rank = parent.get().map_or(rank, |parent| parent.rank as i32);
-        let id = id.if_given().map_or_else(UniqueId::new, Ok)?;
+        let (rank, id) = match parent.get() {
+            Ok(parent) => (parent.rank as i32, UniqueId::grown(parent)),
+            Err(_) => (rank, id.get()?),
+        };
         make(made, (rank, ranks), id, configuration)
     }
     fn ncclCommDestroy(communicator: CommunicatorPointer) { communicator.destroy() }

@@ -5,7 +5,9 @@ use std::{
     ptr,
 };
 
-use cudarc::driver::sys::{CUcontext, CUdevice_attribute, CUdeviceptr, CUstream};
+use cudarc::driver::sys::{
+    CUcontext, CUdevice_attribute, CUdeviceptr, CUpointer_attribute, CUstream,
+};
 
 use whyoom_lab_abi::{driver::Code, driver_table};
 
@@ -37,6 +39,10 @@ driver_table! {
             unsafe extern "C" fn(CUdeviceptr, usize, *const c_void, usize) -> Code;
         copy = c"cuMemcpyAsync":
             unsafe extern "C" fn(CUdeviceptr, CUdeviceptr, usize, CUstream) -> Code;
+        stream_capturing = c"cuStreamIsCapturing":
+            unsafe extern "C" fn(CUstream, *mut u32) -> Code;
+        pointer_attribute = c"cuPointerGetAttribute":
+            unsafe extern "C" fn(*mut c_void, u32, CUdeviceptr) -> Code;
     }
 }
 
@@ -94,6 +100,30 @@ impl Driver {
             done((self.device_attribute)(&mut minor, MINOR as u32, device))?;
         }
         Ok((major, minor))
+    }
+
+    /// Whether work on a stream goes into a graph. Where the driver does not say, the next call on
+    /// the stream fails by itself.
+    pub(crate) fn is_capturing(&self, stream: CUstream) -> bool {
+        let mut status = 0;
+        // SAFETY: the place for the answer lives through the call; the driver refuses a stream
+        // that it does not know.
+        let code = unsafe { (self.stream_capturing)(stream, &mut status) };
+        code == 0 && status != 0
+    }
+
+    /// Where the allocation ends that an address is in.
+    pub(crate) fn range_end(&self, address: CUdeviceptr) -> Result<CUdeviceptr, Failure> {
+        use CUpointer_attribute::{
+            CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as START,
+        };
+        let (mut start, mut size): (u64, u64) = (0, 0);
+        // SAFETY: both answers are numbers of 64 bits, whose places live through the calls.
+        unsafe {
+            done((self.pointer_attribute)((&raw mut start).cast(), START as u32, address))?;
+            done((self.pointer_attribute)((&raw mut size).cast(), SIZE as u32, address))?;
+        }
+        Ok(start + size)
     }
 
     /// Runs something with a context current, and puts back what was there.

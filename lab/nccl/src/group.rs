@@ -1,40 +1,57 @@
-//! Groups of calls. Collectives run as they come; what depends on other calls of the group waits
-//! for its end, because only there it is known what this rank sends to whom.
+//! Groups of calls. What waits for others begins at the group's end: everything is sent by then, and
+//! a thread with several communicators does not wait for itself.
 
 use std::cell::RefCell;
 
 use whyoom_lab_abi::{Out, exports};
 
 use crate::{
+    alike,
+    exchange::{self, Operation},
     status::{Failure, Status},
-    transfers::{self, Transfer},
 };
 
 /// What a thread has begun.
 #[derive(Default)]
 struct Group {
     depth: u32,
-    transfers: Vec<Transfer>,
+    operations: Vec<Operation>,
+    /// Operations of ranks that do not reach each other.
+    alone: Vec<Operation>,
 }
 
 thread_local! {
     static GROUP: RefCell<Group> = RefCell::default();
 }
 
-/// Keeps a transfer for the group's end, where a group is open.
-pub(crate) fn keep(transfer: Transfer) {
-    GROUP.with_borrow_mut(|group| {
-        if group.depth > 0 {
-            group.transfers.push(transfer);
+/// Carries out an operation, at the group's end where one is open.
+pub(crate) fn submit(operation: Operation) -> Result<(), Failure> {
+    let communicator = operation.communicator.get()?;
+    let exchanges = communicator.membership().is_some()
+        // A captured operation is carried out whenever the graph is: ranks need not be together.
+        && !communicator.driver().is_capturing(operation.stream);
+    if !exchanges {
+        alike::fill(&operation)?;
+    }
+    let alone = GROUP.with_borrow_mut(|group| {
+        let kept = if exchanges { &mut group.operations } else { &mut group.alone };
+        if group.depth == 0 {
+            return Some(operation);
         }
+        kept.push(operation);
+        None
     });
+    match alone {
+        Some(operation) if exchanges => exchange::carry_out(&[operation]),
+        _ => Ok(()),
+    }
 }
 
-/// Closes the innermost group; the transfers, if it was the last one.
-fn close() -> Result<Vec<Transfer>, Failure> {
+/// Closes the innermost group; what was begun in it, if it was the last one.
+fn close() -> Result<Group, Failure> {
     GROUP.with_borrow_mut(|group| {
         group.depth = group.depth.checked_sub(1).ok_or(Failure::InvalidUsage)?;
-        Ok(if group.depth == 0 { std::mem::take(&mut group.transfers) } else { Vec::new() })
+        Ok(if group.depth == 0 { std::mem::take(group) } else { Group::default() })
     })
 }
 
@@ -53,7 +70,11 @@ exports! { Status;
         GROUP.with_borrow_mut(|group| group.depth += 1);
         Ok(())
     }
-    fn ncclGroupEnd() { transfers::exchange(&close()?) }
+    fn ncclGroupEnd() {
+        let Group { operations, alone, .. } = close()?;
+        alike::exchange(&alone)?;
+        exchange::carry_out(&operations)
+    }
     // How long the group would take: nobody computes here, so no time.
     fn ncclGroupSimulateEnd(simulation: Out<Simulation>) {
         close()?;

@@ -31,7 +31,12 @@ static LAST_ERROR: AtomicPtr<c_char> = AtomicPtr::new(ptr::null_mut());
 /// Remembers that the device had no memory left, in the words that NCCL has for it
 /// (NVIDIA/nccl#2363): programs and people look for them.
 pub(crate) fn could_not_allocate(bytes: usize) {
-    if let Ok(text) = CString::new(format!("Failed to CUDA calloc {bytes} bytes")) {
+    remember(format!("Failed to CUDA calloc {bytes} bytes"));
+}
+
+/// Remembers what went wrong, for `ncclGetLastError`.
+pub(crate) fn remember(text: String) {
+    if let Ok(text) = CString::new(text) {
         // Never freed: somebody may be reading the one before. Few programs survive the first.
         LAST_ERROR.store(text.into_raw(), Ordering::Release);
     }

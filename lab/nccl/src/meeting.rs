@@ -1,30 +1,11 @@
 //! Where ranks meet: to split a communicator, each must know what the others chose.
-//!
-//! Every rank leaves a note in the lab's folder, which goes when the lab ends, and waits for the
-//! notes of the others.
-
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
-};
-
-use whyoom_files::{private, untrusted};
 
 use crate::{
+    calls::Call,
     communicator::{Communicator, Place},
+    frame::Lane,
     status::Failure,
 };
-
-/// The variable that names a file in the lab's folder.
-const LAB: &str = "WHYOOM_LAB";
-
-/// Ranks that are this late are not coming.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Two numbers.
-const LONGEST_NOTE: u64 = 64;
-const PAUSE: Duration = Duration::from_millis(2);
 
 /// What a rank chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +14,45 @@ struct Choice {
     key: i32,
 }
 
+impl Choice {
+    fn bytes(self) -> [u8; 8] {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice([self.color, self.key].map(i32::to_ne_bytes).as_flattened());
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let [color, key] = *bytes.as_chunks::<4>().0 else { return None };
+        Some(Self { color: i32::from_ne_bytes(color), key: i32::from_ne_bytes(key) })
+    }
+}
+
 /// This rank's place in the communicator that those of its colour make together.
 pub(crate) fn split(parent: &Communicator, color: i32, key: i32) -> Result<Place, Failure> {
     let split = parent.next_split();
-    let note = |rank| note(parent.identity, split, rank);
-    leave(&note(parent.rank)?, Choice { color, key })?;
-    let until = Instant::now() + PATIENCE;
-    let choices: Result<Vec<_>, _> =
-        (0..parent.ranks).map(|rank| wait_for(&note(rank)?, until)).collect();
-    let (rank, ranks) = placed(&choices?, parent.rank as usize);
+    let (rank, ranks) = placed(&choices(parent, Choice { color, key })?, parent.rank as usize);
     Ok(Place { identity: descendant(parent.identity, split, color), rank, ranks })
+}
+
+/// What all ranks chose, in their order.
+fn choices(parent: &Communicator, own: Choice) -> Result<Vec<Choice>, Failure> {
+    if parent.ranks == 1 {
+        return Ok(vec![own]);
+    }
+    let membership = parent.membership().ok_or(Failure::System)?;
+    let _under_way = membership.enter()?;
+    let (ranks, bytes) = (0..parent.ranks, own.bytes());
+    for peer in ranks.clone().filter(|&peer| peer != parent.rank) {
+        membership.send((peer, Lane::Split), Call::Split, bytes.to_vec())?;
+    }
+    let choice = |peer| {
+        if peer == parent.rank {
+            return Ok(own);
+        }
+        let bytes = membership.receive((peer, Lane::Split), Call::Split, bytes.len())?;
+        Choice::read(&bytes).ok_or(Failure::Internal)
+    };
+    ranks.map(choice).collect()
 }
 
 /// Rank and number of ranks of one among those of its colour, in the order of their keys.
@@ -64,43 +74,6 @@ pub(crate) fn descendant(parent: u64, split: u64, color: i32) -> u64 {
     })
 }
 
-fn note(communicator: u64, split: u64, rank: u32) -> Result<PathBuf, Failure> {
-    let lab = env::var_os(LAB).map(PathBuf::from).ok_or(Failure::System)?;
-    let folder = lab.parent().ok_or(Failure::System)?;
-    Ok(folder.join(format!("nccl-{communicator:016x}-{split}-{rank}")))
-}
-
-/// Writes a note that nobody can read half of.
-fn leave(note: &Path, choice: Choice) -> Result<(), Failure> {
-    let draft = note.with_extension("draft");
-    let text = format!("{} {}", choice.color, choice.key);
-    let written = private::write(&draft, text).and_then(|()| fs::rename(&draft, note));
-    written.map_err(|_| Failure::System)
-}
-
-fn wait_for(note: &Path, until: Instant) -> Result<Choice, Failure> {
-    loop {
-        let bytes = untrusted::read_entry(note, LONGEST_NOTE).ok();
-        if let Some(choice) = bytes.as_deref().and_then(|bytes| read(str::from_utf8(bytes).ok()?)) {
-            return Ok(choice);
-        }
-        if Instant::now() > until {
-            let seconds = PATIENCE.as_secs();
-            eprintln!(
-                "whyoom lab: ncclCommSplit waited {seconds} s for another rank; start all ranks \
-                 inside one `whyoom lab run`"
-            );
-            return Err(Failure::System);
-        }
-        thread::sleep(PAUSE);
-    }
-}
-
-fn read(text: &str) -> Option<Choice> {
-    let (color, key) = text.split_once(' ')?;
-    Some(Choice { color: color.parse().ok()?, key: key.parse().ok()? })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,14 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn a_note_says_what_was_left() {
-        let folder = env::temp_dir().join(format!("whyoom-nccl-test-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder for the test");
-        let note = folder.join("note-1");
-        leave(&note, Choice { color: -1, key: 7 }).expect("written");
-        let choice = wait_for(&note, Instant::now()).expect("read");
-        assert_eq!(choice, Choice { color: -1, key: 7 });
-        fs::remove_dir_all(folder).expect("removed");
+    fn a_choice_arrives_as_it_was() {
+        let choice = Choice { color: -1, key: 7 };
+        assert_eq!(Choice::read(&choice.bytes()), Some(choice));
+        assert_eq!(Choice::read(&[0; 12]), None);
     }
 
     #[test]

@@ -1,12 +1,8 @@
-//! Data between a rank's own buffers.
+//! Data between a rank's own buffers, and to and from messages.
 
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
-use crate::{communicator::Communicator, driver::done, status::Failure};
-
-/// Larger data stays where it is. Kernels compute nothing, so that nobody could tell; small data
-/// carries what programs compare between ranks: counts, shapes, sizes.
-const WORTH_COPYING: usize = 1 << 20;
+use crate::{communicator::Communicator, driver::done, frame::LARGEST, status::Failure};
 
 /// The bytes of so many elements of an `ncclDataType_t`.
 pub(crate) fn bytes(count: usize, kind: u32) -> Result<usize, Failure> {
@@ -27,12 +23,40 @@ pub(crate) fn copy(
     bytes: usize,
     stream: CUstream,
 ) -> Result<(), Failure> {
-    if source == target || source == 0 || target == 0 || !(1..=WORTH_COPYING).contains(&bytes) {
+    if source == target || source == 0 || target == 0 || !(1..=LARGEST).contains(&bytes) {
         return Ok(());
     }
     // SAFETY: the addresses are the caller's, who vouches for them by the contract of the NCCL
     // function that was called; the driver refuses what it does not know.
     done(unsafe { (communicator.driver().copy)(target, source, bytes, stream) })
+}
+
+/// What is in device memory now. The lab does all work of a stream when it is submitted, so that
+/// what precedes a call in its stream is done.
+pub(crate) fn read(
+    communicator: &Communicator,
+    at: CUdeviceptr,
+    bytes: usize,
+) -> Result<Vec<u8>, Failure> {
+    let mut known = at;
+    let end = at.checked_add(bytes as u64).ok_or(Failure::InvalidArgument)?;
+    while known < end {
+        known = communicator.driver().range_end(known)?;
+    }
+    // Not by a copy of the driver's: the lab would count it as a value that the program read.
+    // SAFETY: the driver says that the whole range is live, and simulated memory can be read by its
+    // address. The caller vouches that it stays live while the call lasts.
+    Ok(unsafe { std::slice::from_raw_parts(at as *const u8, bytes) }.to_vec())
+}
+
+/// Writes into device memory, on a stream.
+pub(crate) fn write(
+    communicator: &Communicator,
+    at: CUdeviceptr,
+    bytes: &[u8],
+    stream: CUstream,
+) -> Result<(), Failure> {
+    copy(communicator, (bytes.as_ptr() as CUdeviceptr, at), bytes.len(), stream)
 }
 
 #[cfg(test)]

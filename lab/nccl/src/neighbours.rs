@@ -13,6 +13,16 @@ pub(crate) enum Connection {
     PairReceive(u32),
 }
 
+impl Connection {
+    /// The rank at its other end.
+    pub(crate) fn peer(self) -> u32 {
+        match self {
+            Self::Send(peer) | Self::Receive(peer) => peer,
+            Self::PairSend(peer) | Self::PairReceive(peer) => peer,
+        }
+    }
+}
+
 /// The ring: all collectives.
 pub(crate) fn ring(rank: u32, ranks: u32) -> Vec<Connection> {
     if ranks < 2 {

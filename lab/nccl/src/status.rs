@@ -18,6 +18,8 @@ pub enum Failure {
     InvalidArgument = 4,
     /// The call is right, but not now or not here: what the lab does not do.
     InvalidUsage = 5,
+    /// The process of another rank has exited.
+    Remote = 6,
 }
 
 impl From<NullPointer> for Failure {
@@ -41,7 +43,7 @@ impl Status {
         match self.0 {
             0 => c"no error",
             1 => c"the CUDA driver refused a call, most often because memory ran out",
-            2 => c"a system call failed",
+            2 => c"a system call failed, or another rank did not come",
             3 => c"internal error of the simulated NCCL",
             4 => c"invalid argument",
             5 => c"invalid usage, or something that the simulated NCCL does not do",

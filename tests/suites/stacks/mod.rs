@@ -1,6 +1,7 @@
 //! Programs that people run: what decides by values that it reads back ends, and training is what it was.
 
 mod generation;
+mod messages;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("operators", operators),
     ];
     checks.extend(generation::checks());
+    checks.extend(messages::checks());
     Ok(checks)
 }
 

@@ -1,0 +1,193 @@
+//! Where other processes reach the ranks of this one: a socket in the lab's folder.
+//!
+//! Each rank is a link there, named by its communicator and number, to the socket of its process.
+//! The kernel says whether a process still has its socket, however the process ended. The folder
+//! goes when the lab ends.
+
+use std::{
+    env,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, ErrorKind},
+    os::{
+        fd::AsRawFd,
+        unix::{
+            fs::{OpenOptionsExt, PermissionsExt, symlink},
+            net::UnixDatagram,
+        },
+    },
+    path::{Path, PathBuf},
+    process,
+    sync::{
+        Arc, Mutex, Once, PoisonError,
+        atomic::{AtomicI32, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    frame::{self, Message, Route},
+    intake::Intake,
+    mailbox::Member,
+};
+
+/// The variable that names a file in the lab's folder.
+const LAB: &str = "WHYOOM_LAB";
+
+/// After this long, a receiver that takes nothing is looked at again.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A process's socket and what arrived there.
+pub(crate) struct Endpoint {
+    folder: File,
+    name: String,
+    pub intake: Intake,
+}
+
+/// What is known of the process of another rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// It has not made its communicator.
+    Absent,
+    Alive,
+    Exited,
+}
+
+/// This process's endpoint, and the process: a child has its parent's until it needs its own.
+static OWN: Mutex<Option<(u32, Arc<Endpoint>)>> = Mutex::new(None);
+
+/// The socket that a forked child must not keep: its parent would seem alive.
+static SOCKET: AtomicI32 = AtomicI32::new(-1);
+
+impl Endpoint {
+    /// The endpoint of this process.
+    pub(crate) fn own() -> io::Result<Arc<Self>> {
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((process, endpoint)) = &*own
+            && *process == process::id()
+        {
+            return Ok(Arc::clone(endpoint));
+        }
+        let lab = env::var_os(LAB).map(PathBuf::from).ok_or(ErrorKind::NotFound)?;
+        let endpoint = Arc::new(Self::open(lab.parent().ok_or(ErrorKind::NotFound)?)?);
+        endpoint.start()?;
+        // The parent's socket is closed in this process already, and is not to be closed again.
+        if let Some(parents) = own.replace((process::id(), Arc::clone(&endpoint))) {
+            std::mem::forget(parents);
+        }
+        SOCKET.store(endpoint.intake.socket.as_raw_fd(), Ordering::Relaxed);
+        close_in_children();
+        Ok(endpoint)
+    }
+
+    fn open(folder: &Path) -> io::Result<Self> {
+        let only_folders = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let folder = OpenOptions::new().read(true).custom_flags(only_folders).open(folder)?;
+        let name = format!("nccl-process-{}-{:016x}", process::id(), random()?);
+        let path = in_folder(&folder, &name);
+        let socket = UnixDatagram::bind(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        socket.set_write_timeout(Some(SEND_TIMEOUT))?;
+        Ok(Self { folder, name, intake: Intake::new(socket) })
+    }
+
+    /// Starts the thread that reads while nobody waits.
+    fn start(self: &Arc<Self>) -> io::Result<()> {
+        let endpoint = Arc::clone(self);
+        let thread = thread::Builder::new().name("whyoom-nccl".to_owned());
+        thread.spawn(move || endpoint.intake.run())?;
+        Ok(())
+    }
+
+    /// Makes a rank of this process known.
+    pub(crate) fn announce(&self, member: Member) -> io::Result<()> {
+        self.intake.mailbox.join(member);
+        symlink(&self.name, self.path(member))
+    }
+
+    fn path(&self, (communicator, rank): Member) -> PathBuf {
+        in_folder(&self.folder, &format!("nccl-{communicator:016x}-{rank}"))
+    }
+
+    /// Sends a message. Where the receiver does not take it, says what the receiver is; the
+    /// message is then sent again from its start, or never.
+    pub(crate) fn send(&self, route: Route, message: &Message) -> io::Result<Peer> {
+        if self.intake.mailbox.deliver(route, message) {
+            if self.intake.has_waiters() {
+                // A rank of this process may be waiting at the socket.
+                self.look_for((route.communicator, route.to));
+            }
+            return Ok(Peer::Alive);
+        }
+        let path = self.path((route.communicator, route.to));
+        for datagram in frame::datagrams(route, message) {
+            loop {
+                match peer(self.intake.socket.send_to(&datagram, &path))? {
+                    Sent::Yes => break,
+                    Sent::Later => {}
+                    Sent::No(peer) => return Ok(peer),
+                }
+            }
+        }
+        Ok(Peer::Alive)
+    }
+
+    /// Looks for the process of a rank.
+    pub(crate) fn look_for(&self, member: Member) -> Peer {
+        // Too short to be a part of a message, so that the receiver drops it.
+        match peer(self.intake.socket.send_to(&[], self.path(member))) {
+            Ok(Sent::No(peer)) => peer,
+            _ => Peer::Alive,
+        }
+    }
+}
+
+enum Sent {
+    Yes,
+    /// The receiver's queue is full.
+    Later,
+    No(Peer),
+}
+
+fn peer(sent: io::Result<usize>) -> io::Result<Sent> {
+    let Err(error) = sent else { return Ok(Sent::Yes) };
+    match error.kind() {
+        ErrorKind::NotFound => Ok(Sent::No(Peer::Absent)),
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Ok(Sent::No(Peer::Exited)),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(Sent::Later),
+        _ => Err(error),
+    }
+}
+
+/// A name in the folder. By the open folder: the address of a socket has room for 108 bytes, and a
+/// folder for temporary files can have a longer name.
+fn in_folder(folder: &File, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()))
+}
+
+/// A number that nobody else has.
+pub(crate) fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    // The function of this name is new in glibc 2.25.
+    // SAFETY: eight bytes of room for eight bytes.
+    let filled = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), 8_usize, 0) };
+    if filled == 8 { Ok(u64::from_ne_bytes(bytes)) } else { Err(io::Error::last_os_error()) }
+}
+
+fn close_in_children() {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        // SAFETY: the function lives as long as the library, which is never unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(close_socket)) };
+    });
+}
+
+/// Runs in a forked child, where only simple system calls are allowed.
+unsafe extern "C" fn close_socket() {
+    let socket = SOCKET.swap(-1, Ordering::Relaxed);
+    if socket >= 0 {
+        // SAFETY: the child's copy of the descriptor, which nothing in the child uses: an endpoint
+        // is only used by the process that made it.
+        unsafe { libc::close(socket) };
+    }
+}
