@@ -1,9 +1,12 @@
 """Runs a few large matrix products with onnxruntime's CUDA provider."""
 
 import argparse
+import ctypes
 import json
+import pathlib
 
 import numpy
+import nvidia
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper
@@ -13,6 +16,12 @@ parser.add_argument("--width", type=int, default=4096)
 parser.add_argument("--batch", type=int, default=1024)
 parser.add_argument("--layers", type=int, default=8)
 arguments = parser.parse_args()
+
+# The provider links against them, and they lie in packages of their own.
+for folder in nvidia.__path__:
+    for name in ("libcurand.so.10", "libcufft.so.12"):
+        for file in pathlib.Path(folder).glob(f"*/lib/{name}"):
+            ctypes.CDLL(str(file))
 
 width = arguments.width
 shape = ["batch", width]
