@@ -64,7 +64,7 @@ impl Way {
         *seconds = ended.seconds;
         ensure!(
             ended.status.is_some(),
-            "killed after {} s{}",
+            "killed after {} s: {}",
             program.seconds,
             last_error(&ended.err)
         );
@@ -112,8 +112,7 @@ fn python(program: &Program) -> Result<String> {
 /// It ended well, and PyTorch's own peak is the arithmetic's.
 fn ran(program: &Program, ended: &Ended) -> Result<String> {
     succeeded(ended)?;
-    let reports: Vec<Value> =
-        ended.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let reports = reports(&ended.out);
     ensure!(reports.iter().any(Value::is_object), "it reported nothing");
     let peaks = reports.iter().flat_map(peaks_of);
     match (program.counts, peaks.max()) {
@@ -121,6 +120,11 @@ fn ran(program: &Program, ended: &Ended) -> Result<String> {
         (Counts::Allocated, None) => bail!("it reported no peak"),
         (Counts::Driver, _) => Ok("ended".to_owned()),
     }
+}
+
+/// The lines in which a program reports: of each rank one.
+fn reports(out: &str) -> Vec<Value> {
+    out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// The peaks that a program printed: of its GPU, or of each.
@@ -161,10 +165,20 @@ fn pooled(program: &Program, ended: &Ended, folder: &Path) -> Result<String> {
     ensure!(off.is_none(), "{}", off.unwrap_or_default());
     let verdict = verdict(folder)?.verdict;
     ensure!(verdict.cause == "healthy", "{}: {}", verdict.cause, verdict.headline);
+    ensure!(is_served(&reports(&ended.out), &verdict.because), "the pool served nothing");
     if program.counts == Counts::Allocated {
         ran(program, ended)?;
     }
     Ok(verdict.headline)
+}
+
+/// PyTorch says which allocator it has. Of other programs, the verdict tells what the pool held at the end.
+fn is_served(reports: &[Value], because: &str) -> bool {
+    let mut allocators = reports.iter().filter_map(|report| report.get("allocator")).peekable();
+    match allocators.peek() {
+        Some(_) => allocators.all(|allocator| allocator == "pluggable"),
+        None => because.contains("whyoom's pool"),
+    }
 }
 
 fn verdict(folder: &Path) -> Result<Why> {
@@ -174,17 +188,15 @@ fn verdict(folder: &Path) -> Result<Why> {
 
 fn succeeded(ended: &Ended) -> Result<()> {
     let status = ended.status.context("it did not end")?;
-    ensure!(status.success(), "{status}{}", last_error(&ended.err));
+    ensure!(status.success(), "{status}: {}", last_error(&ended.err));
     Ok(())
 }
 
-/// The last line that looks like an error.
+/// The last line that looks like an error, and is not the launcher's about its children.
 fn last_error(err: &str) -> String {
-    let is_error = |line: &&str| line.contains("Error") || line.contains("error");
+    let is_error = |line: &&str| line.contains("Error") && !line.contains("ChildFailedError");
     let line = err.lines().rev().find(is_error).or_else(|| err.lines().last());
-    line.map_or_else(String::new, |line| {
-        format!(": {}", line.chars().take(200).collect::<String>())
-    })
+    line.map_or_else(String::new, |line| line.chars().take(200).collect())
 }
 
 fn near(program: &Program, peak: u64) -> Result<String> {
@@ -230,6 +242,24 @@ mod tests {
         let folder = empty_folder("stacks-way-test").unwrap();
         assert!(explained(&program, &ended(""), &folder).is_err(), "it did not fail");
         assert!(pooled(&program, &ended(""), &folder).is_err(), "no verdict");
+    }
+
+    #[test]
+    fn the_error_of_a_rank_is_told_and_not_the_launchers() {
+        let err = "[rank1]: RuntimeError: no\ntorch.distributed.ChildFailedError:\nend";
+        assert_eq!(last_error(err), "[rank1]: RuntimeError: no");
+        assert_eq!(last_error("one\ntwo"), "two");
+    }
+
+    #[test]
+    fn a_pool_that_served_nothing_is_noticed() {
+        let served = |out: &str, because: &str| is_served(&reports(out), because);
+        assert!(served(r#"{"allocator": "pluggable"}"#, ""));
+        assert!(!served(
+            "{\"allocator\": \"pluggable\"}\n{\"allocator\": \"native\"}",
+            "whyoom's pool"
+        ));
+        assert!(served("{}", "whyoom's pool held 1 GiB") && !served("{}", "At the peak"));
     }
 
     #[test]

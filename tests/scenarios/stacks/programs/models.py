@@ -50,7 +50,8 @@ class Samples(torch.utils.data.Dataset):
 
 
 def report(**more):
-    """Prints the peaks of this rank as the last line."""
+    """Prints the peaks and the allocator of this rank as the last line."""
     torch.cuda.synchronize()
     peaks = {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
-    print(json.dumps({"rank": int(os.environ.get("RANK", 0))} | peaks | more), flush=True)
+    own = {"rank": int(os.environ.get("RANK", 0)), "allocator": torch.cuda.memory.get_allocator_backend()}
+    print(json.dumps(own | peaks | more), flush=True)

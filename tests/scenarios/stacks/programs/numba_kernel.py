@@ -29,3 +29,5 @@ for _ in range(arguments.count):
 cuda.synchronize()
 free, total = cuda.current_context().get_memory_info()
 print(json.dumps({"arrays": len(kept) + 1, "used": total - free}))
+del x, out, kept
+cuda.current_context().deallocations.clear()
