@@ -3,20 +3,18 @@
 mod cell;
 mod limited;
 mod page;
+mod row;
+mod sum;
 mod table;
 mod way;
 
-use std::fmt;
-
 use anyhow::{Result, ensure};
-use cell::Row;
 use clap::Args;
 use harness::{Build, Held};
+use row::Row;
+use sum::{BAR, Sum};
 
 use crate::suites;
-
-/// So many programs must be green in all four ways.
-const BAR: usize = 22;
 
 /// `cargo xtask stacks`.
 #[derive(Args)]
@@ -61,27 +59,4 @@ fn programs(names: &[String], bless: bool) -> Result<Held> {
     let least = if names.is_empty() { BAR } else { rows.len() };
     ensure!(sum.green >= least, "{sum}; the bar is {least}");
     Ok(Held::new(sum.to_string()))
-}
-
-/// How many programs are what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sum {
-    green: usize,
-    red: usize,
-    not_tried: usize,
-}
-
-impl Sum {
-    fn of(rows: &[Row<'_>], not_tried: usize) -> Self {
-        let green = rows.iter().filter(|row| row.is_green()).count();
-        Self { green, red: rows.len() - green, not_tried }
-    }
-}
-
-impl fmt::Display for Sum {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { green, red, not_tried } = self;
-        let all = green + red + not_tried;
-        write!(out, "{green} of {all} green in all four ways, {red} red, {not_tried} not tried")
-    }
 }

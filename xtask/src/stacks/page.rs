@@ -6,8 +6,9 @@ use anyhow::{Context, Result};
 use harness::root;
 
 use super::{
-    BAR, Sum,
-    cell::{Cell, Row},
+    cell::Cell,
+    row::Row,
+    sum::{BAR, Sum},
     table::NotTried,
 };
 
