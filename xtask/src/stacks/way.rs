@@ -165,7 +165,10 @@ fn pooled(program: &Program, ended: &Ended, folder: &Path) -> Result<String> {
     ensure!(off.is_none(), "{}", off.unwrap_or_default());
     let verdict = verdict(folder)?.verdict;
     ensure!(verdict.cause == "healthy", "{}: {}", verdict.cause, verdict.headline);
-    ensure!(is_served(&reports(&ended.out), &verdict.because), "the pool served nothing");
+    ensure!(
+        is_served(&reports(&ended.out), &verdict.because),
+        "nothing shows that the pool served"
+    );
     if program.counts == Counts::Allocated {
         ran(program, ended)?;
     }

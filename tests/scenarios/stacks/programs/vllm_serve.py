@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import tempfile
 
@@ -21,7 +22,15 @@ LLAMA_1B = dict(
 )
 
 
+def allocator(_):
+    import torch
+
+    return torch.cuda.memory.get_allocator_backend()
+
+
 def main():
+    # The workers are asked for their allocator by a function, which must be sent to them.
+    os.environ["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
     from vllm import LLM, SamplingParams
 
     folder = pathlib.Path(tempfile.mkdtemp())
@@ -33,7 +42,9 @@ def main():
     )
     settings = SamplingParams(max_tokens=arguments.new, ignore_eos=True, detokenize=False, temperature=0.0)
     made = engine.generate([{"prompt_token_ids": list(range(5, 69))}] * 4, settings)
-    print(json.dumps({"tokens": [len(one.outputs[0].token_ids) for one in made]}), flush=True)
+    counts = [len(one.outputs[0].token_ids) for one in made]
+    for name in engine.collective_rpc(allocator):
+        print(json.dumps({"tokens": counts, "allocator": name}), flush=True)
 
 
 if __name__ == "__main__":
