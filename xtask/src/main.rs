@@ -21,6 +21,7 @@ mod replay_speed;
 mod report;
 mod score;
 mod snapshots;
+mod stacks;
 mod suites;
 mod tools;
 mod wheel;
@@ -78,8 +79,8 @@ enum Command {
     Score(score::Wish),
     /// What real drivers do and a plain lab does not (docs/hardware.md)
     Hardware(Parts),
-    /// Programs that people run: generation, training
-    Stacks(Parts),
+    /// Programs that people run: generation, training; with `programs`, each in four ways (docs/stacks.md)
+    Stacks(stacks::Wish),
     /// Attacks by other users and by files that somebody sent
     Hostile(Parts),
     /// All suites in one queue
@@ -141,7 +142,7 @@ impl Command {
             Self::Pool(Parts { parts }) => ("pool", done(suites::run("pool", &parts))),
             Self::Replay(Parts { parts }) => ("replay", done(suites::run("replay", &parts))),
             Self::Hardware(Parts { parts }) => ("hardware", done(suites::run("hardware", &parts))),
-            Self::Stacks(Parts { parts }) => ("stacks", done(suites::run("stacks", &parts))),
+            Self::Stacks(wish) => ("stacks", stacks::run(&wish)),
             Self::Hostile(Parts { parts }) => ("hostile", done(suites::run("hostile", &parts))),
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),
