@@ -121,6 +121,13 @@ pub(crate) enum Meeting {
         to: Register,
         value: Source,
     },
+    /// Rows of 16 bytes of shared memory, spread over the lanes as fragments of matrices.
+    Matrices {
+        place: Place,
+        registers: Vec<Register>,
+        transposed: bool,
+        loads: bool,
+    },
     Elect {
         lane: Option<Register>,
         chosen: Register,

@@ -1,5 +1,7 @@
 //! Programs that people run: what decides by values that it reads back ends, and training is what it was.
 
+mod triton;
+
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
@@ -7,12 +9,14 @@ use harness::{Check, Held, Trial, environment, from_str, python, root, text};
 use serde::{Deserialize, de::DeserializeOwned};
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    Ok(vec![
+    let mut checks = vec![
         Check::new("generate::greedy", || generate(&[])),
         Check::new("generate::sampled", || generate(&["--sample"])),
         Check::new("training", training),
         Check::new("operators", operators),
-    ])
+    ];
+    checks.extend(triton::checks());
+    Ok(checks)
 }
 
 fn script(name: &str) -> String {

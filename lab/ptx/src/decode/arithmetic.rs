@@ -28,12 +28,22 @@ impl<'a> Parts<'_, 'a, '_, '_> {
             self.take(harmless);
         }
         self.finish()?;
-        self.expect(count + 1)?;
+        let extreme = matches!(what, Float::Min | Float::Max);
+        let extra = usize::from(extreme && self.instruction.operands.len() == 4);
+        self.expect(count + 1 + extra)?;
         let mut from = [Source::Constant(0); 3];
         for (index, place) in from.iter_mut().take(count).enumerate() {
             *place = self.value(index + 1)?;
         }
-        Ok(Step::Float { what, kind, manner, to: self.register(0)?, from }.into())
+        let to = self.register(0)?;
+        if extra == 0 {
+            return Ok(Step::Float { what, kind, manner, to, from }.into());
+        }
+        // The extreme of three: of two first, and then with the third.
+        let between = self.scope.new_register();
+        let then = [Source::Register(between), self.value(3)?, Source::Constant(0)];
+        let step = |to, from| Step::Float { what, kind, manner, to, from };
+        Ok(Decoded { steps: vec![step(between, from), step(to, then)], label: None })
     }
 
     fn integer(mut self, word: &str, kind: Kind) -> Result<Decoded<'a>, Refused> {

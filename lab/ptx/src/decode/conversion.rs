@@ -3,7 +3,7 @@
 use super::{Decoded, Parts};
 use crate::{
     error::Refused,
-    step::{Space, Step},
+    step::{Source, Space, Step},
     value::{
         Class, Kind,
         convert::{Conversion, Rounding},
@@ -42,29 +42,29 @@ impl<'a> Parts<'_, 'a, '_, '_> {
         // A register may be wider than the type: the sign goes on.
         let mask = if to.is_signed() { self.mask_of(target) } else { to.mask() };
         let step = Step::Convert { how, to: target, mask, from: self.value(1)? };
-        Ok(if flush { self.flushed(how, target, step)? } else { step.into() })
+        Ok(if flush { self.flushed(how, target, &step)? } else { step.into() })
     }
 
     /// Numbers too small to be normal are zero on both sides: multiplication by one flushes.
-    fn flushed(&mut self, how: Conversion, to: u32, step: Step) -> Result<Decoded<'a>, Refused> {
+    fn flushed(&mut self, how: Conversion, to: u32, step: &Step) -> Result<Decoded<'a>, Refused> {
         let single = Kind::new(Class::Float, 4);
-        let one = crate::step::Source::Constant(u64::from(1_f32.to_bits()));
+        let one = Source::Constant(u64::from(1_f32.to_bits()));
         let manner = Manner { flush: true, ..Manner::default() };
         let flush = |to, from| {
-            let from = [from, one, crate::step::Source::Constant(0)];
+            let from = [from, one, Source::Constant(0)];
             Step::Float { what: Float::Mul, kind: single, manner, to, from }
         };
-        let Step::Convert { mask, from, .. } = step else { return Err(self.refused()) };
+        let Step::Convert { mask, from, .. } = *step else { return Err(self.refused()) };
         let mut steps = Vec::new();
         let mut source = from;
         if how.from == single {
             let between = self.scope.new_register();
             steps.push(flush(between, from));
-            source = crate::step::Source::Register(between);
+            source = Source::Register(between);
         }
         steps.push(Step::Convert { how, to, mask, from: source });
         if how.to == single {
-            steps.push(flush(to, crate::step::Source::Register(to)));
+            steps.push(flush(to, Source::Register(to)));
         }
         Ok(Decoded { steps, label: None })
     }

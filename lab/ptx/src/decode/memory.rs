@@ -41,7 +41,7 @@ impl<'a> Parts<'_, 'a, '_, '_> {
         Ok(found)
     }
 
-    fn place(&self, index: usize, space: Space) -> Result<Place, Refused> {
+    pub(super) fn place(&self, index: usize, space: Space) -> Result<Place, Refused> {
         match self.operand(index)? {
             Operand::Address(base, offset) => Ok(Place { space, base: *base, offset: *offset }),
             _ => Err(self.refused()),

@@ -61,6 +61,7 @@ pub(crate) fn decode<'a>(
         "vote" => it.vote(),
         "redux" => it.reduce(),
         "elect" => it.elect(),
+        "ldmatrix" | "stmatrix" => it.matrices(word == "ldmatrix"),
         // Order of memory accesses: every one is finished before the next begins. Hints: no effect.
         "membar" | "fence" | "prefetch" | "prefetchu" | "applypriority" | "discard"
         | "nanosleep" | "griddepcontrol" | "setmaxnreg" => Ok(Step::Nothing.into()),

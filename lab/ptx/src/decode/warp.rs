@@ -4,7 +4,7 @@ use super::{Decoded, Parts, memory::update_named};
 use crate::{
     error::Refused,
     parse::Operand,
-    step::{Meeting, Shuffle, Source, Step, Update, Vote},
+    step::{Meeting, Shuffle, Source, Space, Step, Update, Vote},
     value::float::Manner,
 };
 
@@ -79,5 +79,29 @@ impl<'a> Parts<'_, 'a, '_, '_> {
             _ => return Err(self.refused()),
         };
         Ok(meet(self.value(1)?, Meeting::Elect { lane, chosen }))
+    }
+
+    /// `ldmatrix` and `stmatrix`: all 32 lanes take part.
+    pub(super) fn matrices(mut self, loads: bool) -> Result<Decoded<'a>, Refused> {
+        let transposed = self.take("trans");
+        let count = match self.modifiers.as_slice() {
+            ["sync", "aligned", "m8n8", "x1", "shared" | "shared::cta", "b16"] => 1,
+            ["sync", "aligned", "m8n8", "x2", "shared" | "shared::cta", "b16"] => 2,
+            ["sync", "aligned", "m8n8", "x4", "shared" | "shared::cta", "b16"] => 4,
+            _ => return Err(self.refused()),
+        };
+        self.expect(2)?;
+        let (fragment, address) = if loads { (0, 1) } else { (1, 0) };
+        let Operand::Vector(parts) = self.operand(fragment)? else { return Err(self.refused()) };
+        let registers = parts.iter().map(|part| match part {
+            Some(Source::Register(register)) => Some(*register),
+            _ => None,
+        });
+        let registers: Option<Vec<_>> = registers.collect();
+        let registers =
+            registers.filter(|found| found.len() == count).ok_or_else(|| self.refused())?;
+        let place = self.place(address, Space::Shared)?;
+        let all = Source::Constant(u32::MAX.into());
+        Ok(meet(all, Meeting::Matrices { place, registers, transposed, loads }))
     }
 }

@@ -33,7 +33,7 @@ impl<'a> Declaration<'a> {
                 "ptr" => pointer = true,
                 "param" | "global" | "shared" | "const" | "local" => {}
                 other => {
-                    kind = Some(Kind::named(other).ok_or_else(|| Refused::new(word_of(other)))?)
+                    kind = Some(Kind::named(other).ok_or_else(|| Refused::new(word_of(other)))?);
                 }
             }
         };

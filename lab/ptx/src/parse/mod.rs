@@ -76,3 +76,6 @@ fn entry<'a>(
     };
     Ok(Some(kernel))
 }
+
+#[cfg(test)]
+mod tests;

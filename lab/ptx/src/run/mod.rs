@@ -2,6 +2,7 @@
 
 mod access;
 mod block;
+mod matrix;
 mod thread;
 mod warp;
 
@@ -69,9 +70,8 @@ impl Kernel {
     #[must_use]
     pub fn is_small(&self, launch: &Launch) -> bool {
         let of_thread = (self.registers * 8 + self.local) as u64;
-        let bytes = launch.threads().saturating_mul(of_thread)
-            + self.shared as u64
-            + u64::from(launch.shared);
+        let shared = self.shared as u64 + u64::from(launch.shared);
+        let bytes = launch.threads().saturating_mul(of_thread).saturating_add(shared);
         launch.threads() <= MOST_THREADS && bytes <= MOST_BYTES && launch.work(self) <= self.limit()
     }
 
@@ -96,3 +96,6 @@ impl Kernel {
         Ok(limit - block.budget)
     }
 }
+
+#[cfg(test)]
+mod tests;

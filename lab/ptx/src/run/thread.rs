@@ -66,7 +66,7 @@ impl Block<'_> {
                 self.write(thread, *to, wide & mask);
             }
             Step::Load { place, kind, to, mask } => {
-                self.load_all(thread, place, *kind, to, *mask)?
+                self.load_all(thread, place, *kind, to, *mask)?;
             }
             Step::Store { place, kind, from } => self.store_all(thread, place, *kind, from)?,
             Step::Branch(target) => self.next[thread] = *target,

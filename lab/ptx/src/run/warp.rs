@@ -48,7 +48,7 @@ impl Block<'_> {
             let waits =
                 |other: &usize| self.states[*other] == State::Meets && self.next[*other] == at;
             if lanes.contains(&thread) && lanes.iter().all(waits) {
-                self.carry_out(what, &lanes);
+                self.carry_out(what, &lanes)?;
                 for lane in lanes {
                     self.states[lane] = State::Ready;
                     self.next[lane] = at + 1;
@@ -59,8 +59,11 @@ impl Block<'_> {
         Ok(any)
     }
 
-    fn carry_out(&mut self, what: &Meeting, lanes: &[usize]) {
+    fn carry_out(&mut self, what: &Meeting, lanes: &[usize]) -> Result<(), Fault> {
         match what {
+            Meeting::Matrices { place, registers, transposed, loads } => {
+                self.move_matrices(place, registers, (*transposed, *loads), lanes)?;
+            }
             Meeting::Wait => {}
             Meeting::Shuffle { .. } => self.shuffle(what, lanes),
             Meeting::Vote { how, to, value, negated } => {
@@ -91,6 +94,7 @@ impl Block<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     fn shuffle(&mut self, what: &Meeting, lanes: &[usize]) {

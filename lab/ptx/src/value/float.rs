@@ -160,11 +160,24 @@ pub(crate) fn bits(kind: Kind, value: f64) -> u64 {
     match (kind.class, kind.bytes) {
         (_, 2) if value.is_nan() => NAN_16,
         (_, 4) if value.is_nan() => NAN_32,
-        (Class::Brain, _) => bf16::from_f64(value).to_bits().into(),
-        (_, 2) => f16::from_f64(value).to_bits().into(),
+        (Class::Brain, _) => bf16::from_f32(to_odd(value)).to_bits().into(),
+        (_, 2) => f16::from_f32(to_odd(value)).to_bits().into(),
         (_, 4) => (value as f32).to_bits().into(),
         _ => value.to_bits(),
     }
+}
+
+/// A number of 32 bits that rounds on to fewer bits as the exact one does: where it is not exact, its last
+/// bit is 1. (`from_f64` of half looks at the upper 32 bits only.)
+fn to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let found = f64::from(nearest);
+    if found == value || !nearest.is_finite() {
+        return nearest;
+    }
+    let bits = nearest.to_bits();
+    let toward_zero = if found.abs() > value.abs() { bits - 1 } else { bits };
+    f32::from_bits(toward_zero | 1)
 }
 
 #[cfg(test)]
@@ -188,6 +201,18 @@ mod tests {
             apply(Float::Fma, "f32", manner, [1.0 + tiny, 1.0 + tiny, -1.0 - 2.0 * tiny]),
             tiny * tiny
         );
+    }
+
+    #[test]
+    fn halves_are_rounded_once() {
+        let half = Kind::named("f16").expect("a type");
+        // Halfway between two halves, and a little more: the little decides.
+        let halfway = 1.0 + 2.0_f64.powi(-11);
+        assert_eq!(bits(half, halfway), 0x3c00);
+        assert_eq!(bits(half, halfway + 2.0_f64.powi(-40)), 0x3c01);
+        assert_eq!(bits(half, halfway - 2.0_f64.powi(-40)), 0x3c00);
+        let brain = Kind::named("bf16").expect("a type");
+        assert_eq!(bits(brain, -1.0 - 2.0_f64.powi(-8) - 2.0_f64.powi(-40)), 0xbf81);
     }
 
     #[test]
