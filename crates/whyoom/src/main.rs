@@ -35,7 +35,7 @@ mod who;
 mod whole_file;
 mod why;
 
-use std::{io, process::ExitCode};
+use std::{ffi::OsString, io, process::ExitCode};
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -43,6 +43,10 @@ use exit_status::{ANSWERED, FAILED, MISUSED};
 use misuse::Misuse;
 
 fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if lab::assembler::is_wanted(&words) {
+        return ended(lab::assembler::run(&words).map(|()| ANSWERED));
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return misuse::tell(&error),
@@ -71,6 +75,10 @@ fn main() -> ExitCode {
         Command::Man { command, output: None } => manual::page(&command).map(|()| ANSWERED),
         Command::Schema { name } => schema::run(name.as_deref()).map(|()| ANSWERED),
     };
+    ended(outcome)
+}
+
+fn ended(outcome: anyhow::Result<u8>) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         // The reader of our output has gone (`| head`): nobody is left to tell.

@@ -1,4 +1,8 @@
-//! Code images: what can be told of them without running them. Pure.
+//! Code images: what can be told of them. Pure.
+
+use std::sync::Arc;
+
+use whyoom_lab_ptx::Module;
 
 /// A loaded image of device code.
 #[derive(Clone, Debug)]
@@ -9,6 +13,8 @@ pub enum Image {
         kernels: Vec<String>,
         /// Names and sizes of variables.
         variables: Vec<(String, u64)>,
+        /// The code of the kernels, where it can be followed.
+        code: Arc<Module>,
     },
     /// A device binary: names can be looked for in its string tables.
     Binary(Vec<u8>),
@@ -28,7 +34,9 @@ impl Image {
         let kernels = words.windows(2).filter(|pair| pair[0] == ".entry");
         let kernels = kernels.map(|pair| pair[1].to_owned()).collect();
         let variables = text.lines().filter_map(variable).collect();
-        Some(Self::Ptx { kernels, variables })
+        // Where it cannot be followed, kernels do nothing.
+        let code = Arc::new(Module::parse(text).unwrap_or_default());
+        Some(Self::Ptx { kernels, variables, code })
     }
 
     /// Whether a kernel of that name can be in it.
@@ -49,6 +57,12 @@ impl Image {
     pub fn variable_size(&self, name: &str) -> Option<u64> {
         let Self::Ptx { variables, .. } = self else { return None };
         variables.iter().find(|(known, _)| known == name).map(|(_, size)| *size)
+    }
+
+    /// The code of its kernels, where it can be run.
+    #[must_use]
+    pub fn code(&self) -> Option<&Arc<Module>> {
+        if let Self::Ptx { code, .. } = self { Some(code) } else { None }
     }
 
     /// Kernels, where they can be told.

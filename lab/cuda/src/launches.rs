@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 use whyoom_lab_abi::{In, Out, exports};
 use whyoom_lab_core::{
     Error,
-    driver::{Launch, Work},
+    driver::{ContextId, Driver, Launch, Work},
 };
 
 use crate::{
@@ -36,8 +36,25 @@ fn launch(launch: &Launch, parameters: *const c_void) -> Result<()> {
             let place: *const u64 = In(parameters.cast::<*const u64>()).get()?;
             driver.touches(context, launch.stream, In(place).get()?)?;
         }
+        if runs && !parameters.is_null() {
+            compute(driver, context, launch, parameters)?;
+        }
         Ok(())
     })
+}
+
+/// Runs the kernel where its code is PTX; its parameters are read as it declares them.
+fn compute(
+    driver: &mut Driver,
+    context: ContextId,
+    launch: &Launch,
+    parameters: *const c_void,
+) -> Result<()> {
+    let Some(sizes) = driver.parameter_sizes(launch.function) else { return Ok(()) };
+    let places = In(parameters.cast::<*const u8>()).list(sizes.len())?;
+    let values = places.into_iter().zip(sizes).map(|(place, size)| In(place).list(size));
+    let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(driver.compute(context, launch, &values)?)
 }
 
 /// Blocks that fit a multiprocessor by threads and shared memory. Registers are not known here.

@@ -2,6 +2,7 @@
 
 mod generation;
 mod messages;
+mod triton;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     ];
     checks.extend(generation::checks());
     checks.extend(messages::checks());
+    checks.extend(triton::checks());
     Ok(checks)
 }
 

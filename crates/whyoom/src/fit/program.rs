@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     arguments::FitArguments,
-    lab::{cannot_start, libraries, small_values},
+    lab::{assembler, cannot_start, libraries, small_values},
     sitecustomize,
     unstartable::Unstartable,
 };
@@ -207,6 +207,7 @@ impl Bench {
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
         small_values::compute(&mut command, session);
+        assembler::replace(&mut command, session);
         sitecustomize::equip(&mut command, folder, STARTUP)?;
         let (output, copy) = output(folder)?;
         command

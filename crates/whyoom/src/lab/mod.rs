@@ -1,5 +1,6 @@
 //! `whyoom lab`: programs on simulated GPUs.
 
+pub(crate) mod assembler;
 mod calibrate;
 mod faults;
 mod hold;

@@ -18,7 +18,7 @@ use whyoom_lab_core::{
 };
 use whyoom_trace::Bytes;
 
-use super::{Fault, small_values};
+use super::{Fault, assembler, small_values};
 use crate::{
     arguments::LabMachineArguments, executable, measured_models::models_of, misuse::Misuse,
     terminal::say, unstartable::Unstartable,
@@ -32,6 +32,7 @@ pub(crate) fn run(machine: &LabMachineArguments, command: &[OsString]) -> Result
     let lab = Lab::start(machine)?;
     let mut command = lab.session.command(program);
     small_values::compute(&mut command, &lab.session);
+    assembler::replace(&mut command, &lab.session);
     command.args(arguments);
     lab.run(command, program)
 }
@@ -41,6 +42,7 @@ pub(crate) fn shell(machine: &LabMachineArguments) -> Result<u8> {
     let lab = Lab::start(machine)?;
     let mut command = lab.session.command(&shell);
     small_values::compute(&mut command, &lab.session);
+    assembler::replace(&mut command, &lab.session);
     lab.run(command, &shell)
 }
 
@@ -137,6 +139,7 @@ impl Lab {
             let _ = holder.kill();
             let _ = holder.wait();
         }
+        self.say_what_was_computed();
         match status {
             Ok(status) => Ok(exit_code(status)),
             Err(error) => {
@@ -144,6 +147,20 @@ impl Lab {
                 say(&unstartable.to_string());
                 Ok(unstartable.code)
             }
+        }
+    }
+}
+
+impl Lab {
+    /// Kernels in PTX are computed or not: who trusts a value should know.
+    fn say_what_was_computed(&self) {
+        let seen = self.session.machine().observations();
+        let (computed, skipped) = (seen.launches_computed, seen.launches_skipped);
+        if computed + skipped > 0 {
+            anstream::eprintln!(
+                "whyoom lab: {computed} launches of kernels in PTX (Triton) were computed; {skipped} did nothing, \
+                 because they are too much work or not implemented."
+            );
         }
     }
 }

@@ -119,7 +119,7 @@ impl Driver {
         in_reserved || self.devices.iter().any(|device| device.contains(address))
     }
 
-    fn touch(&mut self, address: u64) {
+    pub(super) fn touch(&mut self, address: u64) {
         if let Some((_, held)) = self.allocations.range_mut(..=address).next_back() {
             held.touched = true;
         }

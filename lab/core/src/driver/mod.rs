@@ -5,6 +5,7 @@
 
 mod capture;
 mod code;
+mod compute;
 mod contexts;
 mod copies;
 mod device_memory;
@@ -20,7 +21,7 @@ mod virtual_memory;
 mod work;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     time::Instant,
 };
 
@@ -85,6 +86,8 @@ pub struct Driver {
     ipc: Ipc,
     effects: Vec<KernelEffect>,
     touching: Vec<Touching>,
+    /// What kernels were refused for, so that each is named once.
+    refused: HashSet<String>,
     next_handle: u64,
     started: Instant,
     log: Option<Log>,
@@ -124,6 +127,7 @@ impl Driver {
             ipc: Ipc::default(),
             effects: machine.effects(),
             touching: Vec::new(),
+            refused: HashSet::new(),
             next_handle: 1 << 16,
             started: Instant::now(),
             log,

@@ -1,4 +1,4 @@
-//! Code: modules, functions and launches. Nothing is computed; launches are checked.
+//! Code: modules, functions and launches, which are checked; `compute` runs some of them.
 
 use std::collections::HashMap;
 
@@ -108,7 +108,7 @@ impl Driver {
         Ok((address, size))
     }
 
-    fn known_function(&self, id: FunctionId) -> Result<&Function> {
+    pub(super) fn known_function(&self, id: FunctionId) -> Result<&Function> {
         self.functions.get(&id).ok_or(Error::InvalidHandle)
     }
 

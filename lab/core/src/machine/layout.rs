@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Tells a state file from another file; the last byte is the layout's version.
-pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x05");
+pub(super) const MAGIC: u64 = u64::from_be_bytes(*b"whylab\0\x06");
 
 /// The whole file.
 #[repr(C)]
@@ -77,6 +77,9 @@ pub(super) struct ObservationRecord {
     pub(super) read_backs: AtomicU64,
     /// Questions how much memory is free.
     pub(super) free_queries: AtomicU64,
+    /// Launches of kernels in PTX, computed and not.
+    pub(super) launches_computed: AtomicU64,
+    pub(super) launches_skipped: AtomicU64,
     /// The most that was in use on each device at a time.
     pub(super) peak_used: [AtomicU64; MAX_DEVICES],
 }

@@ -11,6 +11,10 @@ pub struct Observations {
     pub read_backs: u64,
     /// Questions how much memory is free: the answer depends on the device's size.
     pub free_queries: u64,
+    /// Launches of kernels in PTX that were computed.
+    pub launches_computed: u64,
+    /// Launches of kernels in PTX that did nothing: too much work, or not implemented.
+    pub launches_skipped: u64,
     /// The most that was in use on each device at a time, by all programs together.
     pub peak_used: [u64; MAX_DEVICES],
 }
@@ -23,6 +27,8 @@ impl Machine {
         Observations {
             read_backs: seen.read_backs.load(Relaxed),
             free_queries: seen.free_queries.load(Relaxed),
+            launches_computed: seen.launches_computed.load(Relaxed),
+            launches_skipped: seen.launches_skipped.load(Relaxed),
             peak_used: std::array::from_fn(|device| {
                 seen.peak_used[device].load(Relaxed).min(MAX_BYTES)
             }),
@@ -36,6 +42,12 @@ impl Machine {
 
     pub(crate) fn note_read_back(&self) {
         self.file.observations.read_backs.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn note_launch(&self, computed: bool) {
+        let seen = &self.file.observations;
+        let count = if computed { &seen.launches_computed } else { &seen.launches_skipped };
+        count.fetch_add(1, Relaxed);
     }
 
     pub(crate) fn note_free_query(&self) {
