@@ -30,7 +30,8 @@ fuzz_target!(|text: &str| {
     for name in module.names() {
         let Some(Ok(kernel)) = module.kernel(name) else { continue };
         let values: Vec<Vec<u8>> = kernel.parameters().map(|size| vec![8; size]).collect();
-        let parameters = kernel.packed(values.iter().map(Vec::as_slice)).expect("as many as declared");
+        let parameters =
+            kernel.packed(values.iter().map(Vec::as_slice)).expect("as many as declared");
         let launch = Launch { grid: [2, 1, 1], block: [33, 1, 1], shared: 64, parameters };
         if let Ok(instructions) = kernel.run(&launch, &mut Page([0; 4096])) {
             assert!(instructions <= WORK_LIMIT * LOOPS, "{instructions} instructions");

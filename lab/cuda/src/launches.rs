@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 use whyoom_lab_abi::{In, Out, exports};
 use whyoom_lab_core::{
     Error,
-    driver::{ContextId, Driver, Launch, Work},
+    driver::{Driver, Launch, Work},
 };
 
 use crate::{
@@ -37,24 +37,19 @@ fn launch(launch: &Launch, parameters: *const c_void) -> Result<()> {
             driver.touches(context, launch.stream, In(place).get()?)?;
         }
         if runs && !parameters.is_null() {
-            compute(driver, context, launch, parameters)?;
+            compute(driver, launch, parameters)?;
         }
         Ok(())
     })
 }
 
 /// Runs the kernel where its code is PTX; its parameters are read as it declares them.
-fn compute(
-    driver: &mut Driver,
-    context: ContextId,
-    launch: &Launch,
-    parameters: *const c_void,
-) -> Result<()> {
+fn compute(driver: &mut Driver, launch: &Launch, parameters: *const c_void) -> Result<()> {
     let Some(sizes) = driver.parameter_sizes(launch.function) else { return Ok(()) };
     let places = In(parameters.cast::<*const u8>()).list(sizes.len())?;
     let values = places.into_iter().zip(sizes).map(|(place, size)| In(place).list(size));
     let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
-    Ok(driver.compute(context, launch, &values)?)
+    Ok(driver.compute(launch, &values)?)
 }
 
 /// Blocks that fit a multiprocessor by threads and shared memory. Registers are not known here.

@@ -51,7 +51,7 @@ fn end_all(living: impl Fn() -> Vec<Pid>) -> bool {
 
 /// Whether a process was started with the folder in its environment.
 fn was_given(pid: Pid, folder: &Path) -> bool {
-    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero()));
+    let environment = kernel::bytes(format!("/proc/{}/environ", pid.as_raw_nonzero()));
     let wanted = format!("WHYOOM_FIT={}", folder.display());
     environment.is_ok_and(|environment| {
         environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())

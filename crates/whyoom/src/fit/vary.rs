@@ -113,8 +113,7 @@ impl<'a> Search<'a> {
         ensure!(!observed.seen.is_empty(), "no PyTorch allocation was recorded: --vary needs some");
         ensure!(
             !observed.is_unfinished(),
-            "the run with {} was ended while its memory grew: see --time-limit",
-            value
+            "the run with {value} was ended while its memory grew: see --time-limit"
         );
         let run = |seen: &mut Seen| {
             // Whose run it was is still asked for; what it did is not.

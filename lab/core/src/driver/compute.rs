@@ -4,7 +4,7 @@ use std::io::Write;
 
 use whyoom_lab_ptx::{Fault, Memory, Wild};
 
-use super::{ContextId, Driver, FunctionId, Launch};
+use super::{Driver, FunctionId, Launch};
 use crate::{
     backing,
     error::{Error, Result},
@@ -27,25 +27,15 @@ impl Driver {
         };
         self.machine.note_launch(false);
         if self.refused.insert(refused.clone()) {
-            let name = self.function_name(function).unwrap_or("");
-            let told = writeln!(
-                std::io::stderr(),
-                "whyoom lab: the kernel {name} does nothing: {refused} is not implemented."
-            );
-            // Nobody reads it: nothing is lost but the line.
-            drop(told);
+            let name = self.function_name(function).unwrap_or("").to_owned();
+            self.tell_once(&name, &format!("does nothing: {refused} is not implemented"));
         }
         None
     }
 
-    /// Runs a kernel with the bytes of its parameters, if that is little work. An access to memory that is
-    /// not there is found at the next synchronize, as with a real device.
-    pub fn compute(
-        &mut self,
-        context: ContextId,
-        launch: &Launch,
-        values: &[Vec<u8>],
-    ) -> Result<()> {
+    /// Runs a kernel with the bytes of its parameters, if that is little work. An access to memory that is not there
+    /// ends it, and is no failure of the program: the index may come from another kernel, which computed nothing.
+    pub fn compute(&mut self, launch: &Launch, values: &[Vec<u8>]) -> Result<()> {
         let function = self.known_function(launch.function)?;
         let Some(code) = self.image_of(function.module)?.code().cloned() else { return Ok(()) };
         let name = function.name.clone();
@@ -56,12 +46,18 @@ impl Driver {
         let launch = whyoom_lab_ptx::Launch { grid, block, shared, parameters };
         let outcome = kernel.run(&launch, &mut LiveMemory { driver: self, known: Vec::new() });
         self.machine.note_launch(outcome.is_ok());
-        match outcome {
-            Err(Fault::IllegalAddress(_)) => {
-                self.context_mut(context)?.failing = Some(Error::IllegalAddress);
-                Ok(())
-            }
-            _ => Ok(()),
+        if let Err(Fault::IllegalAddress(_)) = outcome {
+            self.tell_once(&name, "was ended: it accessed memory that is not there");
+        }
+        Ok(())
+    }
+
+    /// Says something of a kernel that does not do its work, once.
+    fn tell_once(&mut self, name: &str, what: &str) {
+        let line = format!("whyoom lab: the kernel {name} {what}.");
+        if self.told_kernels.insert(line.clone()) {
+            // Nobody reads it: nothing is lost but the line.
+            drop(writeln!(std::io::stderr(), "{line}"));
         }
     }
 }

@@ -88,6 +88,8 @@ pub struct Driver {
     touching: Vec<Touching>,
     /// What kernels were refused for, so that each is named once.
     refused: HashSet<String>,
+    /// What was said of kernels.
+    told_kernels: HashSet<String>,
     next_handle: u64,
     started: Instant,
     log: Option<Log>,
@@ -128,6 +130,7 @@ impl Driver {
             effects: machine.effects(),
             touching: Vec::new(),
             refused: HashSet::new(),
+            told_kernels: HashSet::new(),
             next_handle: 1 << 16,
             started: Instant::now(),
             log,
