@@ -6,6 +6,7 @@ use cudarc::driver::sys::CUstream;
 use crate::{
     calls::Call,
     communicator::{Communicator, CommunicatorPointer},
+    factors::Factor,
     frame::LARGEST,
     membership::Membership,
     moves,
@@ -64,7 +65,7 @@ impl Operation {
     fn contribution(&self, communicator: &Communicator, at: u64) -> Result<Vec<u8>, Failure> {
         let mut bytes = moves::read(communicator, at, self.plan.bytes)?;
         if let Some(Reduction { kind, operation }) = self.plan.reduction
-            && let Some(factor) = communicator.factors.get(operation, kind, communicator)?
+            && let Some(factor) = factor(communicator, operation, kind)?
         {
             reduction::scale(kind, &mut bytes, &factor);
         }
@@ -109,4 +110,17 @@ impl Operation {
         let result = reduction::reduce(how.kind, operator, &given);
         moves::write(communicator, target, &result, self.stream)
     }
+}
+
+/// The bytes of a reduction's factor; nothing for those that are built in.
+fn factor(
+    communicator: &Communicator,
+    operation: u32,
+    kind: u32,
+) -> Result<Option<Vec<u8>>, Failure> {
+    Ok(match communicator.factors.get(operation) {
+        None => None,
+        Some(Factor::Immediate(bytes)) => Some(bytes),
+        Some(Factor::OnDevice(at)) => Some(moves::read(communicator, at, moves::bytes(1, kind)?)?),
+    })
 }

@@ -7,11 +7,7 @@ use std::{
 
 use cudarc::driver::sys::CUdeviceptr;
 
-use crate::{
-    communicator::Communicator,
-    moves::{self, bytes},
-    status::Failure,
-};
+use crate::status::Failure;
 
 /// The first number that is not a built-in `ncclRedOp_t`.
 const FIRST: u32 = 5;
@@ -50,22 +46,10 @@ impl Factors {
         if is_known { Ok(()) } else { Err(Failure::InvalidArgument) }
     }
 
-    /// The bytes of a reduction's factor; nothing for those that are built in.
-    pub(crate) fn get(
-        &self,
-        number: u32,
-        kind: u32,
-        communicator: &Communicator,
-    ) -> Result<Option<Vec<u8>>, Failure> {
-        let factor = {
-            let factors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            factors.get(&number).cloned()
-        };
-        Ok(match factor {
-            None => None,
-            Some(Factor::Immediate(bytes)) => Some(bytes),
-            Some(Factor::OnDevice(at)) => Some(moves::read(communicator, at, bytes(1, kind)?)?),
-        })
+    /// A reduction's factor; nothing for those that are built in.
+    pub(crate) fn get(&self, number: u32) -> Option<Factor> {
+        let factors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        factors.get(&number).cloned()
     }
 }
 

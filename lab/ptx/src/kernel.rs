@@ -1,8 +1,7 @@
 //! What a module's text declares.
 
 use crate::{
-    error::{NotPtx, Refused},
-    parse,
+    error::Refused,
     step::{Guarded, Step},
 };
 
@@ -13,11 +12,6 @@ pub struct Module {
 }
 
 impl Module {
-    /// Parses a module's text.
-    pub fn parse(text: &str) -> Result<Self, NotPtx> {
-        parse::module(text)
-    }
-
     /// The names of its kernels.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.kernels.iter().map(|(name, _)| name.as_str())

@@ -64,7 +64,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("whyoom-lab-abi", &[]),
-    ("whyoom-lab-core", &["whyoom-files", "whyoom-trace"]),
+    ("whyoom-lab-core", &["whyoom-files", "whyoom-lab-ptx", "whyoom-trace"]),
+    ("whyoom-lab-ptx", &[]),
     ("whyoom-lab-calibrate", &["whyoom-lab-core"]),
     ("whyoom-lab-cuda", &["whyoom-lab-abi", "whyoom-lab-core", "whyoom-link", "whyoom-trace"]),
     ("whyoom-lab-cudart", &["whyoom-lab-abi", "whyoom-link"]),
@@ -75,7 +76,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-lab-cublas12", &["whyoom-lab-abi", "whyoom-link"]),
     ("whyoom-lab-cublaslt12", &["whyoom-lab-abi", "whyoom-link"]),
     ("whyoom-lab-cudnn", &["whyoom-lab-abi", "whyoom-link"]),
-    ("whyoom-lab-nccl", &["whyoom-files", "whyoom-lab-abi", "whyoom-link"]),
+    ("whyoom-lab-nccl", &["whyoom-lab-abi", "whyoom-link"]),
     ("whyoom-lab-client", &[]),
     (
         "whyoom-tests",

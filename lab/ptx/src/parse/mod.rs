@@ -14,8 +14,14 @@ use crate::{
     token::{Token, tokens},
 };
 
-/// Parses a module.
-pub(crate) fn module(text: &str) -> Result<Module, NotPtx> {
+impl Module {
+    /// Parses a module's text.
+    pub fn parse(text: &str) -> Result<Self, NotPtx> {
+        module(text)
+    }
+}
+
+fn module(text: &str) -> Result<Module, NotPtx> {
     let tokens = tokens(text);
     if !tokens.contains(&Token::Word(".version")) {
         return Err(NotPtx("it has no .version".to_owned()));

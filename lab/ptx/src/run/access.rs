@@ -1,6 +1,6 @@
 //! Accesses to each kind of memory.
 
-use super::{Wild, block::Block};
+use super::{block::Block, launch::Wild};
 use crate::{
     error::Fault,
     step::{Place, Space},

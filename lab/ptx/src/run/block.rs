@@ -1,6 +1,6 @@
 //! A block of threads: each runs until it has to wait for others, then they meet.
 
-use super::{Launch, Memory};
+use super::launch::{Launch, Memory};
 use crate::{
     error::Fault,
     kernel::Kernel,

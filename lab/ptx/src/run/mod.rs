@@ -2,11 +2,13 @@
 
 mod access;
 mod block;
+mod launch;
 mod matrix;
 mod thread;
 mod warp;
 
 use self::block::Block;
+pub use self::launch::{Launch, Memory, Wild};
 use crate::{error::Fault, kernel::Kernel};
 
 /// Instructions of all threads of a launch, at most. The lab is for memory, not for computing.
@@ -18,47 +20,6 @@ const MOST_THREADS: u64 = 1024;
 const MOST_BYTES: u64 = 64 << 20;
 /// Loops may go on for so many times a launch's length without them.
 const LOOPS: u64 = 4;
-
-/// An access outside of what exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wild;
-
-/// Global memory. Every access of a kernel comes here, and only what exists may be answered.
-pub trait Memory {
-    /// Reads as many bytes as there is room for.
-    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Wild>;
-    /// Writes bytes.
-    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Wild>;
-}
-
-/// A launch of a kernel.
-#[derive(Clone, Debug, Default)]
-pub struct Launch {
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads of a block.
-    pub block: [u32; 3],
-    /// Shared memory of a block that the launch adds to what the kernel declares.
-    pub shared: u32,
-    /// The parameters as the kernel reads them: see `Kernel::packed`.
-    pub parameters: Vec<u8>,
-}
-
-impl Launch {
-    fn threads(&self) -> u64 {
-        product(self.block)
-    }
-
-    /// The instructions that it takes without loops and branches, at most.
-    fn work(&self, kernel: &Kernel) -> u64 {
-        let threads = product(self.grid).saturating_mul(self.threads());
-        threads.saturating_mul(kernel.code.len() as u64)
-    }
-}
-
-fn product(sides: [u32; 3]) -> u64 {
-    sides.iter().map(|side| u64::from(*side)).fold(1, u64::saturating_mul)
-}
 
 impl Kernel {
     /// The most instructions that one launch may take.
