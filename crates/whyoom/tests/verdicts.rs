@@ -157,6 +157,12 @@ const fn plain(files: &'static [&'static str], cause: &'static str) -> Case {
 const CASES: &[Case] = &[
     plain(&["snapshots/expandable.pickle"], "healthy"),
     Case {
+        files: &["snapshots/logits-oom.pickle"],
+        cause: "working-set",
+        must: &["AutoLigerKernelForCausalLM"],
+        must_not: &["autocast", EXPANDABLE],
+    },
+    Case {
         files: &["snapshots/fragmented-oom.pickle"],
         cause: "fragmented-cache",
         must: &[EXPANDABLE],
