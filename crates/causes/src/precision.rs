@@ -65,7 +65,10 @@ fn asks_for_half(command: &str) -> bool {
         let value = own.or_else(|| words.peek().copied()).unwrap_or_default();
         let named = HALF.iter().any(|half| name.unwrap_or(word).ends_with(half));
         let is_on = !OFF.contains(&value.to_lowercase().as_str());
-        if word.starts_with("--") && named && is_on || own.is_some_and(|own| HALF.contains(&own)) {
+        let is_off = word.starts_with("--no");
+        if word.starts_with("--") && named && is_on && !is_off
+            || own.is_some_and(|own| HALF.contains(&own))
+        {
             return true;
         }
         if word.starts_with("--") && own.is_none() && HALF.contains(&value) {

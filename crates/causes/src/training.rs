@@ -105,8 +105,9 @@ fn fused_loss(diagnosis: &Diagnosis<'_>, of_transformers: bool) -> Remedy {
         return Remedy::example("AutoLigerKernelForCausalLM.from_pretrained(...)", what);
     }
     Remedy::example(
-        "torch.nn.functional.linear_cross_entropy(hidden, head.weight, targets)",
-        format!("{what}; PyTorch 2.15 has one too"),
+        "torch.nn.functional.linear_cross_entropy(hidden, head.weight, targets, \
+         options=torch.nn.LinearCrossEntropyOptions())",
+        format!("{what}; newer versions of PyTorch have one too"),
     )
 }
 

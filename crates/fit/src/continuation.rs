@@ -34,20 +34,21 @@ impl Continued {
     /// The most that was live up to a token, each request rounded up to 512 bytes; for at most so many tokens, and
     /// the last.
     #[must_use]
-    pub fn curve(&self, points: usize) -> Vec<(u64, u64)> {
+    pub fn curve(&self, run: &Run, points: usize) -> Vec<(u64, u64)> {
         let apart = self.tokens.len().div_ceil(points.max(1)).max(1);
         let mut wanted = self.tokens.iter().rev().step_by(apart).rev().peekable();
-        let mut sizes = vec![0; self.run.workload.items as usize];
-        let (mut allocations, mut live, mut peak, mut curve) = (0, 0, 0, Vec::new());
-        for step in &self.run.workload.steps {
+        let mut sizes = vec![0_u64; run.workload.items as usize];
+        let (mut allocations, mut live, mut peak, mut curve) = (0, 0_u64, 0, Vec::new());
+        for step in &run.workload.steps {
             match step {
                 Step::Alloc { item, request, .. } => {
-                    sizes[item.0 as usize] = request.size.next_multiple_of(ALIGNMENT);
-                    live += sizes[item.0 as usize];
+                    sizes[item.0 as usize] =
+                        request.size.div_ceil(ALIGNMENT).saturating_mul(ALIGNMENT);
+                    live = live.saturating_add(sizes[item.0 as usize]);
                     peak = peak.max(live);
                     allocations += 1;
                 }
-                Step::Free { item } => live -= sizes[item.0 as usize],
+                Step::Free { item } => live = live.saturating_sub(sizes[item.0 as usize]),
                 _ => {}
             }
             if let Some((token, _)) = wanted.next_if(|(_, after)| *after == allocations) {
@@ -84,7 +85,8 @@ impl Deed {
 #[must_use]
 pub fn continued(run: &Run, after_tokens: &[u64], more: u64) -> Option<Continued> {
     let workload = &run.workload;
-    if !workload.starts_empty() || after_tokens.last()? > &u64::from(workload.items) {
+    let all = u64::from(workload.items);
+    if !workload.starts_empty() || *after_tokens.last()? > all || !after_tokens.is_sorted() {
         return None;
     }
     let steps: Vec<Step> = workload.steps.iter().copied().filter(by_program).collect();
@@ -201,7 +203,7 @@ impl<'a> Writer<'a> {
         let done = self.seen.after.len() as u64;
         let numbered = (1..).zip(self.seen.after.iter().copied());
         let mut tokens: Vec<(u64, u64)> = numbered.collect();
-        let (groups, every) = self.groups(more);
+        let (groups, every) = self.groups(more)?;
         for ahead in groups {
             for place in 0..self.group {
                 let token = done + (ahead - 1) * self.group as u64 + place as u64 + 1;
@@ -223,16 +225,22 @@ impl<'a> Writer<'a> {
     }
 
     /// How far ahead the groups are that are written: all of them, or as many as a replay can take, and the last.
-    fn groups(&self, more: u64) -> (Vec<u64>, u64) {
+    /// Nothing where a group keeps something of its own: what is left out would be missing.
+    fn groups(&self, more: u64) -> Option<(Vec<u64>, u64)> {
         let last = more.div_ceil(self.group as u64);
-        let deeds = &self.seen.deeds;
-        let steps: usize = deeds[deeds.len() - self.group..].iter().flatten().map(Vec::len).sum();
-        let every = (last * steps as u64).div_ceil(MOST_STEPS).max(1);
+        let deeds =
+            || self.seen.deeds[self.seen.deeds.len() - self.group..].iter().flatten().flatten();
+        let steps = deeds().count().max(1) as u64;
+        let every = last.checked_mul(steps)?.div_ceil(MOST_STEPS).max(1);
+        let kept = deeds().filter(|deed| matches!(deed, Deed::Alloc(..))).count();
+        if every > 1 && 2 * kept > deeds().count() {
+            return None;
+        }
         let mut groups: Vec<u64> = (1..=last).step_by(every as usize).collect();
         if groups.last().is_some_and(|written| *written < last) {
             groups.push(last);
         }
-        (groups, every)
+        Some((groups, every))
     }
 
     /// Writes one token like the one at this place of the last group, so many groups ahead of it.
@@ -362,6 +370,22 @@ mod tests {
         assert!(continued(&few.run(), &few.after, 100).is_none());
         let unknown = Generating::new(60);
         assert!(continued(&unknown.run(), &[1 << 40; 60], 100).is_none());
+    }
+
+    #[test]
+    fn what_each_token_keeps_is_not_left_out() {
+        let mut keeping = Generating::new(0);
+        for _ in 0..60 {
+            keeping.alloc(1 << 20);
+            keeping.after.push(keeping.items.into());
+        }
+        let short = continued(&keeping.run(), &keeping.after, 1_000).expect("it is even");
+        assert_eq!(
+            short.run.workload.peak_live(|request| request.size >> 20) >> 10,
+            (1024 + 1_060) >> 10
+        );
+        assert!(continued(&keeping.run(), &keeping.after, 100_000_000).is_none());
+        assert!(continued(&keeping.run(), &keeping.after, u64::MAX).is_none());
     }
 
     #[test]

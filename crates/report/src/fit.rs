@@ -136,10 +136,28 @@ fn headline(answer: &FitAnswer) -> String {
             }
             None => format!("It does not fit on {}", only.name),
         },
-        (all, 0) => format!("It fits on none of the {} GPUs", all.len()),
+        (all, 0) if all.iter().all(is_unknown) => {
+            format!("It is not known whether it fits on any of the {} GPUs", all.len())
+        }
+        (all, 0) => format!("It fits on none of the {} GPUs{}", all.len(), unknown(all)),
         (all, 2) if all.len() == 2 => "It fits on both GPUs".to_owned(),
         (all, count) if count == all.len() => format!("It fits on all {count} GPUs"),
-        (all, count) => format!("It fits on {count} of {} GPUs", all.len()),
+        (all, count) => format!("It fits on {count} of {} GPUs{}", all.len(), unknown(all)),
+    }
+}
+
+/// Whether there is no answer for a device.
+fn is_unknown(gpu: &FitGpu) -> bool {
+    let unfinished = |process: &FitProcess| process.obstacle == Some(FitObstacle::Unfinished);
+    gpu.failure.is_some() || worst(gpu).is_some_and(unfinished)
+}
+
+/// How many have no answer, behind how many do.
+fn unknown(gpus: &[FitGpu]) -> String {
+    match gpus.iter().filter(|gpu| is_unknown(gpu)).count() {
+        0 => String::new(),
+        1 => "; there is no answer for one".to_owned(),
+        many => format!("; there is no answer for {many}"),
     }
 }
 
@@ -195,7 +213,8 @@ fn to_spare(largest: &FitLargest) -> String {
 
 /// The process that has the least room.
 fn worst(gpu: &FitGpu) -> Option<&FitProcess> {
-    gpu.processes.iter().min_by_key(|process| process.headroom_bytes)
+    // One that does not fit counts before one that is only close.
+    gpu.processes.iter().min_by_key(|process| (process.fits, process.headroom_bytes))
 }
 
 fn lack(gpu: &FitGpu, process: &FitProcess) -> String {

@@ -66,6 +66,8 @@ fn compare(cases: &[Case]) -> Result<Held> {
     let mut farthest = 0.0_f64;
     for case in cases {
         let answer = asked(&["--gpu", "h200"], &command(*case)?)?;
+        let computed = answer.generation.is_some();
+        ensure!(computed == (case.2 > 200), "{case:?}: computed: {computed}");
         let peak = answer.gpus.first().and_then(|gpu| gpu.processes.first()?.peak_allocated_bytes);
         let peak = peak.with_context(|| format!("{case:?}: no peak"))?;
         let by_hand = by_hand(*case);

@@ -30,7 +30,7 @@ export const fit: Section = {
 function gpuTable(document: Fit): HTMLElement {
   const head = ["GPU", "Fits", "Peak", "Headroom"];
   const rows = document.gpus.flatMap((gpu) =>
-    gpu.processes.map((process) => {
+    gpu.failure ? [noAnswer(gpu.name, gpu.total_bytes)] : gpu.processes.map((process) => {
       const rank = gpu.processes.length > 1 ? `rank ${process.rank}` : "";
       const left = process.headroom_bytes < 0 ? `${bytes(-process.headroom_bytes)} short` : bytes(process.headroom_bytes);
       const tone = process.fits ? "good" : "bad";
@@ -50,6 +50,12 @@ function gpuTable(document: Fit): HTMLElement {
     h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
     h("tbody", {}, ...rows),
   );
+}
+
+function noAnswer(gpu: string, total: number): HTMLElement {
+  const name = h("th", { scope: "row" }, gpu, h("span", { class: "id" }, `${bytes(total)} total`));
+  const cells = ["Peak", "Headroom"].map((label) => h("td", { "data-label": label }, "–"));
+  return h("tr", {}, name, h("td", { "data-label": "Fits", class: "fits bad" }, "no answer"), ...cells);
 }
 
 /** Up to how many tokens a generation fits that was not run to its end. */

@@ -66,10 +66,12 @@ fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -
         // Each token's cache is a little larger than what is cached of the one before: whatever the GPU has is
         // taken, and released again. That is no sign that it is close.
         Placement::Fits { reserved, releases_cache } => (reserved, releases_cache && !grows),
+        Placement::Fragmented if grows => (room.left(), false),
         _ if grows => (demand.live, false),
         _ => (demand.reserved, false),
     };
-    let needed = if grows { demand.live } else { reserved } + room.outside;
+    let of_tensors = grows && placement != Placement::Fragmented;
+    let needed = if of_tensors { demand.live } else { reserved } + room.outside;
     FitProcess {
         rank: seen.rank.clone(),
         device: seen.device.0,
@@ -80,7 +82,7 @@ fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -
         headroom_bytes: signed_difference(room.total, needed),
         fits: placement.fits() && !seen.unfinished,
         releases_cache,
-        fits_with: setting(placement),
+        fits_with: setting(placement).filter(|_| !seen.unfinished),
         obstacle: obstacle(placement, seen.unfinished),
     }
 }
@@ -96,7 +98,9 @@ fn obstacle(placement: Placement, unfinished: bool) -> Option<FitObstacle> {
     match placement {
         Placement::TooLarge => Some(FitObstacle::TooLarge),
         Placement::Fragmented => Some(FitObstacle::Fragmented),
-        Placement::Fits { .. } if unfinished => Some(FitObstacle::Unfinished),
+        Placement::Fits { .. } | Placement::FitsWith { .. } if unfinished => {
+            Some(FitObstacle::Unfinished)
+        }
         Placement::Fits { .. } | Placement::FitsWith { .. } => None,
     }
 }
@@ -108,6 +112,8 @@ fn whole_devices(model: &GpuModel, observed: &Observed) -> Vec<FitProcess> {
         |used: u64| used.saturating_sub(observed.ran_on.context.value) + model.context.value;
     let process = |(device, used): (usize, &u64)| {
         let peak = on_model(*used);
+        let too_large = (peak > model.total.value).then_some(FitObstacle::TooLarge);
+        let unfinished = observed.timed_out.then_some(FitObstacle::Unfinished);
         FitProcess {
             rank: "all".to_owned(),
             device: device as u16,
@@ -116,10 +122,10 @@ fn whole_devices(model: &GpuModel, observed: &Observed) -> Vec<FitProcess> {
             outside_bytes: peak,
             peak_bytes: peak,
             headroom_bytes: signed_difference(model.total.value, peak),
-            fits: peak <= model.total.value,
+            fits: peak <= model.total.value && !observed.timed_out,
             releases_cache: false,
             fits_with: None,
-            obstacle: (peak > model.total.value).then_some(FitObstacle::TooLarge),
+            obstacle: too_large.or(unfinished),
         }
     };
     used.map(process).collect()
@@ -133,7 +139,9 @@ fn signed_difference(have: u64, need: u64) -> i64 {
 pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     let largest = observed.largest()?;
     if let Some(continued) = &largest.continued {
-        return Some(computed_peak(largest, continued, observed));
+        // What was done is with the samples where a value is varied.
+        return (largest.run.workload.items > 0)
+            .then(|| computed_peak(largest, continued, observed));
     }
     let space = observed.memory.space(largest.run.process, largest.device)?;
     let maker = space.peak_maker()?;

@@ -15,7 +15,7 @@ const COLUMNS: usize = 60;
 /// What is said of the generation of the first run that was ended in one.
 pub(crate) fn generation(runs: &[(&Family, &Observed)]) -> Option<FitGeneration> {
     let mut continued = runs.iter().filter_map(|(_, observed)| most_in(observed));
-    let ContinuedGeneration { generation, tokens } = continued.next()?;
+    let (seen, ContinuedGeneration { generation, tokens }) = continued.next()?;
     let mut largest: Vec<(usize, FitTokens)> =
         runs.iter().flat_map(|(family, observed)| tokens_on(family, observed)).collect();
     largest.sort_by_key(|(place, _)| *place);
@@ -24,16 +24,16 @@ pub(crate) fn generation(runs: &[(&Family, &Observed)]) -> Option<FitGeneration>
     Some(FitGeneration {
         sequences: generation.sequences,
         prompt_tokens: generation.prompt,
-        new_tokens: generation.end - generation.prompt,
-        run_tokens: generation.length - generation.prompt,
+        new_tokens: generation.new_tokens().1,
+        run_tokens: generation.new_tokens().0,
         largest: largest.into_iter().map(|(_, tokens)| tokens).collect(),
-        curve: tokens.curve(COLUMNS).into_iter().map(point).collect(),
+        curve: tokens.curve(&seen.run, COLUMNS).into_iter().map(point).collect(),
     })
 }
 
 /// The generation of the process that has the most.
-fn most_in(observed: &Observed) -> Option<&ContinuedGeneration> {
-    observed.largest().and_then(|seen| seen.continued.as_ref())
+fn most_in(observed: &Observed) -> Option<(&Seen, &ContinuedGeneration)> {
+    observed.largest().and_then(|seen| Some((seen, seen.continued.as_ref()?)))
 }
 
 /// For each GPU of a family, how many tokens fit in every process.

@@ -15,7 +15,7 @@ pub(crate) fn notes(families: &[&Family], observed: &[Observed]) -> Vec<FitNote>
     let measured = [Some(measured(families, first)), ending(first), Some(outside(families, first))];
     let care =
         [cut_short, timed_out, lost_processes, growth, read_backs, free_queries, failed_later];
-    let care = care.map(|note| note(first));
+    let care = care.map(|note| observed.iter().find_map(note));
     let said = first.server.iter().map(|line| note("measured", format!("the server says: {line}")));
     measured.into_iter().chain(care).flatten().chain(said).collect()
 }
@@ -98,18 +98,18 @@ fn ending(observed: &Observed) -> Option<FitNote> {
 fn of_generation(observed: &Observed) -> Option<FitNote> {
     let continued = observed.largest().and_then(|seen| seen.continued.as_ref())?;
     let (generation, every) = (&continued.generation, continued.tokens.every);
-    let run = generation.length - generation.prompt;
+    let (run, asked) = generation.new_tokens();
     let skipped = match every {
         1 => String::new(),
         every => format!(" (one group of tokens in {every})"),
     };
     Some(note(
-        "measured",
+        "assumed",
         format!(
             "{run} of {} new tokens were run; the allocations of the others{skipped} follow from them, which grew \
              evenly, and were replayed. PyTorch's cache may fill the rest of the GPU meanwhile, and is released where \
              needed. What the program does after this generation was not observed",
-            generation.end - generation.prompt
+            asked
         ),
     ))
 }
@@ -175,7 +175,9 @@ pub(super) fn growth_per_step(observed: &[Observed]) -> u64 {
     let open = observed
         .iter()
         .filter(|observed| observed.seen.iter().all(|seen| seen.continued.is_none()));
-    let facts = open.flat_map(|observed| &observed.facts);
+    let ended =
+        |facts: &&Facts| facts.generation.as_ref().is_some_and(|generation| generation.left() == 0);
+    let facts = open.flat_map(|observed| &observed.facts).filter(|facts| !ended(facts));
     facts.map(|facts| facts.growth_per_step).max().unwrap_or(0)
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Facts {
     pub(crate) growth_per_step: u64,
     /// The generation that was under way, or the last.
     pub(crate) generation: Option<Generation>,
+    /// Whether there was an optimizer that had not stepped when time was up.
+    awaits_optimizer: bool,
     pub(crate) devices: Vec<DeviceFacts>,
 }
 
@@ -101,6 +103,11 @@ impl Generation {
         self.end.saturating_sub(self.length)
     }
 
+    /// New tokens that were run, and those that were asked for.
+    pub(crate) fn new_tokens(&self) -> (u64, u64) {
+        (self.length.saturating_sub(self.prompt), self.end.saturating_sub(self.prompt))
+    }
+
     /// The whole generation on a device; nothing where it cannot be told from what was seen.
     fn continued(&self, run: &Run, device: usize) -> Option<Continued> {
         let after = self.allocations.iter().map(|devices| devices.get(device).copied());
@@ -142,11 +149,21 @@ pub(crate) struct Seen {
     pub(crate) cut_short: bool,
 }
 
+impl Seen {
+    /// With the run to the end of a generation.
+    fn with(mut self, mut continued: Option<ContinuedGeneration>) -> Self {
+        if let Some(continued) = &mut continued {
+            self.run = std::mem::take(&mut continued.tokens.run);
+        }
+        Self { continued, ..self }
+    }
+}
+
 /// The tokens of a generation whose rest was computed.
 #[derive(Debug)]
 pub(crate) struct ContinuedGeneration {
     pub(crate) generation: Generation,
-    /// How many new tokens were there, and how many allocations.
+    /// How many new tokens were there, and how many allocations; the run is beside it.
     pub(crate) tokens: Continued,
 }
 
@@ -224,15 +241,12 @@ impl Observed {
     ) -> Result<Self> {
         let facts = read_facts(folder)?;
         let observations = machine.observations();
-        if let Some(how) = failure(status, ending, &facts, folder)? {
+        let used = observations.peak_used.iter().any(|used| *used > 0);
+        if let Some(how) = failure(status, ending, &facts, (folder, used))? {
             let output = last_lines(&folder.join("output"));
             return Err(ProgramFailed { program: program.to_owned(), how, output }.into());
         }
-        ensure!(
-            observations.peak_used.iter().any(|used| *used > 0),
-            "{program} did not use a GPU{}",
-            why_no_gpu(program)
-        );
+        ensure!(used, "{program} did not use a GPU{}", why_no_gpu(program));
         let mut gathered = Gathered { workloads: Workloads::default(), memory };
         let mut tables = Tables::default();
         for facts in &facts {
@@ -277,15 +291,15 @@ fn failure(
     status: ExitStatus,
     ending: Ending,
     facts: &[Facts],
-    folder: &Path,
+    (folder, used): (&Path, bool),
 ) -> Result<Option<String>> {
     // A signal at the very end, after all was told, is no failure of what was seen.
     let broke_off = status.code() != Some(0) && facts.is_empty();
     let failed = status.code().is_some_and(|code| code != 0);
     Ok(match ending {
-        // What does not use PyTorch tells nothing; what it took until then is known.
-        Ending::TimeLimit(_) if facts.is_empty() && count(folder, "started")? == 0 => None,
-        Ending::TimeLimit(limit) if facts.is_empty() => {
+        // What does not use PyTorch tells nothing; what it took until then is known. A process that does, and has not
+        // told anything, may be the one that matters.
+        Ending::TimeLimit(limit) if !used || count(folder, "started")? > facts.len() => {
             Some(format!("was ended after {} s (--time-limit)", limit.as_secs()))
         }
         Ending::TimeLimit(_) | Ending::AfterReports => None,
@@ -338,20 +352,26 @@ fn seen(run: Run, facts: &[Facts], observations: &Observations) -> Option<Seen> 
     }
     let device = own.devices.iter().find(|device| DeviceId(device.device) == run.device)?;
     let reserved = run.workload.peak_recorded();
-    let under_way = own.generation.as_ref().filter(|generation| generation.left() > 0);
+    let stopped = matches!(own.ended, Ended::Generation | Ended::TimeLimit | Ended::Steps);
+    let generation = own.generation.as_ref().filter(|_| stopped);
+    let under_way = generation.filter(|generation| generation.left() > 0);
     let continued = under_way.and_then(|generation| {
         let tokens = generation.continued(&run, usize::from(device.device))?;
         Some(ContinuedGeneration { generation: generation.clone(), tokens })
     });
-    Some(Seen {
-        rank: name(own),
-        device: run.device,
-        outside: observations.peak_used.get(device.place())?.saturating_sub(reserved),
-        cut_short: !run.workload.starts_empty() || device.peak_reserved > reserved,
-        unfinished: under_way.is_some() && continued.is_none(),
-        run: continued.as_ref().map_or(run, |continued| continued.tokens.run.clone()),
-        continued,
-    })
+    let awaits_optimizer = own.awaits_optimizer;
+    Some(
+        Seen {
+            rank: name(own),
+            device: run.device,
+            outside: observations.peak_used.get(device.place())?.saturating_sub(reserved),
+            cut_short: !run.workload.starts_empty() || device.peak_reserved > reserved,
+            unfinished: (under_way.is_some() && continued.is_none()) || awaits_optimizer,
+            run,
+            continued: None,
+        }
+        .with(continued),
+    )
 }
 
 /// What inference servers say of their memory, in the words that people know from their logs.

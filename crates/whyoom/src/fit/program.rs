@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread::ScopedJoinHandle,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -178,13 +178,15 @@ impl Bench {
             }
             if let Some(ending) = watched.ends() {
                 tree::end_program(Pid::from_child(&child), &folder);
+                // It has ended, unless its number could not be looked up.
+                child.kill()?;
                 break (child.wait()?, ending);
             }
             progress.show(session.machine().observations().peak_used[0]);
             std::thread::sleep(GLANCE);
         };
         // What it left running has nobody to work for.
-        tree::end_program(Pid::from_child(&child), &folder);
+        tree::end_rest(&folder);
         drop(progress);
         interrupt::wait_if_interrupted();
         let memory = if self.with_history { Model::with_history() } else { Model::default() };
@@ -192,9 +194,11 @@ impl Bench {
         Observed::read(&folder, &program.text(), model, seen, memory)
     }
 
-    /// When a process ends itself at its next step: before it is ended without having told anything.
-    fn seconds_for_steps(&self) -> f64 {
-        self.time_limit.as_secs_f64() * 0.9
+    /// When a process ends itself at its next step, in seconds since 1970: before it is ended without having told
+    /// anything.
+    fn last_step(&self) -> Result<f64> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        Ok((now + self.time_limit.mul_f64(0.9)).as_secs_f64())
     }
 
     fn command(
@@ -214,7 +218,7 @@ impl Bench {
             .args(rest)
             .env("WHYOOM_FIT", folder)
             .env("WHYOOM_FIT_STEPS", self.steps.to_string())
-            .env("WHYOOM_FIT_SECONDS", self.seconds_for_steps().to_string())
+            .env("WHYOOM_FIT_UNTIL", self.last_step()?.to_string())
             .env("WHYOOM_FIT_WHOLE", if part == Part::Whole { "1" } else { "0" })
             .stdin(Stdio::null())
             .stdout(output)

@@ -37,8 +37,12 @@ TOKENS_SEEN = 3 * 16 + 4
 TOKENS_LEFT = 128
 # Whether generations are to be run to their end.
 WHOLE = os.environ.get("WHYOOM_FIT_WHOLE") == "1"
-# Ends the program at its next step once it has run for so many seconds.
-SECONDS = float(os.environ.get("WHYOOM_FIT_SECONDS", "inf"))
+# Ends the program at its first step after this time, in seconds since 1970.
+UNTIL = float(os.environ.get("WHYOOM_FIT_UNTIL", "inf"))
+# A model may be called so often for one token: by an assistant that proposes some.
+CALLS_OF_TOKEN = 64
+# No generation is longer: what stands for "no limit" may be any number.
+LONGEST = 1 << 40
 # A longer history is kept from its end.
 MAX_EVENTS = 1_000_000
 
@@ -72,7 +76,6 @@ class Observer:
         self.recorded = False
         self.ended = None
         self.generation = None
-        self.started = time.monotonic()
 
     def install(self):
         from torch.nn.modules import module
@@ -134,9 +137,11 @@ class Observer:
             return
         stats = self.stats()
         self.note(stats)
-        if time.monotonic() - self.started > SECONDS:
+        if self.generation:
+            self.generation.calls += 1
+        if time.time() > UNTIL:
             self.stop("time-limit")
-        elif self.generation and self.generation.goes_on():
+        elif self.generation and self.generation.goes_on() and not STEPS:
             # It tells itself when enough was seen.
             pass
         elif STEPS:
@@ -155,10 +160,14 @@ class Observer:
         """A generation has so many tokens of each sequence now, and ends at another number of them."""
         if self.pid != os.getpid():
             return
-        if self.generation is None or not self.generation.goes_on():
+        end = min(end, LONGEST)
+        if self.generation is None or not self.generation.is_next(length, end, sequences):
             self.generation = Generation(length, end, sequences)
         self.generation.token(length, [one.get("allocation.all.allocated", 0) for one in self.stats()])
-        if not STEPS and not WHOLE and self.generation.seen_enough():
+        if STEPS or WHOLE or not self.generation.seen_enough():
+            return
+        # What a training generates is only a part of its step.
+        if not self.optimizer_steps and not self.awaits_optimizer():
             self.stop("generation")
 
     def note(self, stats):
@@ -249,6 +258,7 @@ class Observer:
             "last_rise": self.last_rise,
             "growth_per_step": self.growth(),
             "generation": self.generation and self.generation.facts(),
+            "awaits_optimizer": why == "time-limit" and self.awaits_optimizer(),
             "devices": devices,
         }
         # Written under another name first: a file with the right name is whole.
@@ -265,31 +275,31 @@ class Generation:
         self.length = length
         # How many allocations each device had seen when a token was there.
         self.allocations = []
+        # Calls of an outermost module since then.
+        self.calls = 0
+        self.bends = None
+
+    def is_next(self, length, end, sequences):
+        """Whether this is the next token of the same call: one may end early, and another begin."""
+        return (length, end, sequences) == (self.length + 1, self.end, self.sequences)
 
     def token(self, length, allocations):
-        self.length = length
+        self.length, self.calls = length, 0
         self.allocations.append(allocations)
 
     def goes_on(self):
-        return self.length < self.end
+        return self.length < self.end and self.calls <= CALLS_OF_TOKEN
 
     def seen_enough(self):
         enough = len(self.allocations) >= TOKENS_SEEN and self.end - self.length >= TOKENS_LEFT
         return enough and not self.bends_later()
 
     def bends_later(self):
-        """Whether a cache stops growing on the way to the end: what was seen says nothing of the time after that."""
-        import gc
-
-        caches = sys.modules.get("transformers.cache_utils")
-        kind = getattr(caches, "Cache", ())
-        windows = [
-            getattr(layer, "sliding_window", None)
-            for cache in gc.get_objects()
-            if isinstance(cache, kind)
-            for layer in getattr(cache, "layers", ())
-        ]
-        return any(window and self.length <= window < self.end for window in windows)
+        """Whether a cache grows otherwise on the way to the end, or did lately: what was seen says nothing of that."""
+        if self.bends is None:
+            self.bends = bends_of_caches()
+        quantizes = LONGEST in self.bends
+        return quantizes or any(self.length - TOKENS_SEEN <= bend < self.end for bend in self.bends)
 
     def facts(self):
         return {
@@ -299,6 +309,22 @@ class Generation:
             "sequences": self.sequences,
             "allocations": self.allocations,
         }
+
+
+def bends_of_caches():
+    """The lengths at which a cache of transformers grows otherwise: a window is full, or it begins to quantize."""
+    import gc
+
+    caches = sys.modules.get("transformers.cache_utils")
+    kind = getattr(caches, "Cache", None)
+    bends = set()
+    for cache in gc.get_objects() if kind else ():
+        if issubclass(type(cache), kind):
+            for layer in getattr(cache, "layers", ()):
+                # What is quantized in groups never grows evenly.
+                quantizes = getattr(layer, "residual_length", None)
+                bends.add(LONGEST if quantizes else getattr(layer, "sliding_window", None) or -1)
+    return {bend for bend in bends if bend > 0}
 
 
 class TransformersFinder(ModuleFinder):

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fs,
+    os::unix::ffi::OsStrExt,
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -32,6 +33,11 @@ pub(super) fn end_program(program: Pid, folder: &Path) -> bool {
     })
 }
 
+/// Ends what a program has left behind. The program's own number may be somebody else's by now.
+pub(super) fn end_rest(folder: &Path) -> bool {
+    end_all(|| descendants(getpid()).into_iter().filter(|pid| was_given(*pid, folder)).collect())
+}
+
 fn end_all(living: impl Fn() -> Vec<Pid>) -> bool {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -52,9 +58,9 @@ fn end_all(living: impl Fn() -> Vec<Pid>) -> bool {
 /// Whether a process was started with the folder in its environment.
 fn was_given(pid: Pid, folder: &Path) -> bool {
     let environment = kernel::bytes(format!("/proc/{}/environ", pid.as_raw_nonzero()));
-    let wanted = format!("WHYOOM_FIT={}", folder.display());
+    let wanted = [b"WHYOOM_FIT=", folder.as_os_str().as_bytes()].concat();
     environment.is_ok_and(|environment| {
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
     })
 }
 
