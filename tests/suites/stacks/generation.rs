@@ -81,15 +81,15 @@ fn compare(cases: &[Case]) -> Result<Held> {
 
 /// As many tokens as it says run on that GPU, and not one more.
 fn length() -> Result<Held> {
-    let place = ["--gpu", "l4", "--memory", "500MiB"];
-    let answer = asked(&place, &command((64, 32, 600))?)?;
+    let place = ["--gpu", "l4"];
+    let answer = asked(&place, &command((4_096, 32, 1_000))?)?;
     ensure!(!answer.gpus[0].fits, "it says that it fits");
     let generation = answer.generation.context("no word of the generation")?;
-    ensure!(generation.new_tokens == 600 && generation.run_tokens < 600, "{generation:?}");
+    ensure!(generation.new_tokens == 1_000 && generation.run_tokens < 100, "{generation:?}");
     let largest = generation.largest.first().context("no number of tokens")?.new_tokens;
     ensure!(largest > 0, "not one token fits");
     let runs = |new: u64| -> Result<bool> {
-        let ran = Trial::on(&place, &command((64, 32, new))?).plain()?;
+        let ran = Trial::on(&place, &command((4_096, 32, new))?).plain()?;
         let ran_out = ran.stderr.contains("OutOfMemoryError");
         ensure!((ran.status == 0) != ran_out, "{new}: {}:\n{}", ran.status, ran.stderr);
         Ok(!ran_out)
