@@ -161,7 +161,8 @@ impl Iterations {
         if profile.phase != Phase::Other {
             self.last_phase = Some(profile.phase);
         }
-        if profile.root.is_some() {
+        // What backward computes again is no call of the program's.
+        if profile.root.is_some() && profile.phase != Phase::Backward {
             let first = *self.first_root.get_or_insert_with(|| profile.root.unwrap_or_default());
             if profile.root == Some(first) && self.last_root != Some(first) {
                 self.module_calls.note(boundary);

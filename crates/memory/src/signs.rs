@@ -142,6 +142,12 @@ impl Signs {
             {
                 self.backward = true;
             }
+            // Hooks that autograd calls, from the same threads.
+            "_pre_backward" | "_post_backward" | "_root_post_backward_final_callback"
+                if frame.file.contains("fsdp") =>
+            {
+                self.backward = true;
+            }
             // A function of autograd that is written in Python.
             "apply" if self.in_backward && frame.file.contains("torch/autograd/") => {
                 self.backward = true;
