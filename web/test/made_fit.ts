@@ -12,6 +12,7 @@ function gpu(name: string, gib: number, peak: number) {
     total_bytes: total,
     fits,
     ran_on: name,
+    failure: null,
     processes: [
       {
         rank: "all",
@@ -49,6 +50,7 @@ function fit(vary: boolean): Fit {
           runs: [1, 16, 64],
         }
       : null,
+    generation: null,
     assertions: [{ text: "peak<20GiB", holds: true, found: "17.40 GiB" }],
     notes: [{ kind: "measured", text: "steps 1 to 12, which repeat" }, { kind: "care", text: "the program queried free memory" }],
   };
