@@ -13,11 +13,11 @@ use crate::machine::MachineFile;
 pub(crate) fn notes(families: &[&Family], observed: &[Observed]) -> Vec<FitNote> {
     let Some(first) = observed.first() else { return Vec::new() };
     let measured = [Some(measured(families, first)), ending(first), Some(outside(families, first))];
-    let care =
-        [cut_short, timed_out, lost_processes, growth, read_backs, free_queries, failed_later];
+    let care = [cut_short, timed_out, lost_processes, growth, read_backs, failed_later];
     let care = care.map(|note| observed.iter().find_map(note));
     let said = first.server.iter().map(|line| note("measured", format!("the server says: {line}")));
-    measured.into_iter().chain(care).flatten().chain(said).collect()
+    let asked = observed.iter().find_map(|observed| free_queries(families, observed));
+    measured.into_iter().chain(care).chain([asked]).flatten().chain(said).collect()
 }
 
 /// Which figures are those of the person's own machine.
@@ -206,15 +206,20 @@ fn read_backs(observed: &Observed) -> Option<FitNote> {
     })
 }
 
-fn free_queries(observed: &Observed) -> Option<FitNote> {
+fn free_queries(families: &[&Family], observed: &Observed) -> Option<FitNote> {
+    let on_each = families.iter().all(|family| family.gpus.len() == 1);
     let count = observed.observations.free_queries;
     (count > 0).then(|| {
         note(
             "care",
             format!(
-                "the program queried free memory {}: on another GPU it may behave \
-                 differently",
-                times(count)
+                "the program queried free memory {}: {}",
+                times(count),
+                if on_each {
+                    "what it does then is what it does on this GPU"
+                } else {
+                    "on another GPU it may behave differently"
+                }
             ),
         )
     })
