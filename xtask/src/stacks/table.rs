@@ -93,7 +93,7 @@ fn one() -> u16 {
 }
 
 fn seconds() -> u64 {
-    180
+    600
 }
 
 /// All programs.
