@@ -130,6 +130,18 @@ mod tests {
         }
     }
 
+    /// Two suites may run at a time on one machine, which is used again afterwards.
+    #[test]
+    fn programs_take_a_free_port_and_leave_nothing_behind() {
+        for program in read().unwrap().programs {
+            let port = program.launcher.join(" ");
+            let is_free = port.contains("--standalone") || port.contains("--main_process_port 0");
+            assert!(port.is_empty() || is_free, "{}", program.name);
+            let script = root().join("tests/scenarios/stacks/programs").join(&program.script);
+            assert!(!fs::read_to_string(script).unwrap().contains("mkdtemp"), "{}", program.name);
+        }
+    }
+
     #[test]
     fn a_misspelt_name_is_noticed() {
         let all = read().unwrap().programs;
