@@ -84,8 +84,8 @@ mod tests {
         let folder = empty_folder("stacks-limited").unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", "setsid sh -c 'sleep 60; true' & echo started; sleep 60; true"]);
-        let ended = run(&mut command, &folder, Duration::from_millis(500)).unwrap();
-        assert!(ended.status.is_none() && ended.seconds < 5.0 && ended.out == "started\n");
+        let ended = run(&mut command, &folder, Duration::from_secs(3)).unwrap();
+        assert!(ended.status.is_none() && ended.seconds < 30.0 && ended.out == "started\n");
         let mark = format!("{}-{}", std::process::id(), folder.display());
         assert_eq!(marked(&mark).unwrap(), Vec::<String>::new());
     }

@@ -3,6 +3,7 @@
 mod cell;
 mod limited;
 mod page;
+mod peaks;
 mod row;
 mod sum;
 mod table;

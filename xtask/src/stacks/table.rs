@@ -93,7 +93,7 @@ fn one() -> u16 {
 }
 
 fn seconds() -> u64 {
-    180
+    600
 }
 
 /// All programs.
@@ -127,6 +127,18 @@ mod tests {
             let packages = format!("tests/requirements/{}.txt", program.environment);
             assert!(script.is_file() && root().join(packages).is_file(), "{}", program.name);
             assert!(program.peak.bytes > 0 && !program.peak.formula.is_empty(), "{}", program.name);
+        }
+    }
+
+    /// Two suites may run at a time on one machine, which is used again afterwards.
+    #[test]
+    fn programs_take_a_free_port_and_leave_nothing_behind() {
+        for program in read().unwrap().programs {
+            let port = program.launcher.join(" ");
+            let is_free = port.contains("--standalone") || port.contains("--main_process_port 0");
+            assert!(port.is_empty() || is_free, "{}", program.name);
+            let script = root().join("tests/scenarios/stacks/programs").join(&program.script);
+            assert!(!fs::read_to_string(script).unwrap().contains("mkdtemp"), "{}", program.name);
         }
     }
 

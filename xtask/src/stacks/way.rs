@@ -9,16 +9,13 @@ use harness::{
     empty_folder, environment, from_str, root, text,
 };
 use serde_json::Value;
-use whyoom_trace::Bytes;
 
 use super::{
     cell::Cell,
     limited::{self, Ended},
+    peaks,
     table::{Counts, Program},
 };
-
-/// So far may a peak be from the arithmetic, which leaves small things out.
-const TOLERANCE: f64 = 0.05;
 
 /// A way to run a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,10 +114,7 @@ fn ran(program: &Program, ended: &Ended) -> Result<String> {
     if program.counts == Counts::Driver {
         return Ok("ended".to_owned());
     }
-    // Ranks are alike: one that skipped its work must not hide behind another.
-    let peaks = reports.iter().filter_map(|report| peaks_of(report).into_iter().max());
-    let said: Vec<String> = peaks.map(|peak| near(program, peak)).collect::<Result<_>>()?;
-    said.into_iter().next().context("it reported no peak")
+    peaks::judged(program, &peaks::of_reports(&reports))
 }
 
 /// The lines in which a program reports: of each rank one.
@@ -128,24 +122,13 @@ fn reports(out: &str) -> Vec<Value> {
     out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// The peaks that a program printed: of its GPU, or of each.
-fn peaks_of(report: &Value) -> Vec<u64> {
-    let all = report.get("peaks").and_then(Value::as_array);
-    let one = report.get("allocated").into_iter();
-    all.into_iter().flatten().chain(one).filter_map(Value::as_u64).collect()
-}
-
-/// It fits, and the peak is the arithmetic's.
+/// It fits, and the peak is the arithmetic's in every process.
 fn fitted(program: &Program, ended: &Ended) -> Result<String> {
     succeeded(ended)?;
     let fit: Fit = from_str(&ended.out)?;
     ensure!(fit.gpus.iter().all(|gpu| gpu.fits), "it says that it does not fit");
     let processes = fit.gpus.iter().flat_map(|gpu| &gpu.processes);
-    let peaks = processes.filter_map(|process| match program.counts {
-        Counts::Allocated => process.peak_allocated_bytes,
-        Counts::Driver => Some(process.peak_bytes),
-    });
-    near(program, peaks.max().context("no process used the GPU")?)
+    peaks::judged(program, &peaks::of_processes(program, processes))
 }
 
 /// It ran out of memory, and the verdict has the right cause.
@@ -203,15 +186,6 @@ fn last_error(err: &str) -> String {
     line.map_or_else(String::new, |line| line.chars().take(200).collect())
 }
 
-fn near(program: &Program, peak: u64) -> Result<String> {
-    let hand = program.peak.bytes;
-    let said = format!("{} ({} by hand)", Bytes(peak), Bytes(hand));
-    #[expect(clippy::cast_precision_loss, reason = "a share of bytes")]
-    let apart = peak.abs_diff(hand) as f64 / hand as f64;
-    ensure!(apart <= TOLERANCE, "{said}");
-    Ok(said)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,14 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_must_be_near_the_arithmetic() {
-        let program = program();
-        let hand = program.peak.bytes;
-        let seen = |peak: u64| ran(&program, &ended(&format!("hello\n{{\"allocated\": {peak}}}")));
-        assert!(seen(hand).is_ok() && seen(hand / 100 * 104).is_ok());
-        assert!(seen(hand / 100 * 94).is_err() && seen(hand / 100 * 106).is_err());
-        let ranks = format!("{{\"allocated\": {hand}}}\n{{\"allocated\": {}}}", hand / 2);
-        assert!(ran(&program, &ended(&ranks)).is_err(), "one rank did half");
+    fn every_rank_reports() {
+        let launcher = vec!["torch.distributed.run".to_owned()];
+        let (alone, ranks) = (program(), Program { launcher, gpus: 2, ..program() });
+        let line = format!("{{\"allocated\": {}}}", alone.peak.bytes);
+        let (one, two) = (ended(&format!("hello\n{line}")), ended(&format!("{line}\n{line}")));
+        assert!(ran(&alone, &one).is_ok() && ran(&ranks, &two).is_ok());
+        assert!(ran(&ranks, &one).is_err());
     }
 
     #[test]
@@ -266,12 +239,6 @@ mod tests {
             "whyoom's pool"
         ));
         assert!(served("{}", "whyoom's pool held 1 GiB") && !served("{}", "At the peak"));
-    }
-
-    #[test]
-    fn the_fullest_gpu_counts() {
-        let report = serde_json::json!({"allocated": 1, "peaks": [1, 7, 3]});
-        assert_eq!(peaks_of(&report).into_iter().max(), Some(7));
     }
 
     #[test]

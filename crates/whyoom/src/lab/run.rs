@@ -155,13 +155,24 @@ impl Lab {
     /// Kernels in PTX are computed or not: who trusts a value should know.
     fn say_what_was_computed(&self) {
         let seen = self.session.machine().observations();
-        let (computed, skipped) = (seen.launches_computed, seen.launches_skipped);
-        if computed + skipped > 0 {
-            anstream::eprintln!(
-                "whyoom lab: {computed} launches of kernels in PTX (Triton) were computed; {skipped} did nothing, \
-                 because they are too much work or not implemented."
-            );
+        if let Some(line) = computed_line(seen.launches_computed, seen.launches_skipped) {
+            anstream::eprintln!("whyoom lab: {line}");
         }
+    }
+}
+
+fn computed_line(computed: u64, skipped: u64) -> Option<String> {
+    let verb = |count| if count == 1 { "was" } else { "were" };
+    let launches = if computed == 1 { "launch" } else { "launches" };
+    let of_kernels =
+        format!("{computed} {launches} of kernels in PTX (Triton) {} computed", verb(computed));
+    match (computed, skipped) {
+        (0, 0) => None,
+        (_, 0) => Some(format!("{of_kernels}.")),
+        _ => Some(format!(
+            "{of_kernels}; {skipped} {} not: too much work, not implemented, or ended early.",
+            verb(skipped)
+        )),
     }
 }
 
@@ -223,4 +234,21 @@ pub(crate) fn libraries() -> Result<PathBuf> {
         "the lab's libraries are not next to this executable: cargo install does not include them, \
          the wheel does (pip install whyoom); in a checkout: cargo build --workspace",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::computed_line;
+
+    #[test]
+    fn only_what_happened_is_said_of_launches() {
+        let line = |computed, skipped| computed_line(computed, skipped).unwrap_or_default();
+        assert_eq!(line(0, 0), "");
+        assert_eq!(line(1, 0), "1 launch of kernels in PTX (Triton) was computed.");
+        let why = "too much work, not implemented, or ended early.";
+        let some = "3 launches of kernels in PTX (Triton) were computed; 1 was not:";
+        assert_eq!(line(3, 1), format!("{some} {why}"));
+        let none = "0 launches of kernels in PTX (Triton) were computed; 2 were not:";
+        assert_eq!(line(0, 2), format!("{none} {why}"));
+    }
 }

@@ -21,6 +21,10 @@ impl Driver {
         if matches!(known.effect, Some(Effect::HeapExhausted | Effect::Fail)) {
             return None;
         }
+        if known.stuck {
+            self.machine.note_launch(false);
+            return None;
+        }
         let refused = match self.image_of(known.module).ok()?.code()?.kernel(&known.name)? {
             Ok(kernel) => return Some(kernel.parameters().collect()),
             Err(refused) => refused.0.clone(),
@@ -35,6 +39,7 @@ impl Driver {
 
     /// Runs a kernel with the bytes of its parameters, if that is little work. An access to memory that is not there
     /// ends it, and is no failure of the program: the index may come from another kernel, which computed nothing.
+    /// So may the value that a loop waits for: one that does not end is run once, since all calls wait meanwhile.
     pub fn compute(&mut self, launch: &Launch, values: &[Vec<u8>]) -> Result<()> {
         let function = self.known_function(launch.function)?;
         let Some(code) = self.image_of(function.module)?.code().cloned() else { return Ok(()) };
@@ -43,11 +48,16 @@ impl Driver {
         let values = values.iter().map(Vec::as_slice);
         let parameters = kernel.packed(values).ok_or(Error::InvalidValue)?;
         let Launch { grid, block, shared, .. } = *launch;
+        let id = launch.function;
         let launch = whyoom_lab_ptx::Launch { grid, block, shared, parameters };
         let outcome = kernel.run(&launch, &mut LiveMemory { driver: self, known: Vec::new() });
         self.machine.note_launch(outcome.is_ok());
-        if let Err(Fault::IllegalAddress(_)) = outcome {
-            self.tell_once(&name, "was ended: it accessed memory that is not there");
+        let Some(why) = outcome.err().and_then(reason) else { return Ok(()) };
+        self.tell_once(&name, why);
+        if let (Err(Fault::Endless | Fault::Deadlock), Some(function)) =
+            (outcome, self.functions.get_mut(&id))
+        {
+            function.stuck = true;
         }
         Ok(())
     }
@@ -59,6 +69,20 @@ impl Driver {
             // Nobody reads it: nothing is lost but the line.
             drop(writeln!(std::io::stderr(), "{line}"));
         }
+    }
+}
+
+/// What to say of a kernel that was ended.
+fn reason(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::IllegalAddress(_) => Some("was ended: it accessed memory that is not there"),
+        Fault::Endless => {
+            Some("was ended: a loop ran beyond the limit. Later launches of it do nothing")
+        }
+        Fault::Deadlock => Some(
+            "was ended: its threads wait for each other for ever. Later launches of it do nothing",
+        ),
+        _ => None,
     }
 }
 
@@ -114,5 +138,47 @@ impl Memory for LiveMemory<'_> {
         self.check(address, bytes.len(), true)?;
         backing::copy(address, bytes.as_ptr() as u64, bytes.len() as u64, false);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        image::Image,
+        machine::{DeviceSpec, Machine, MachineSpec},
+        models,
+    };
+
+    const STUCK: &str = ".version 8.0\n.visible .entry endless()\n{ L: bra L; }\n\
+        .visible .entry waits()\n{ .reg .pred %p1; .reg .b32 %r1; mov.u32 %r1, %tid.x;\n\
+        setp.eq.u32 %p1, %r1, 0; @%p1 bra ONE; bar.sync 0; ret; ONE: bar.sync 1; ret; }";
+
+    fn driver(folder: &std::path::Path) -> Driver {
+        let device = DeviceSpec::of(models::find(models::DEFAULT).expect("a model"));
+        let spec = MachineSpec { devices: vec![device], ..MachineSpec::default() };
+        let machine = Machine::create(&folder.join("state"), &spec).expect("a machine");
+        Driver::on(machine, &[0], None).expect("a driver")
+    }
+
+    #[test]
+    fn a_kernel_that_never_ends_is_told_and_run_once() {
+        let folder = std::env::temp_dir().join(format!("whyoom-stuck-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let mut driver = driver(&folder);
+        let context = driver.retain_primary(0).expect("a context");
+        let module = driver.load_module(Some(context), Image::from_ptx(STUCK).expect("an image"));
+        for (name, why) in [("endless", "a loop"), ("waits", "its threads wait")] {
+            let function = driver.function(module, name).expect("it is there");
+            let launch = Launch { function, grid: [1; 3], block: [2, 1, 1], shared: 0, stream: 0 };
+            assert_eq!(driver.parameter_sizes(function), Some(Vec::new()), "{name}");
+            driver.compute(&launch, &[]).expect("no failure of the program");
+            let told = |line: &String| line.contains(&format!("{name} was ended: {why}"));
+            assert_eq!(driver.told_kernels.iter().filter(|line| told(line)).count(), 1, "{name}");
+            let before = driver.machine.observations().launches_skipped;
+            assert_eq!(driver.parameter_sizes(function), None, "{name} is run again");
+            assert_eq!(driver.machine.observations().launches_skipped, before + 1, "{name}");
+        }
+        std::fs::remove_dir_all(&folder).expect("it is there");
     }
 }

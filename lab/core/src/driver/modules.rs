@@ -74,6 +74,7 @@ impl Driver {
             name: name.to_owned(),
             max_dynamic_shared: SHARED_PER_BLOCK,
             effect: effect.map(|known| known.effect),
+            stuck: false,
         };
         let id = self.new_handle();
         self.functions.insert(id, function);

@@ -13,7 +13,7 @@ pub struct Observations {
     pub free_queries: u64,
     /// Launches of kernels in PTX that were computed.
     pub launches_computed: u64,
-    /// Launches of kernels in PTX that did nothing: too much work, or not implemented.
+    /// Launches of kernels in PTX that were not: too much work, not implemented, or ended early.
     pub launches_skipped: u64,
     /// The most that was in use on each device at a time, by all programs together.
     pub peak_used: [u64; MAX_DEVICES],

@@ -124,14 +124,21 @@ impl<'a> Parts<'_, 'a, '_, '_> {
             _ => return Err(self.refused()),
         }
         self.modifiers.drain(..4);
+        // A cache policy is the last operand.
+        let policies = usize::from(self.take("L2::cache_hint"));
         self.take_harmless();
         self.finish()?;
         let Source::Constant(bytes) = self.value(2)? else { return Err(self.refused()) };
-        let read = if self.instruction.operands.len() > 3 {
+        let read = if self.instruction.operands.len() == 4 + policies {
             self.value(3)?
         } else {
+            self.expect(3 + policies)?;
             Source::Constant(bytes)
         };
+        // A predicate there says whether to ignore the source.
+        if matches!(read, Source::Register(register) if self.scope.bytes_of(register) < 4) {
+            return Err(self.refused());
+        }
         if bytes > 16 {
             return Err(self.refused());
         }

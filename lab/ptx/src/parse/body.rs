@@ -72,14 +72,17 @@ impl<'a> Body<'a> {
         };
         let word = cursor.word().ok_or_else(|| Refused::new("a statement of this form"))?;
         if cursor.take_mark(':') {
-            self.labels.insert(word, self.code.len());
-            return Ok(());
+            // Blocks may repeat a label for themselves; branches are resolved without regard to blocks.
+            return match self.labels.insert(word, self.code.len()) {
+                Some(_) => Err(Refused::new(format!("the label {word} twice"))),
+                None => Ok(()),
+            };
         }
         let rest = cursor.until(';');
         match word {
             ".reg" => self.registers(rest),
             ".shared" => {
-                Declaration::parse(rest).map(|declared| self.scope.declare_shared(&declared))
+                Declaration::parse(rest).and_then(|declared| self.scope.declare_shared(&declared))
             }
             ".local" => {
                 Declaration::parse(rest).map(|declared| self.scope.declare_local(&declared))

@@ -40,9 +40,8 @@ fn module(text: &str) -> Result<Module, NotPtx> {
             Token::Word(".func") => _ = cursor.skip_function(),
             Token::Word(".shared") => {
                 // Where it cannot be followed, the name stays unknown, and kernels that use it are refused.
-                if let Ok(declared) = Declaration::parse(cursor.until(';')) {
-                    scope.declare_shared(&declared);
-                }
+                let declared = Declaration::parse(cursor.until(';'));
+                let _ = declared.and_then(|declared| scope.declare_shared(&declared));
             }
             Token::Word(".global" | ".const") => _ = cursor.until(';'),
             _ => {}

@@ -21,6 +21,8 @@ pub(crate) struct Scope<'a> {
     symbols: HashMap<&'a str, u64>,
     pub(crate) parameters: Vec<(usize, usize)>,
     pub(crate) shared: usize,
+    /// Whether an array of shared memory has the length that the launch adds.
+    open_shared: bool,
     pub(crate) local: usize,
 }
 
@@ -40,10 +42,16 @@ impl<'a> Scope<'a> {
         self.symbols.insert(declared.name, start as u64);
     }
 
-    pub(crate) fn declare_shared(&mut self, declared: &Declaration<'a>) {
+    /// An array of unknown length lies behind all others. Its place is used before a later one is seen.
+    pub(crate) fn declare_shared(&mut self, declared: &Declaration<'a>) -> Result<(), Refused> {
+        if self.open_shared && declared.bytes > 0 {
+            return Err(Refused::new(".shared after .extern .shared"));
+        }
+        self.open_shared |= declared.bytes == 0;
         let start = self.shared.next_multiple_of(declared.align);
         self.shared = start + declared.bytes;
         self.symbols.insert(declared.name, start as u64);
+        Ok(())
     }
 
     pub(crate) fn declare_local(&mut self, declared: &Declaration<'a>) {

@@ -57,6 +57,52 @@ fn inner_blocks_have_registers_of_their_own() {
 }
 
 #[test]
+fn a_label_in_two_blocks_is_refused() {
+    assert_eq!(refused("{ bra L; L: } mov.u32 %r1, 1;"), "");
+    assert_eq!(refused("{ bra L; L: } { bra L; L: } mov.u32 %r1, 1;"), "the label L twice");
+}
+
+#[test]
+fn an_array_after_one_of_unknown_length_is_refused() {
+    let kernel = |before: &str, inside: &str| {
+        let text = format!(".version 8.0\n{before}\n.entry k() {{ {inside} ret; }}");
+        let module = Module::parse(&text).expect("a module");
+        let known = module.kernel("k").expect("it is there");
+        known.map(|kernel| kernel.shared).map_err(|Refused(what)| what.clone())
+    };
+    let open = ".extern .shared .align 16 .b8 smem[];";
+    assert_eq!(kernel(open, ""), Ok(0));
+    assert_eq!(kernel(".shared .b8 own[64];", ".shared .b32 more[4];"), Ok(80));
+    assert_eq!(
+        kernel(open, ".shared .b8 own[64];"),
+        Err(".shared after .extern .shared".to_owned())
+    );
+    // Beside the module's own arrays, only what uses the later one is refused.
+    let both = format!("{open}\n.shared .b8 own[64];");
+    let using = |name: &str| format!(".reg .b32 %r1; mov.u32 %r1, {name};");
+    assert_eq!(kernel(&both, &using("smem")), Ok(0));
+    assert_eq!(kernel(&both, &using("own")), Err("mov.u32".to_owned()));
+    assert_eq!(kernel(&format!(".shared .b8 own[64];\n{open}"), &using("smem")), Ok(64));
+}
+
+#[test]
+fn the_last_operands_of_a_copy_are_told_apart() {
+    let copy = |hint: &str, last: &str| {
+        let name = format!("cp.async.ca.shared.global{hint}");
+        let what = refused(&format!(".reg .pred %p1;\n{name} [%r1], [%rd1], 16{last};"));
+        assert!(what.is_empty() || what == name, "{what}");
+        what.is_empty()
+    };
+    assert!(copy("", "") && copy("", ", 8") && copy("", ", %r2"));
+    assert!(copy(".L2::128B", ", %r2"));
+    assert!(copy(".L2::cache_hint", ", %rd2") && copy(".L2::cache_hint", ", %r2, %rd2"));
+    // Instead of a size, a predicate that the source is ignored; and what is neither.
+    assert!(!copy("", ", %p1") && !copy("", ", !%p1"));
+    assert!(!copy(".L2::cache_hint", ", %p1, %rd2") && !copy(".L2::cache_hint", ""));
+    assert!(!copy("", ", %r2, %rd2"));
+}
+
+#[test]
 fn other_text_is_no_module() {
     assert!(Module::parse("int main() { return 0; }").is_err());
     assert!(Module::parse(".version 8.0\n.entry k() {").is_err());

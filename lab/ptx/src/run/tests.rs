@@ -82,6 +82,21 @@ fn a_barrier_lets_other_warps_write_first() {
 }
 
 #[test]
+fn a_cache_policy_is_no_size_of_a_copy() {
+    let copy = |hint: &str, last: &str| {
+        let body = format!(
+            "st.global.u32 [%rd1], 7;\nmov.u64 %rd3, 0;\nmov.u32 %r2, 0;\nmov.u32 %r9, smem;\n\
+             cp.async.ca.shared.global{hint} [%r9], [%rd1], 4{last};\nld.shared.u32 %r3, [%r9];\n\
+             st.global.u32 [%rd1], %r3;"
+        );
+        words(1, &body).expect("run")
+    };
+    assert_eq!((copy("", ""), copy("", ", %r2")), (vec![7], vec![0]));
+    assert_eq!(copy(".L2::cache_hint", ", %rd3"), [7]);
+    assert_eq!(copy(".L2::cache_hint", ", %r2, %rd3"), [0]);
+}
+
+#[test]
 fn lanes_exchange_values() {
     let body = |what: &str| format!("{what}\nst.global.u32 [%rd2], %r2;");
     let butterfly = words(32, &body("shfl.sync.bfly.b32 %r2, %r1, 16, 31, -1;")).expect("run");

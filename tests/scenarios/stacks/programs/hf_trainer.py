@@ -1,7 +1,6 @@
 """Trains Llama 1B with the Trainer of transformers; `accelerate launch` and `torchrun` run it too."""
 
 import argparse
-import tempfile
 
 from models import Samples, llama, report
 from transformers import Trainer, TrainingArguments
@@ -14,7 +13,7 @@ arguments = parser.parse_args()
 
 model = llama("1b")
 settings = TrainingArguments(
-    output_dir=tempfile.mkdtemp(),
+    output_dir=".",
     per_device_train_batch_size=arguments.batch,
     max_steps=arguments.steps,
     bf16=True,

@@ -1,7 +1,6 @@
 """Trains LoRA adapters of Llama 8B in 4 bits (bitsandbytes) with TRL's trainer."""
 
 import argparse
-import tempfile
 
 import torch
 from bitsandbytes.nn import Linear4bit
@@ -53,7 +52,7 @@ words.pre_tokenizer = pre_tokenizers.Whitespace()
 tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", eos_token="<pad>")
 text = Dataset.from_dict({"text": ["a " * arguments.length] * 16})
 settings = SFTConfig(
-    output_dir=tempfile.mkdtemp(),
+    output_dir=".",
     per_device_train_batch_size=arguments.batch,
     max_steps=arguments.steps,
     max_length=arguments.length,

@@ -33,18 +33,18 @@ def main():
     os.environ["VLLM_ALLOW_INSECURE_SERIALIZATION"] = "1"
     from vllm import LLM, SamplingParams
 
-    folder = pathlib.Path(tempfile.mkdtemp())
-    (folder / "config.json").write_text(json.dumps(LLAMA_1B))
-    engine = LLM(
-        model=str(folder), load_format="dummy", skip_tokenizer_init=True, dtype="bfloat16",
-        enforce_eager=not arguments.compiled, tensor_parallel_size=arguments.gpus,
-        gpu_memory_utilization=arguments.use, max_model_len=arguments.length,
-    )
-    settings = SamplingParams(max_tokens=arguments.new, ignore_eos=True, detokenize=False, temperature=0.0)
-    made = engine.generate([{"prompt_token_ids": list(range(5, 69))}] * 4, settings)
-    counts = [len(one.outputs[0].token_ids) for one in made]
-    for name in engine.collective_rpc(allocator):
-        print(json.dumps({"tokens": counts, "allocator": name}), flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "config.json").write_text(json.dumps(LLAMA_1B))
+        engine = LLM(
+            model=folder, load_format="dummy", skip_tokenizer_init=True, dtype="bfloat16",
+            enforce_eager=not arguments.compiled, tensor_parallel_size=arguments.gpus,
+            gpu_memory_utilization=arguments.use, max_model_len=arguments.length,
+        )
+        settings = SamplingParams(max_tokens=arguments.new, ignore_eos=True, detokenize=False, temperature=0.0)
+        made = engine.generate([{"prompt_token_ids": list(range(5, 69))}] * 4, settings)
+        counts = [len(one.outputs[0].token_ids) for one in made]
+        for name in engine.collective_rpc(allocator):
+            print(json.dumps({"tokens": counts, "allocator": name}), flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) max_dynamic_shared: u32,
     pub(crate) effect: Option<Effect>,
+    /// Whether a launch of it did not come to an end: no other is computed.
+    pub(crate) stuck: bool,
 }
 
 /// A launch.
