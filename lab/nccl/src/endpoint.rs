@@ -34,8 +34,8 @@ use crate::{
 /// The variable that names a file in the lab's folder.
 const LAB: &str = "WHYOOM_LAB";
 
-/// After this long, a receiver that takes nothing is looked at again.
-const SEND_TIMEOUT: Duration = Duration::from_secs(1);
+/// After this long, a sender looks whether it is still to wait for a receiver that takes nothing.
+const SEND_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// A process's socket and what arrived there.
 pub(crate) struct Endpoint {
@@ -80,7 +80,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    fn open(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let only_folders = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let folder = OpenOptions::new().read(true).custom_flags(only_folders).open(folder)?;
         let name = format!("nccl-process-{}-{:016x}", process::id(), random()?);
@@ -109,27 +109,25 @@ impl Endpoint {
         in_folder(&self.folder, &format!("nccl-{communicator:016x}-{rank}"))
     }
 
-    /// Sends a message. Where the receiver does not take it, says what the receiver is; the
-    /// message is then sent again from its start, or never.
-    pub(crate) fn send(&self, route: Route, message: &Message) -> io::Result<Peer> {
-        if self.intake.mailbox.deliver(route, message) {
+    /// Sends what is left of a message. Where the receiver does not take all of it, says why: to go
+    /// on, send again.
+    pub(crate) fn send(&self, outgoing: &mut Outgoing) -> io::Result<Sent> {
+        let Outgoing { route, message, next } = outgoing;
+        if self.intake.mailbox.deliver(*route, message) {
             if self.intake.has_waiters() {
                 // A rank of this process may be waiting at the socket.
                 self.look_for((route.communicator, route.to));
             }
-            return Ok(Peer::Alive);
+            return Ok(Sent::Yes);
         }
         let path = self.path((route.communicator, route.to));
-        for datagram in frame::datagrams(route, message) {
-            loop {
-                match peer(self.intake.socket.send_to(&datagram, &path))? {
-                    Sent::Yes => break,
-                    Sent::Later => {}
-                    Sent::No(peer) => return Ok(peer),
-                }
+        for datagram in frame::datagrams(*route, message).skip(*next) {
+            match peer(self.intake.socket.send_to(&datagram, &path))? {
+                Sent::Yes => *next += 1,
+                other => return Ok(other),
             }
         }
-        Ok(Peer::Alive)
+        Ok(Sent::Yes)
     }
 
     /// Looks for the process of a rank.
@@ -142,7 +140,23 @@ impl Endpoint {
     }
 }
 
-enum Sent {
+/// A message on its way.
+pub(crate) struct Outgoing {
+    route: Route,
+    message: Message,
+    /// The first part that is not sent.
+    next: usize,
+}
+
+impl Outgoing {
+    pub(crate) fn new(route: Route, message: Message) -> Self {
+        Self { route, message, next: 0 }
+    }
+}
+
+/// What sending led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Sent {
     Yes,
     /// The receiver's queue is full.
     Later,

@@ -8,6 +8,7 @@ use crate::{
     communicator::{Communicator, CommunicatorPointer},
     factors::Factor,
     frame::LARGEST,
+    mailbox::UnderWay,
     membership::Membership,
     moves,
     plan::{Block, Plan, Reduction},
@@ -28,39 +29,88 @@ pub(crate) struct Operation {
 /// are, and nobody waits for them.
 pub(crate) fn carry_out(operations: &[Operation]) -> Result<(), Failure> {
     let small = |it: &&Operation| (1..=LARGEST).contains(&it.plan.bytes);
-    let operations: Vec<&Operation> = operations.iter().filter(small).collect();
-    for operation in &operations {
-        operation.within(|communicator| operation.send(communicator))?;
-    }
-    for operation in &operations {
-        operation.within(|communicator| operation.receive(communicator))?;
-    }
-    Ok(())
+    // All begin before the first one sends and last until the end: a thread that aborts one of the
+    // communicators frees none while this thread uses it.
+    let begun: Vec<Begun<'_>> =
+        operations.iter().filter(small).map(Begun::new).collect::<Result<_, _>>()?;
+    begun.iter().try_for_each(|it| it.within(|| it.send()))?;
+    begun.iter().try_for_each(|it| it.within(|| it.receive()))
 }
 
-impl Operation {
-    /// Runs something with the communicator's context current: a group may have several devices.
-    fn within(
-        &self,
-        body: impl FnOnce(&Communicator) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let communicator = self.communicator.get()?;
-        // Keeps the communicator alive if another thread aborts it.
-        let under_way = communicator.membership().map(Membership::enter).transpose()?;
-        let done = communicator.driver().with_context(communicator.context, || body(communicator));
-        drop(under_way);
-        done
+/// An operation under way.
+struct Begun<'group> {
+    operation: &'group Operation,
+    communicator: &'group Communicator,
+    /// Nothing where ranks cannot exchange messages. The communicator is not freed before this is.
+    membership: Option<(&'group Membership, UnderWay<'group>)>,
+}
+
+impl<'group> Begun<'group> {
+    fn new(operation: &'group Operation) -> Result<Self, Failure> {
+        let communicator: &'group Communicator = operation.communicator.get()?;
+        let enter = |it: &'group Membership| it.enter().map(|under_way| (it, under_way));
+        let membership = communicator.membership().map(enter).transpose()?;
+        Ok(Self { operation, communicator, membership })
     }
 
-    fn send(&self, communicator: &Communicator) -> Result<(), Failure> {
-        let Some(membership) = communicator.membership() else { return Ok(()) };
-        for &Block { peer, at } in &self.plan.outgoing {
-            let bytes = self.contribution(communicator, at)?;
-            membership.send((peer, self.plan.lane), self.call, bytes)?;
+    /// Runs something with the communicator's context current: a group may have several devices.
+    fn within(&self, body: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        self.communicator.driver().with_context(self.communicator.context, body)
+    }
+
+    fn send(&self) -> Result<(), Failure> {
+        let Some((membership, _)) = &self.membership else { return Ok(()) };
+        let Operation { call, plan, .. } = self.operation;
+        for &Block { peer, at } in &plan.outgoing {
+            let bytes = self.operation.contribution(self.communicator, at)?;
+            membership.send((peer, plan.lane), *call, &bytes)?;
         }
         Ok(())
     }
 
+    fn receive(&self) -> Result<(), Failure> {
+        let (plan, stream) = (&self.operation.plan, self.operation.stream);
+        if let Some(reduction) = plan.reduction {
+            return self.reduce(reduction);
+        }
+        if let Some(both) = plan.own {
+            moves::copy(self.communicator, both, plan.bytes, stream)?;
+        }
+        for block in &plan.incoming {
+            if let Some(bytes) = self.take(block.peer)? {
+                moves::write(self.communicator, block.at, &bytes, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next block of a rank; nothing where ranks cannot exchange any.
+    fn take(&self, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let Some((membership, _)) = &self.membership else { return Ok(None) };
+        let Operation { call, plan, .. } = self.operation;
+        membership.receive((peer, plan.lane), *call, plan.bytes).map(Some)
+    }
+
+    fn reduce(&self, how: Reduction) -> Result<(), Failure> {
+        let Operation { plan, stream, .. } = self.operation;
+        let Some((source, target)) = plan.own else { return Ok(()) };
+        let mut given = Vec::new();
+        // In the order of ranks, so that all of them round alike.
+        let mut incoming = plan.incoming.iter().peekable();
+        while let Some(block) = incoming.next_if(|block| block.peer < self.communicator.rank) {
+            given.extend(self.take(block.peer)?);
+        }
+        given.push(self.operation.contribution(self.communicator, source)?);
+        for block in incoming {
+            given.extend(self.take(block.peer)?);
+        }
+        let operator = Operator::of(how.operation).unwrap_or(Operator::Sum);
+        let result = reduction::reduce(how.kind, operator, &given);
+        moves::write(self.communicator, target, &result, *stream)
+    }
+}
+
+impl Operation {
     /// What this rank gives: the bytes at an address, multiplied where the reduction says so.
     fn contribution(&self, communicator: &Communicator, at: u64) -> Result<Vec<u8>, Failure> {
         let mut bytes = moves::read(communicator, at, self.plan.bytes)?;
@@ -70,45 +120,6 @@ impl Operation {
             reduction::scale(kind, &mut bytes, &factor);
         }
         Ok(bytes)
-    }
-
-    fn receive(&self, communicator: &Communicator) -> Result<(), Failure> {
-        if let Some(reduction) = self.plan.reduction {
-            return self.reduce(communicator, reduction);
-        }
-        if let Some(both) = self.plan.own {
-            moves::copy(communicator, both, self.plan.bytes, self.stream)?;
-        }
-        for block in &self.plan.incoming {
-            let bytes = self.take(communicator, block.peer)?;
-            if let Some(bytes) = bytes {
-                moves::write(communicator, block.at, &bytes, self.stream)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The next block of a rank; nothing where ranks cannot exchange any.
-    fn take(&self, communicator: &Communicator, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(membership) = communicator.membership() else { return Ok(None) };
-        membership.receive((peer, self.plan.lane), self.call, self.plan.bytes).map(Some)
-    }
-
-    fn reduce(&self, communicator: &Communicator, how: Reduction) -> Result<(), Failure> {
-        let Some((source, target)) = self.plan.own else { return Ok(()) };
-        let mut given = Vec::new();
-        // In the order of ranks, so that all of them round alike.
-        let mut incoming = self.plan.incoming.iter().peekable();
-        while let Some(block) = incoming.next_if(|block| block.peer < communicator.rank) {
-            given.extend(self.take(communicator, block.peer)?);
-        }
-        given.push(self.contribution(communicator, source)?);
-        for block in incoming {
-            given.extend(self.take(communicator, block.peer)?);
-        }
-        let operator = Operator::of(how.operation).unwrap_or(Operator::Sum);
-        let result = reduction::reduce(how.kind, operator, &given);
-        moves::write(communicator, target, &result, self.stream)
     }
 }
 

@@ -93,6 +93,11 @@ impl Mailbox {
         Ok(UnderWay { mailbox: self, member })
     }
 
+    /// Whether the communicator of a rank ends, or has ended.
+    pub(crate) fn is_leaving(&self, member: Member) -> bool {
+        self.state().is_leaving(member)
+    }
+
     /// Keeps a message for a rank of this process; false where the rank is not here.
     pub(crate) fn deliver(&self, route: Route, message: &Message) -> bool {
         let mut state = self.state();

@@ -1,26 +1,16 @@
 //! A communicator's messages: sends to its ranks and waits for theirs.
 
-use std::{
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use crate::{
     calls::Call,
-    configuration::number,
-    endpoint::{Endpoint, Peer},
+    endpoint::{Endpoint, Outgoing, Peer, Sent},
     frame::{Lane, Message, Route},
-    information::remember,
     mailbox::{Taken, UnderWay},
     status::Failure,
+    wait::{Wait, complain},
 };
 
-/// A wait that lasts this long ends, as it does by PyTorch's default; the variable has seconds.
-const TIMEOUT: Duration = Duration::from_secs(600);
-const TIMEOUT_VARIABLE: &str = "WHYOOM_LAB_NCCL_TIMEOUT";
-/// A wait that lasts this long is worth a line.
-const LONG: Duration = Duration::from_secs(30);
 /// So often a rank that sends nothing is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 /// So often a rank that is not there yet is.
@@ -51,22 +41,27 @@ impl Membership {
         self.endpoint.intake.mailbox.leave((self.communicator, self.rank));
     }
 
-    /// Sends, and waits for nobody who has made the communicator.
+    /// Sends, and waits for nobody who has made the communicator, unless its queue is full.
     pub(crate) fn send(
         &self,
         (peer, lane): (u32, Lane),
         call: Call,
-        bytes: Vec<u8>,
+        bytes: &[u8],
     ) -> Result<(), Failure> {
         let communicator = self.communicator;
         let route = Route { communicator, from: self.rank, to: peer, lane };
-        let message = Message { call: call as u32, bytes };
+        let mut outgoing =
+            Outgoing::new(route, Message { call: call as u32, bytes: bytes.to_vec() });
         let mut wait = Wait::begin(call, peer);
         loop {
-            match self.endpoint.send(route, &message).map_err(|_| Failure::System)? {
-                Peer::Alive => return Ok(()),
-                Peer::Absent => thread::sleep(PAUSE),
-                Peer::Exited => return Err(wait.in_vain()),
+            match self.endpoint.send(&mut outgoing).map_err(|_| Failure::System)? {
+                Sent::Yes => return Ok(()),
+                Sent::Later => {}
+                Sent::No(Peer::Exited) => return Err(wait.in_vain()),
+                Sent::No(_) => thread::sleep(PAUSE),
+            }
+            if self.endpoint.intake.mailbox.is_leaving((communicator, self.rank)) {
+                return Err(Failure::InvalidUsage);
             }
             wait.go_on()?;
         }
@@ -120,50 +115,65 @@ fn checked(
     Err(Failure::InvalidUsage)
 }
 
-/// Waiting for a rank, with a limit.
-struct Wait {
-    call: Call,
-    peer: u32,
-    since: Instant,
-    is_reported: bool,
-}
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
 
-impl Wait {
-    fn begin(call: Call, peer: u32) -> Self {
-        Self { call, peer, since: Instant::now(), is_reported: false }
+    use super::*;
+    use crate::frame::LARGEST;
+
+    const COMMUNICATOR: u64 = 3;
+
+    /// Two ranks, each with a socket of its own that no thread reads. The folder goes with the first value.
+    fn two_ranks() -> (TempDir, [Membership; 2]) {
+        let folder = tempfile::tempdir().expect("a new folder");
+        let ranks = [0, 1].map(|rank| {
+            let endpoint = Arc::new(Endpoint::open(folder.path()).expect("a socket"));
+            endpoint.announce((COMMUNICATOR, rank)).expect("a link");
+            Membership { endpoint, communicator: COMMUNICATOR, rank }
+        });
+        (folder, ranks)
     }
 
-    /// Goes on, unless it has lasted too long.
-    fn go_on(&mut self) -> Result<(), Failure> {
-        let (name, peer, waited) = (self.call.name(), self.peer, self.since.elapsed());
-        let limit = number(TIMEOUT_VARIABLE).map_or(TIMEOUT, Duration::from_secs);
-        if waited >= limit {
-            let seconds = limit.as_secs();
-            complain(format!(
-                "{name} waited {seconds} s for rank {peer}; start all ranks inside one `whyoom lab \
-                 run`, and make the same calls in all of them"
-            ));
-            return Err(Failure::System);
-        }
-        if waited >= LONG && !self.is_reported {
-            self.is_reported = true;
-            let (seconds, limit) = (LONG.as_secs(), limit.as_secs());
-            eprintln!(
-                "whyoom lab: {name} has waited {seconds} s for rank {peer}, and fails after {limit} s"
-            );
-        }
-        Ok(())
+    #[test]
+    fn a_sender_whose_receiver_takes_nothing_can_be_aborted() {
+        let (_folder, [sender, _receiver]) = two_ranks();
+        let bytes = vec![1; LARGEST];
+        thread::scope(|scope| {
+            let under_way = sender.enter().expect("a member");
+            let sends = scope.spawn(|| {
+                let send = || sender.send((1, Lane::Pair), Call::Send, &bytes);
+                let failure = (0..1000).find_map(|_| send().err());
+                drop(under_way);
+                failure
+            });
+            thread::sleep(Duration::from_millis(300));
+            assert!(!sends.is_finished(), "nobody reads, so the queue is full");
+            sender.leave();
+            assert_eq!(sends.join().expect("no panic"), Some(Failure::InvalidUsage));
+        });
     }
 
-    /// Ends because the rank's process is gone.
-    fn in_vain(&self) -> Failure {
-        complain(format!("{} waits for rank {}, which has exited", self.call.name(), self.peer));
-        Failure::Remote
+    #[test]
+    fn parts_go_on_where_they_stopped() {
+        let (_folder, [sender, receiver]) = two_ranks();
+        let messages = 40;
+        thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                (0..messages).try_for_each(|number| {
+                    let bytes = vec![number + 1; LARGEST];
+                    sender.send((1, Lane::Pair), Call::Send, &bytes)
+                })
+            });
+            // Longer than a sender waits at a time.
+            thread::sleep(Duration::from_millis(300));
+            for number in 0..messages {
+                let lane = (0, Lane::Pair);
+                let bytes = receiver.receive(lane, Call::Receive, LARGEST);
+                let bytes = bytes.expect("it came");
+                assert!(bytes.iter().all(|&byte| byte == number + 1), "message {number}");
+            }
+            assert_eq!(sends.join().expect("no panic"), Ok(()));
+        });
     }
-}
-
-/// Says why a call fails, to people and to `ncclGetLastError`.
-fn complain(text: String) {
-    eprintln!("whyoom lab: {text}");
-    remember(text);
 }
