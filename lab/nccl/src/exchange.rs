@@ -1,6 +1,8 @@
 //! Carries out operations: everything that this thread sends, then all that it waits for. With
 //! several communicators in one thread, none can thus wait for another.
 
+use std::slice;
+
 use cudarc::driver::sys::CUstream;
 
 use crate::{
@@ -28,11 +30,28 @@ pub(crate) struct Operation {
 /// Carries out the operations of a group, or one. Larger blocks than ranks exchange stay where they
 /// are, and nobody waits for them.
 pub(crate) fn carry_out(operations: &[Operation]) -> Result<(), Failure> {
+    run(operations, Setting::Group)
+}
+
+/// Carries out an operation outside of a group.
+pub(crate) fn carry_out_alone(operation: &Operation) -> Result<(), Failure> {
+    run(slice::from_ref(operation), Setting::Alone)
+}
+
+/// Whether a receive has a group, whose sends came before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    Group,
+    Alone,
+}
+
+fn run(operations: &[Operation], setting: Setting) -> Result<(), Failure> {
     let small = |it: &&Operation| (1..=LARGEST).contains(&it.plan.bytes);
     // All begin before the first one sends and last until the end: a thread that aborts one of the
     // communicators frees none while this thread uses it.
+    let begin = |it| Begun::new(it, setting);
     let begun: Vec<Begun<'_>> =
-        operations.iter().filter(small).map(Begun::new).collect::<Result<_, _>>()?;
+        operations.iter().filter(small).map(begin).collect::<Result<_, _>>()?;
     begun.iter().try_for_each(|it| it.within(|| it.send()))?;
     begun.iter().try_for_each(|it| it.within(|| it.receive()))
 }
@@ -40,17 +59,18 @@ pub(crate) fn carry_out(operations: &[Operation]) -> Result<(), Failure> {
 /// An operation under way.
 struct Begun<'group> {
     operation: &'group Operation,
+    setting: Setting,
     communicator: &'group Communicator,
     /// Nothing where ranks cannot exchange messages. The communicator is not freed before this is.
     membership: Option<(&'group Membership, UnderWay<'group>)>,
 }
 
 impl<'group> Begun<'group> {
-    fn new(operation: &'group Operation) -> Result<Self, Failure> {
+    fn new(operation: &'group Operation, setting: Setting) -> Result<Self, Failure> {
         let communicator: &'group Communicator = operation.communicator.get()?;
         let enter = |it: &'group Membership| it.enter().map(|under_way| (it, under_way));
         let membership = communicator.membership().map(enter).transpose()?;
-        Ok(Self { operation, communicator, membership })
+        Ok(Self { operation, setting, communicator, membership })
     }
 
     /// Runs something with the communicator's context current: a group may have several devices.
@@ -84,10 +104,13 @@ impl<'group> Begun<'group> {
         Ok(())
     }
 
-    /// The next block of a rank; nothing where ranks cannot exchange any.
+    /// The next block of a rank; nothing where ranks cannot exchange any, or it came too late.
     fn take(&self, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
         let Some((membership, _)) = &self.membership else { return Ok(None) };
         let Operation { call, plan, .. } = self.operation;
+        if *call == Call::Receive && self.setting == Setting::Alone {
+            return membership.receive_alone((peer, plan.lane), *call, plan.bytes);
+        }
         membership.receive((peer, plan.lane), *call, plan.bytes).map(Some)
     }
 

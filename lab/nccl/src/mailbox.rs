@@ -29,6 +29,8 @@ struct State {
     arrived: HashMap<Route, VecDeque<Message>>,
     /// What has come of a message whose parts are not all here.
     begun: HashMap<Route, Vec<u8>>,
+    /// How many messages are dropped when they come: whom they were for did not wait.
+    unwanted: HashMap<Route, u32>,
     /// How often those who wait were woken.
     woken: u64,
 }
@@ -36,6 +38,14 @@ struct State {
 impl State {
     fn is_leaving(&self, member: Member) -> bool {
         self.members.get(&member).is_none_or(|activity| activity.leaving)
+    }
+
+    /// Keeps a whole message, unless nobody wants it any longer.
+    fn arrive(&mut self, route: Route, message: Message) {
+        match self.unwanted.get_mut(&route) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => self.arrived.entry(route).or_default().push_back(message),
+        }
     }
 }
 
@@ -83,6 +93,7 @@ impl Mailbox {
         let is_other = |route: &Route| (route.communicator, route.to) != member;
         state.arrived.retain(|route, _| is_other(route));
         state.begun.retain(|route, _| is_other(route));
+        state.unwanted.retain(|route, _| is_other(route));
     }
 
     /// Begins an operation of a rank, which lasts as long as the answer.
@@ -103,7 +114,7 @@ impl Mailbox {
         let mut state = self.state();
         let is_here = state.members.contains_key(&(route.communicator, route.to));
         if is_here {
-            state.arrived.entry(route).or_default().push_back(message.clone());
+            state.arrive(route, message.clone());
             self.changed.notify_all();
         }
         is_here
@@ -127,7 +138,7 @@ impl Mailbox {
             return;
         }
         let message = Message { call: part.call, bytes };
-        state.arrived.entry(part.route).or_default().push_back(message);
+        state.arrive(part.route, message);
         self.changed.notify_all();
     }
 
@@ -140,6 +151,17 @@ impl Mailbox {
         }
         let message = state.arrived.get_mut(&route).and_then(VecDeque::pop_front);
         (message.map_or(Taken::Nothing, Taken::Message), woken)
+    }
+
+    /// Takes the next message of a route. If it is not here, it is dropped when it comes, so that the
+    /// one after it is the next.
+    pub(crate) fn forgo(&self, route: Route) -> Option<Message> {
+        let mut state = self.state();
+        let message = state.arrived.get_mut(&route).and_then(VecDeque::pop_front);
+        if message.is_none() {
+            *state.unwanted.entry(route).or_default() += 1;
+        }
+        message
     }
 
     /// Waits until a message of a route is here, somebody wakes those who wait, or so long.
@@ -203,6 +225,19 @@ mod tests {
         assert_eq!(mailbox.take(pair).0, Taken::Message(message(1, 4)));
         assert_eq!(mailbox.take(pair).0, Taken::Message(message(2, 4)));
         assert!(!mailbox.deliver(Route { to: 2, ..pair }, &message(1, 4)));
+    }
+
+    #[test]
+    fn a_message_that_was_forgone_is_dropped_when_it_comes() {
+        let (mailbox, route) = (Mailbox::default(), route(0, Lane::Pair));
+        mailbox.join(MEMBER);
+        mailbox.deliver(route, &message(1, 4));
+        assert_eq!(mailbox.forgo(route), Some(message(1, 4)), "it is here");
+        assert_eq!(mailbox.forgo(route), None);
+        for byte in [2, 3] {
+            mailbox.deliver(route, &message(byte, 4));
+        }
+        assert_eq!(mailbox.take(route).0, Taken::Message(message(3, 4)));
     }
 
     #[test]

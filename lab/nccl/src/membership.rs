@@ -1,6 +1,13 @@
 //! A communicator's messages: sends to its ranks and waits for theirs.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 
 use crate::{
     calls::Call,
@@ -15,12 +22,16 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(100);
 /// So often a rank that is not there yet is.
 const PAUSE: Duration = Duration::from_millis(1);
+/// So long a receive outside of a group waits.
+const ALONE: Duration = Duration::from_secs(10);
 
 /// A rank that takes part in the exchange of messages.
 pub(crate) struct Membership {
     endpoint: Arc<Endpoint>,
     communicator: u64,
     rank: u32,
+    /// A receive outside of a group went on without its data.
+    goes_on: AtomicBool,
 }
 
 impl Membership {
@@ -28,7 +39,7 @@ impl Membership {
     pub(crate) fn new(communicator: u64, rank: u32) -> std::io::Result<Self> {
         let endpoint = Endpoint::own()?;
         endpoint.announce((communicator, rank))?;
-        Ok(Self { endpoint, communicator, rank })
+        Ok(Self { endpoint, communicator, rank, goes_on: AtomicBool::new(false) })
     }
 
     /// Begins an operation. The communicator is not freed before the answer is.
@@ -74,15 +85,51 @@ impl Membership {
         call: Call,
         expected: usize,
     ) -> Result<Vec<u8>, Failure> {
+        let message = self.next((peer, lane), call, Duration::MAX)?.ok_or(Failure::Internal)?;
+        checked(message, (call, peer), expected)
+    }
+
+    /// Waits for the next message of a rank outside of a group, but not for long: on a GPU the call
+    /// returns, and the rank may send only after something that the caller does next. The message is
+    /// dropped if it comes later. Who went on once does not wait again.
+    pub(crate) fn receive_alone(
+        &self,
+        (peer, lane): (u32, Lane),
+        call: Call,
+        expected: usize,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let waits = !self.goes_on.load(Ordering::Relaxed);
+        let message = self.next((peer, lane), call, if waits { ALONE } else { PAUSE })?;
+        if message.is_none() && !self.goes_on.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "whyoom lab: {} outside of a group waited {} s for rank {peer} and goes on without its \
+                 data: here a call waits, not the stream",
+                call.name(),
+                ALONE.as_secs()
+            );
+        }
+        message.map(|message| checked(message, (call, peer), expected)).transpose()
+    }
+
+    /// The next message of a rank; nothing if it does not come in so long.
+    fn next(
+        &self,
+        (peer, lane): (u32, Lane),
+        call: Call,
+        longest: Duration,
+    ) -> Result<Option<Message>, Failure> {
         let communicator = self.communicator;
         let route = Route { communicator, from: peer, to: self.rank, lane };
         let (mut wait, mut exited) = (Wait::begin(call, peer), false);
         loop {
-            match self.endpoint.intake.take(route, LOOK) {
-                Taken::Message(message) => return checked(message, (call, peer), expected),
+            match self.endpoint.intake.take(route, LOOK.min(longest)) {
+                Taken::Message(message) => return Ok(Some(message)),
                 Taken::Leaving => return Err(Failure::InvalidUsage),
                 // What a rank sent just before it exited may still be on its way.
                 Taken::Nothing if exited => return Err(wait.in_vain()),
+                Taken::Nothing if wait.has_lasted(longest) => {
+                    return Ok(self.endpoint.intake.mailbox.forgo(route));
+                }
                 Taken::Nothing => {}
             }
             exited = self.endpoint.look_for((communicator, peer)) == Peer::Exited;
@@ -130,7 +177,12 @@ mod tests {
         let ranks = [0, 1].map(|rank| {
             let endpoint = Arc::new(Endpoint::open(folder.path()).expect("a socket"));
             endpoint.announce((COMMUNICATOR, rank)).expect("a link");
-            Membership { endpoint, communicator: COMMUNICATOR, rank }
+            Membership {
+                endpoint,
+                communicator: COMMUNICATOR,
+                rank,
+                goes_on: AtomicBool::new(false),
+            }
         });
         (folder, ranks)
     }
@@ -175,5 +227,20 @@ mod tests {
             }
             assert_eq!(sends.join().expect("no panic"), Ok(()));
         });
+    }
+
+    #[test]
+    fn a_receive_alone_goes_on_and_later_ones_keep_their_order() {
+        let (_folder, [sender, receiver]) = two_ranks();
+        let lane = (0, Lane::Pair);
+        let send = |byte| sender.send((1, Lane::Pair), Call::Send, &[byte]);
+        let short = Duration::from_millis(20);
+        assert_eq!(receiver.next(lane, Call::Receive, short), Ok(None));
+        receiver.goes_on.store(true, Ordering::Relaxed);
+        assert_eq!(receiver.receive_alone(lane, Call::Receive, 1), Ok(None), "it does not wait");
+        (1..=4).try_for_each(send).expect("sent");
+        // The first two came too late.
+        assert_eq!(receiver.receive_alone(lane, Call::Receive, 1), Ok(Some(vec![3])));
+        assert_eq!(receiver.receive(lane, Call::Receive, 1), Ok(vec![4]));
     }
 }

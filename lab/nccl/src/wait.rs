@@ -25,6 +25,10 @@ impl Wait {
         Self { call, peer, since: Instant::now(), limit, is_reported: false }
     }
 
+    pub(crate) fn has_lasted(&self, longest: Duration) -> bool {
+        self.since.elapsed() >= longest
+    }
+
     /// Goes on, unless it has lasted too long.
     pub(crate) fn go_on(&mut self) -> Result<(), Failure> {
         let (name, peer, waited) = (self.call.name(), self.peer, self.since.elapsed());
