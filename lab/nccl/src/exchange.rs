@@ -1,8 +1,6 @@
 //! Carries out operations: everything that this thread sends, then all that it waits for. With
 //! several communicators in one thread, none can thus wait for another.
 
-use std::slice;
-
 use cudarc::driver::sys::CUstream;
 
 use crate::{
@@ -30,26 +28,12 @@ pub(crate) struct Operation {
 /// Carries out the operations of a group, or one. Larger blocks than ranks exchange stay where they
 /// are, and nobody waits for them.
 pub(crate) fn carry_out(operations: &[Operation]) -> Result<(), Failure> {
-    run(operations, Setting::Group)
-}
-
-/// Carries out an operation outside of a group.
-pub(crate) fn carry_out_alone(operation: &Operation) -> Result<(), Failure> {
-    run(slice::from_ref(operation), Setting::Alone)
-}
-
-/// Whether a receive has a group, whose sends came before it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Setting {
-    Group,
-    Alone,
-}
-
-fn run(operations: &[Operation], setting: Setting) -> Result<(), Failure> {
+    // PyTorch makes a group of each call that is in no batch.
+    let alone = matches!(operations, [Operation { call: Call::Receive, .. }]);
     let small = |it: &&Operation| (1..=LARGEST).contains(&it.plan.bytes);
     // All begin before the first one sends and last until the end: a thread that aborts one of the
     // communicators frees none while this thread uses it.
-    let begin = |it| Begun::new(it, setting);
+    let begin = |it| Begun::new(it, alone);
     let begun: Vec<Begun<'_>> =
         operations.iter().filter(small).map(begin).collect::<Result<_, _>>()?;
     begun.iter().try_for_each(|it| it.within(|| it.send()))?;
@@ -59,18 +43,19 @@ fn run(operations: &[Operation], setting: Setting) -> Result<(), Failure> {
 /// An operation under way.
 struct Begun<'group> {
     operation: &'group Operation,
-    setting: Setting,
+    /// A receive without other calls: the peer may send only after what this rank does next.
+    alone: bool,
     communicator: &'group Communicator,
     /// Nothing where ranks cannot exchange messages. The communicator is not freed before this is.
     membership: Option<(&'group Membership, UnderWay<'group>)>,
 }
 
 impl<'group> Begun<'group> {
-    fn new(operation: &'group Operation, setting: Setting) -> Result<Self, Failure> {
+    fn new(operation: &'group Operation, alone: bool) -> Result<Self, Failure> {
         let communicator: &'group Communicator = operation.communicator.get()?;
         let enter = |it: &'group Membership| it.enter().map(|under_way| (it, under_way));
         let membership = communicator.membership().map(enter).transpose()?;
-        Ok(Self { operation, setting, communicator, membership })
+        Ok(Self { operation, alone, communicator, membership })
     }
 
     /// Runs something with the communicator's context current: a group may have several devices.
@@ -108,7 +93,7 @@ impl<'group> Begun<'group> {
     fn take(&self, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
         let Some((membership, _)) = &self.membership else { return Ok(None) };
         let Operation { call, plan, .. } = self.operation;
-        if *call == Call::Receive && self.setting == Setting::Alone {
+        if self.alone {
             return membership.receive_alone((peer, plan.lane), *call, plan.bytes);
         }
         membership.receive((peer, plan.lane), *call, plan.bytes).map(Some)

@@ -42,7 +42,7 @@ pub(crate) fn submit(operation: Operation) -> Result<(), Failure> {
         None
     });
     match alone {
-        Some(operation) if exchanges => exchange::carry_out_alone(&operation),
+        Some(operation) if exchanges => exchange::carry_out(&[operation]),
         _ => Ok(()),
     }
 }

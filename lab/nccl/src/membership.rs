@@ -22,7 +22,7 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(100);
 /// So often a rank that is not there yet is.
 const PAUSE: Duration = Duration::from_millis(1);
-/// So long a receive outside of a group waits.
+/// So long a receive that is alone in its group waits.
 const ALONE: Duration = Duration::from_secs(10);
 
 /// A rank that takes part in the exchange of messages.
@@ -30,7 +30,7 @@ pub(crate) struct Membership {
     endpoint: Arc<Endpoint>,
     communicator: u64,
     rank: u32,
-    /// A receive outside of a group went on without its data.
+    /// A receive that was alone in its group went on without its data.
     goes_on: AtomicBool,
 }
 
@@ -89,9 +89,9 @@ impl Membership {
         checked(message, (call, peer), expected)
     }
 
-    /// Waits for the next message of a rank outside of a group, but not for long: on a GPU the call
-    /// returns, and the rank may send only after something that the caller does next. The message is
-    /// dropped if it comes later. Who went on once does not wait again.
+    /// Waits for the next message of a rank with nothing else in the group, but not for long: on a
+    /// GPU the call returns, and the rank may send only after something that the caller does next.
+    /// The message is dropped if it comes later. Who went on once does not wait again.
     pub(crate) fn receive_alone(
         &self,
         (peer, lane): (u32, Lane),
@@ -102,8 +102,8 @@ impl Membership {
         let message = self.next((peer, lane), call, if waits { ALONE } else { PAUSE })?;
         if message.is_none() && !self.goes_on.swap(true, Ordering::Relaxed) {
             eprintln!(
-                "whyoom lab: {} outside of a group waited {} s for rank {peer} and goes on without its \
-                 data: here a call waits, not the stream",
+                "whyoom lab: {} alone in its group waited {} s for rank {peer} and goes on \
+                 without its data: here a call waits, not the stream",
                 call.name(),
                 ALONE.as_secs()
             );
