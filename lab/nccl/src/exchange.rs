@@ -1,7 +1,7 @@
 //! Carries out operations: everything that this thread sends, then all that it waits for. With
 //! several communicators in one thread, none can thus wait for another.
 
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
 use crate::{
     calls::Call,
@@ -66,16 +66,22 @@ impl<'group> Begun<'group> {
     fn send(&self) -> Result<(), Failure> {
         let Some((membership, _)) = &self.membership else { return Ok(()) };
         let Operation { call, plan, .. } = self.operation;
+        // Most calls send one block to all peers, which is read once.
+        let mut last: Option<(CUdeviceptr, Vec<u8>)> = None;
         for &Block { peer, at } in &plan.outgoing {
-            let bytes = self.operation.contribution(self.communicator, at)?;
+            let bytes = match last.take_if(|(of, _)| *of == at) {
+                Some((_, bytes)) => bytes,
+                None => self.operation.contribution(self.communicator, at)?,
+            };
             membership.send((peer, plan.lane), *call, &bytes)?;
+            last = Some((at, bytes));
         }
         Ok(())
     }
 
     fn receive(&self) -> Result<(), Failure> {
         let (plan, stream) = (&self.operation.plan, self.operation.stream);
-        if let Some(reduction) = plan.reduction {
+        if let Some(reduction) = &plan.reduction {
             return self.reduce(reduction);
         }
         if let Some(both) = plan.own {
@@ -99,7 +105,7 @@ impl<'group> Begun<'group> {
         membership.receive((peer, plan.lane), *call, plan.bytes).map(Some)
     }
 
-    fn reduce(&self, how: Reduction) -> Result<(), Failure> {
+    fn reduce(&self, how: &Reduction) -> Result<(), Failure> {
         let Operation { plan, stream, .. } = self.operation;
         let Some((source, target)) = plan.own else { return Ok(()) };
         let mut given = Vec::new();
@@ -120,26 +126,27 @@ impl<'group> Begun<'group> {
 
 impl Operation {
     /// What this rank gives: the bytes at an address, multiplied where the reduction says so.
-    fn contribution(&self, communicator: &Communicator, at: u64) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn contribution(
+        &self,
+        communicator: &Communicator,
+        at: u64,
+    ) -> Result<Vec<u8>, Failure> {
         let mut bytes = moves::read(communicator, at, self.plan.bytes)?;
-        if let Some(Reduction { kind, operation }) = self.plan.reduction
-            && let Some(factor) = factor(communicator, operation, kind)?
-        {
-            reduction::scale(kind, &mut bytes, &factor);
+        if let Some(Reduction { kind, factor: Some(factor), .. }) = &self.plan.reduction {
+            reduction::scale(*kind, &mut bytes, &factor_bytes(communicator, factor, *kind)?);
         }
         Ok(bytes)
     }
 }
 
-/// The bytes of a reduction's factor; nothing for those that are built in.
-fn factor(
+/// The bytes of a reduction's factor.
+fn factor_bytes(
     communicator: &Communicator,
-    operation: u32,
+    factor: &Factor,
     kind: u32,
-) -> Result<Option<Vec<u8>>, Failure> {
-    Ok(match communicator.factors.get(operation) {
-        None => None,
-        Some(Factor::Immediate(bytes)) => Some(bytes),
-        Some(Factor::OnDevice(at)) => Some(moves::read(communicator, at, moves::bytes(1, kind)?)?),
-    })
+) -> Result<Vec<u8>, Failure> {
+    match factor {
+        Factor::Immediate(bytes) => Ok(bytes.clone()),
+        Factor::OnDevice(at) => moves::read(communicator, *at, moves::bytes(1, kind)?),
+    }
 }

@@ -1,7 +1,7 @@
 //! Messages that have arrived for the ranks of this process, until they are taken.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -71,9 +71,21 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts messages for a rank from now on.
-    pub(crate) fn join(&self, member: Member) {
-        self.state().members.insert(member, Activity::default());
+    /// Accepts messages for a rank from now on; false where it does already.
+    #[must_use]
+    pub(crate) fn join(&self, member: Member) -> bool {
+        match self.state().members.entry(member) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(Activity::default());
+                true
+            }
+        }
+    }
+
+    /// Whether another rank of a communicator is in this process.
+    pub(crate) fn has_another(&self, (communicator, rank): Member) -> bool {
+        self.state().members.keys().any(|it| it.0 == communicator && it.1 != rank)
     }
 
     /// Ends the waits of a rank's operations and forgets its messages. Returns when no thread is
@@ -216,7 +228,7 @@ mod tests {
     #[test]
     fn messages_of_a_route_keep_their_order() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         let (pair, other) = (route(0, Lane::Pair), route(0, Lane::Collective));
         for byte in [1, 2] {
             assert!(mailbox.deliver(pair, &message(byte, 4)));
@@ -230,7 +242,7 @@ mod tests {
     #[test]
     fn a_message_that_was_forgone_is_dropped_when_it_comes() {
         let (mailbox, route) = (Mailbox::default(), route(0, Lane::Pair));
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         mailbox.deliver(route, &message(1, 4));
         assert_eq!(mailbox.forgo(route), Some(message(1, 4)), "it is here");
         assert_eq!(mailbox.forgo(route), None);
@@ -243,7 +255,7 @@ mod tests {
     #[test]
     fn a_message_arrives_with_its_last_part() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         let (route, long) = (route(0, Lane::Pair), message(3, 100_000));
         let datagrams: Vec<_> = datagrams(route, &long).collect();
         mailbox.add(&read(&datagrams[0]).expect("ours"));
@@ -253,9 +265,21 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_joins_once() {
+        let mailbox = Mailbox::default();
+        assert!(mailbox.join(MEMBER));
+        let under_way = mailbox.enter(MEMBER).expect("here");
+        assert!(!mailbox.join(MEMBER));
+        drop(under_way);
+        assert!(!mailbox.has_another(MEMBER) && mailbox.has_another((5, 0)));
+        mailbox.leave(MEMBER);
+        assert!(mailbox.join(MEMBER));
+    }
+
+    #[test]
     fn who_waits_is_woken_when_the_communicator_ends() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         thread::scope(|scope| {
             let under_way = mailbox.enter(MEMBER).expect("here");
             let waiter = scope.spawn(|| {

@@ -44,12 +44,17 @@ impl Membership {
 
     /// Begins an operation. The communicator is not freed before the answer is.
     pub(crate) fn enter(&self) -> Result<UnderWay<'_>, Failure> {
-        self.endpoint.intake.mailbox.enter((self.communicator, self.rank))
+        self.endpoint.enter((self.communicator, self.rank))
     }
 
     /// Ends the waits of all threads, and returns when none is in an operation.
     pub(crate) fn leave(&self) {
-        self.endpoint.intake.mailbox.leave((self.communicator, self.rank));
+        self.endpoint.leave((self.communicator, self.rank));
+    }
+
+    /// Whether another rank of the communicator is in this process.
+    pub(crate) fn has_another(&self) -> bool {
+        self.endpoint.has_another((self.communicator, self.rank))
     }
 
     /// Sends, and waits for nobody who has made the communicator, unless its queue is full.
@@ -68,7 +73,7 @@ impl Membership {
             match self.endpoint.send(&mut outgoing).map_err(|_| Failure::System)? {
                 Sent::Yes => return Ok(()),
                 Sent::Later => {}
-                Sent::No(Peer::Exited) => return Err(wait.in_vain()),
+                Sent::No(gone @ (Peer::Exited | Peer::Left)) => return Err(wait.in_vain(gone)),
                 Sent::No(_) => thread::sleep(PAUSE),
             }
             if self.endpoint.intake.mailbox.is_leaving((communicator, self.rank)) {
@@ -120,19 +125,22 @@ impl Membership {
     ) -> Result<Option<Message>, Failure> {
         let communicator = self.communicator;
         let route = Route { communicator, from: peer, to: self.rank, lane };
-        let (mut wait, mut exited) = (Wait::begin(call, peer), false);
+        let (mut wait, mut gone) = (Wait::begin(call, peer), None);
         loop {
             match self.endpoint.intake.take(route, LOOK.min(longest)) {
                 Taken::Message(message) => return Ok(Some(message)),
                 Taken::Leaving => return Err(Failure::InvalidUsage),
-                // What a rank sent just before it exited may still be on its way.
-                Taken::Nothing if exited => return Err(wait.in_vain()),
-                Taken::Nothing if wait.has_lasted(longest) => {
-                    return Ok(self.endpoint.intake.mailbox.forgo(route));
-                }
                 Taken::Nothing => {}
             }
-            exited = self.endpoint.look_for((communicator, peer)) == Peer::Exited;
+            // What a rank sent just before it exited may still be on its way.
+            if let Some(gone) = gone {
+                return Err(wait.in_vain(gone));
+            }
+            if wait.has_lasted(longest) {
+                return Ok(self.endpoint.intake.mailbox.forgo(route));
+            }
+            let found = self.endpoint.look_for((communicator, peer));
+            gone = matches!(found, Peer::Exited | Peer::Left).then_some(found);
             wait.go_on()?;
         }
     }

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{calls::Call, configuration::number, information::remember, status::Failure};
+use crate::{
+    calls::Call, configuration::number, endpoint::Peer, information::remember, status::Failure,
+};
 
 /// A wait that lasts this long ends, as it does by PyTorch's default; the variable has seconds.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -50,9 +52,10 @@ impl Wait {
         Ok(())
     }
 
-    /// Ends because the rank's process is gone.
-    pub(crate) fn in_vain(&self) -> Failure {
-        complain(format!("{} waits for rank {}, which has exited", self.call.name(), self.peer));
+    /// Ends because the rank is gone.
+    pub(crate) fn in_vain(&self, how: Peer) -> Failure {
+        let how = if how == Peer::Left { "left the communicator" } else { "exited" };
+        complain(format!("{} waits for rank {}, which has {how}", self.call.name(), self.peer));
         Failure::Remote
     }
 }
