@@ -6,11 +6,12 @@ use serde::Deserialize;
 
 use super::script;
 
-pub(super) fn checks() -> [Check; 6] {
+pub(super) fn checks() -> [Check; 7] {
     [
         Check::new("messages::two-ranks", || exchanged(2)),
         Check::new("messages::four-ranks", || exchanged(4)),
         Check::new("messages::lone-receives", lone_receives),
+        Check::new("messages::one-process", one_process),
         Check::new("messages::exited", || {
             absent("exited", "ncclAllReduce waits for rank 1, which has exited", 0.0..10.0)
         }),
@@ -81,6 +82,16 @@ fn lone_receives() -> Result<Held> {
     let only_first = (8.0..30.0).contains(&first) && later.iter().all(|&seconds| seconds < 8.0);
     ensure!(only_first, "{told:?}");
     Ok(Held::new(format!("both ranks go on after {first:.1} s; a batch gets its data")))
+}
+
+/// Two ranks in one process. The script itself checks its answers.
+fn one_process() -> Result<Held> {
+    let command = [python()?, script("one_process.py")];
+    let ran = Trial::on(&["--gpus", "2"], &command.each_ref().map(String::as_str)).plain()?;
+    ensure!(ran.succeeded()?.stdout.trim() == "4 checks", "{}", ran.stdout);
+    Ok(Held::new(
+        "a factor outlives its operator; splits in a group are refused; an abort ends waits",
+    ))
 }
 
 #[derive(Debug, Deserialize)]
