@@ -6,8 +6,8 @@ use cudarc::driver::sys::CUdeviceptr;
 use crate::{
     calls::Call,
     exchange::Operation,
-    frame::Lane,
-    moves::copy,
+    frame::{LARGEST, Lane},
+    moves::{self, copy},
     plan::{Block, Plan},
     status::Failure,
 };
@@ -15,6 +15,18 @@ use crate::{
 /// Gives a rank what it would get if all ranks held the same.
 pub(crate) fn fill(operation: &Operation) -> Result<(), Failure> {
     let communicator = operation.communicator.get()?;
+    let Plan { own, reduction, bytes, .. } = &operation.plan;
+    let has_factor = reduction.as_ref().is_some_and(|it| it.factor.is_some());
+    // What a capture would write is only known when the graph runs.
+    let is_computed = has_factor
+        && (1..=LARGEST).contains(bytes)
+        && !communicator.driver().is_capturing(operation.stream);
+    if let Some((source, target)) = *own
+        && is_computed
+    {
+        let scaled = operation.contribution(communicator, source)?;
+        return moves::write(communicator, target, &scaled, operation.stream);
+    }
     let copies = copies(&operation.plan);
     copies
         .into_iter()
@@ -148,8 +160,8 @@ mod tests {
         assert_eq!(copies(&Plan::all_gather(SEAT, BUFFERS)), [(100, 208), (100, 200), (100, 216)]);
         let exchanged = [(108, 208), (100, 200), (116, 216)];
         assert_eq!(copies(&Plan::all_to_all(SEAT, BUFFERS)), exchanged);
-        let sum = Reduction { kind: 4, operation: 0 };
-        assert_eq!(copies(&Plan::all_reduce(SEAT, BUFFERS, sum)), [(100, 200)]);
+        let sum = Reduction { kind: 4, operation: 0, factor: None };
+        assert_eq!(copies(&Plan::all_reduce(SEAT, BUFFERS, sum.clone())), [(100, 200)]);
         assert_eq!(copies(&Plan::reduce(SEAT, 0, BUFFERS, sum)), []);
     }
 }

@@ -58,8 +58,8 @@ impl Target {
 
     /// A reduction that exists.
     fn reduction(self, kind: u32, operation: u32) -> Result<Reduction, Failure> {
-        self.communicator.get()?.factors.check(operation)?;
-        Ok(Reduction { kind, operation })
+        let factor = self.communicator.get()?.factors.get(operation)?;
+        Ok(Reduction { kind, operation, factor })
     }
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Communicator {
     pub ranks: u32,
     /// How often it was split: all ranks do that in the same order.
     splits: AtomicU64,
+    /// How often it grew, on all ranks alike.
+    grown: AtomicU64,
     pub device: i32,
     pub context: CUcontext,
     /// Reductions that the caller made.
@@ -81,6 +83,7 @@ impl Communicator {
             rank: place.rank,
             ranks: place.ranks,
             splits: AtomicU64::new(0),
+            grown: AtomicU64::new(0),
             device,
             context,
             factors: Factors::default(),
@@ -132,6 +135,16 @@ impl Communicator {
     /// The number of the next split.
     pub(crate) fn next_split(&self) -> u64 {
         self.splits.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How often it grew before now.
+    pub(crate) fn grown(&self) -> u64 {
+        self.grown.load(Ordering::Relaxed)
+    }
+
+    /// Grows once more; how often it did before.
+    pub(crate) fn grow(&self) -> u64 {
+        self.grown.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Does something to all memory that it holds or shares.

@@ -7,8 +7,10 @@ use crate::{
     configuration::{CallerConfig, Configuration},
     driver::Driver,
     endpoint::random,
-    meeting,
+    group, meeting,
+    membership::Membership,
     status::{Failure, Status},
+    wait::complain,
 };
 
 /// `NCCL_SPLIT_NOCOLOR`: this rank takes no part.
@@ -33,8 +35,13 @@ impl UniqueId {
 
     /// The id of the communicator that one grows into. Ranks that are in it already are not given
     /// the id, so that all must come to the same.
-    fn grown(parent: &Communicator) -> Self {
-        Self::of(meeting::descendant(parent.identity, u64::MAX, 0))
+    fn grown(parent: &Communicator, time: u64) -> Self {
+        Self::of(meeting::descendant(parent.identity, u64::MAX - time, 0))
+    }
+
+    /// The id for new ranks, which one rank asks for before it grows the communicator.
+    fn next_grown(parent: &Communicator) -> Self {
+        Self::grown(parent, parent.grown())
     }
 
     fn identity(&self) -> u64 {
@@ -74,7 +81,7 @@ const NO_CONFIG: In<CallerConfig> = In(std::ptr::null());
 exports! { Status;
     fn ncclGetUniqueId(id: Out<UniqueId>) { Ok(id.put(UniqueId::new()?)?) }
     fn ncclCommGetUniqueId(communicator: CommunicatorPointer, id: Out<UniqueId>) {
-        Ok(id.put(UniqueId::grown(communicator.get()?))?)
+        Ok(id.put(UniqueId::next_grown(communicator.get()?))?)
     }
     fn ncclCommInitRank(
         made: Out<CommunicatorPointer>, ranks: i32, id: UniqueId, rank: i32,
@@ -111,6 +118,14 @@ exports! { Status;
         configuration: In<CallerConfig>,
     ) {
         let parent = parent.get()?;
+        if group::is_open() && parent.membership().is_some_and(Membership::has_another) {
+            complain(
+                "ncclCommSplit in a group, with several ranks in one process, is not simulated: it \
+                 would wait for itself"
+                    .to_owned(),
+            );
+            return Err(Failure::InvalidUsage);
+        }
         let place = meeting::split(parent, color, key)?;
         if color == NO_COLOR {
             return Ok(made.put(CommunicatorPointer::NONE)?);
@@ -136,7 +151,7 @@ exports! { Status;
         made: Out<CommunicatorPointer>, configuration: In<CallerConfig>,
     ) {
         let (rank, id) = match parent.get() {
-            Ok(parent) => (parent.rank as i32, UniqueId::grown(parent)),
+            Ok(parent) => (parent.rank as i32, UniqueId::grown(parent, parent.grow())),
             Err(_) => (rank, id.get()?),
         };
         make(made, (rank, ranks), id, configuration)

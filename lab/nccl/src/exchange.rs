@@ -1,13 +1,14 @@
 //! Carries out operations: everything that this thread sends, then all that it waits for. With
 //! several communicators in one thread, none can thus wait for another.
 
-use cudarc::driver::sys::CUstream;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
 
 use crate::{
     calls::Call,
     communicator::{Communicator, CommunicatorPointer},
     factors::Factor,
     frame::LARGEST,
+    mailbox::UnderWay,
     membership::Membership,
     moves,
     plan::{Block, Plan, Reduction},
@@ -27,100 +28,125 @@ pub(crate) struct Operation {
 /// Carries out the operations of a group, or one. Larger blocks than ranks exchange stay where they
 /// are, and nobody waits for them.
 pub(crate) fn carry_out(operations: &[Operation]) -> Result<(), Failure> {
+    // PyTorch makes a group of each call that is in no batch.
+    let alone = matches!(operations, [Operation { call: Call::Receive, .. }]);
     let small = |it: &&Operation| (1..=LARGEST).contains(&it.plan.bytes);
-    let operations: Vec<&Operation> = operations.iter().filter(small).collect();
-    for operation in &operations {
-        operation.within(|communicator| operation.send(communicator))?;
-    }
-    for operation in &operations {
-        operation.within(|communicator| operation.receive(communicator))?;
-    }
-    Ok(())
+    // All begin before the first one sends and last until the end: a thread that aborts one of the
+    // communicators frees none while this thread uses it.
+    let begin = |it| Begun::new(it, alone);
+    let begun: Vec<Begun<'_>> =
+        operations.iter().filter(small).map(begin).collect::<Result<_, _>>()?;
+    begun.iter().try_for_each(|it| it.within(|| it.send()))?;
+    begun.iter().try_for_each(|it| it.within(|| it.receive()))
 }
 
-impl Operation {
-    /// Runs something with the communicator's context current: a group may have several devices.
-    fn within(
-        &self,
-        body: impl FnOnce(&Communicator) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let communicator = self.communicator.get()?;
-        // Keeps the communicator alive if another thread aborts it.
-        let under_way = communicator.membership().map(Membership::enter).transpose()?;
-        let done = communicator.driver().with_context(communicator.context, || body(communicator));
-        drop(under_way);
-        done
+/// An operation under way.
+struct Begun<'group> {
+    operation: &'group Operation,
+    /// A receive without other calls: the peer may send only after what this rank does next.
+    alone: bool,
+    communicator: &'group Communicator,
+    /// Nothing where ranks cannot exchange messages. The communicator is not freed before this is.
+    membership: Option<(&'group Membership, UnderWay<'group>)>,
+}
+
+impl<'group> Begun<'group> {
+    fn new(operation: &'group Operation, alone: bool) -> Result<Self, Failure> {
+        let communicator: &'group Communicator = operation.communicator.get()?;
+        let enter = |it: &'group Membership| it.enter().map(|under_way| (it, under_way));
+        let membership = communicator.membership().map(enter).transpose()?;
+        Ok(Self { operation, alone, communicator, membership })
     }
 
-    fn send(&self, communicator: &Communicator) -> Result<(), Failure> {
-        let Some(membership) = communicator.membership() else { return Ok(()) };
-        for &Block { peer, at } in &self.plan.outgoing {
-            let bytes = self.contribution(communicator, at)?;
-            membership.send((peer, self.plan.lane), self.call, bytes)?;
+    /// Runs something with the communicator's context current: a group may have several devices.
+    fn within(&self, body: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        self.communicator.driver().with_context(self.communicator.context, body)
+    }
+
+    fn send(&self) -> Result<(), Failure> {
+        let Some((membership, _)) = &self.membership else { return Ok(()) };
+        let Operation { call, plan, .. } = self.operation;
+        // Most calls send one block to all peers, which is read once.
+        let mut last: Option<(CUdeviceptr, Vec<u8>)> = None;
+        for &Block { peer, at } in &plan.outgoing {
+            let bytes = match last.take_if(|(of, _)| *of == at) {
+                Some((_, bytes)) => bytes,
+                None => self.operation.contribution(self.communicator, at)?,
+            };
+            membership.send((peer, plan.lane), *call, &bytes)?;
+            last = Some((at, bytes));
         }
         Ok(())
     }
 
-    /// What this rank gives: the bytes at an address, multiplied where the reduction says so.
-    fn contribution(&self, communicator: &Communicator, at: u64) -> Result<Vec<u8>, Failure> {
-        let mut bytes = moves::read(communicator, at, self.plan.bytes)?;
-        if let Some(Reduction { kind, operation }) = self.plan.reduction
-            && let Some(factor) = factor(communicator, operation, kind)?
-        {
-            reduction::scale(kind, &mut bytes, &factor);
+    fn receive(&self) -> Result<(), Failure> {
+        let (plan, stream) = (&self.operation.plan, self.operation.stream);
+        if let Some(reduction) = &plan.reduction {
+            return self.reduce(reduction);
         }
-        Ok(bytes)
-    }
-
-    fn receive(&self, communicator: &Communicator) -> Result<(), Failure> {
-        if let Some(reduction) = self.plan.reduction {
-            return self.reduce(communicator, reduction);
+        if let Some(both) = plan.own {
+            moves::copy(self.communicator, both, plan.bytes, stream)?;
         }
-        if let Some(both) = self.plan.own {
-            moves::copy(communicator, both, self.plan.bytes, self.stream)?;
-        }
-        for block in &self.plan.incoming {
-            let bytes = self.take(communicator, block.peer)?;
-            if let Some(bytes) = bytes {
-                moves::write(communicator, block.at, &bytes, self.stream)?;
+        for block in &plan.incoming {
+            if let Some(bytes) = self.take(block.peer)? {
+                moves::write(self.communicator, block.at, &bytes, stream)?;
             }
         }
         Ok(())
     }
 
-    /// The next block of a rank; nothing where ranks cannot exchange any.
-    fn take(&self, communicator: &Communicator, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
-        let Some(membership) = communicator.membership() else { return Ok(None) };
-        membership.receive((peer, self.plan.lane), self.call, self.plan.bytes).map(Some)
+    /// The next block of a rank; nothing where ranks cannot exchange any, or it came too late.
+    fn take(&self, peer: u32) -> Result<Option<Vec<u8>>, Failure> {
+        let Some((membership, _)) = &self.membership else { return Ok(None) };
+        let Operation { call, plan, .. } = self.operation;
+        if self.alone {
+            return membership.receive_alone((peer, plan.lane), *call, plan.bytes);
+        }
+        membership.receive((peer, plan.lane), *call, plan.bytes).map(Some)
     }
 
-    fn reduce(&self, communicator: &Communicator, how: Reduction) -> Result<(), Failure> {
-        let Some((source, target)) = self.plan.own else { return Ok(()) };
+    fn reduce(&self, how: &Reduction) -> Result<(), Failure> {
+        let Operation { plan, stream, .. } = self.operation;
+        let Some((source, target)) = plan.own else { return Ok(()) };
         let mut given = Vec::new();
         // In the order of ranks, so that all of them round alike.
-        let mut incoming = self.plan.incoming.iter().peekable();
-        while let Some(block) = incoming.next_if(|block| block.peer < communicator.rank) {
-            given.extend(self.take(communicator, block.peer)?);
+        let mut incoming = plan.incoming.iter().peekable();
+        while let Some(block) = incoming.next_if(|block| block.peer < self.communicator.rank) {
+            given.extend(self.take(block.peer)?);
         }
-        given.push(self.contribution(communicator, source)?);
+        given.push(self.operation.contribution(self.communicator, source)?);
         for block in incoming {
-            given.extend(self.take(communicator, block.peer)?);
+            given.extend(self.take(block.peer)?);
         }
         let operator = Operator::of(how.operation).unwrap_or(Operator::Sum);
         let result = reduction::reduce(how.kind, operator, &given);
-        moves::write(communicator, target, &result, self.stream)
+        moves::write(self.communicator, target, &result, *stream)
     }
 }
 
-/// The bytes of a reduction's factor; nothing for those that are built in.
-fn factor(
+impl Operation {
+    /// What this rank gives: the bytes at an address, multiplied where the reduction says so.
+    pub(crate) fn contribution(
+        &self,
+        communicator: &Communicator,
+        at: u64,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut bytes = moves::read(communicator, at, self.plan.bytes)?;
+        if let Some(Reduction { kind, factor: Some(factor), .. }) = &self.plan.reduction {
+            reduction::scale(*kind, &mut bytes, &factor_bytes(communicator, factor, *kind)?);
+        }
+        Ok(bytes)
+    }
+}
+
+/// The bytes of a reduction's factor.
+fn factor_bytes(
     communicator: &Communicator,
-    operation: u32,
+    factor: &Factor,
     kind: u32,
-) -> Result<Option<Vec<u8>>, Failure> {
-    Ok(match communicator.factors.get(operation) {
-        None => None,
-        Some(Factor::Immediate(bytes)) => Some(bytes),
-        Some(Factor::OnDevice(at)) => Some(moves::read(communicator, at, moves::bytes(1, kind)?)?),
-    })
+) -> Result<Vec<u8>, Failure> {
+    match factor {
+        Factor::Immediate(bytes) => Ok(bytes.clone()),
+        Factor::OnDevice(at) => moves::read(communicator, *at, moves::bytes(1, kind)?),
+    }
 }

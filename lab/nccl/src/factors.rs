@@ -13,7 +13,7 @@ use crate::status::Failure;
 const FIRST: u32 = 5;
 
 /// Where the number is that data is multiplied by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Factor {
     /// It was read when the reduction was made.
     Immediate(Vec<u8>),
@@ -39,17 +39,13 @@ impl Factors {
         factors.remove(&number).map(drop).ok_or(Failure::InvalidArgument)
     }
 
-    /// Whether the number is one of a reduction, built in or made.
-    pub(crate) fn check(&self, number: u32) -> Result<(), Failure> {
-        let factors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = number < FIRST || factors.contains_key(&number);
-        if is_known { Ok(()) } else { Err(Failure::InvalidArgument) }
-    }
-
     /// A reduction's factor; nothing for those that are built in.
-    pub(crate) fn get(&self, number: u32) -> Option<Factor> {
+    pub(crate) fn get(&self, number: u32) -> Result<Option<Factor>, Failure> {
+        if number < FIRST {
+            return Ok(None);
+        }
         let factors = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        factors.get(&number).cloned()
+        factors.get(&number).cloned().map(Some).ok_or(Failure::InvalidArgument)
     }
 }
 
@@ -63,8 +59,9 @@ mod tests {
         let add = || factors.add(Factor::Immediate(vec![1]));
         assert_eq!([add(), add()], [5, 6]);
         factors.remove(5).expect("kept");
-        assert!(factors.remove(5).is_err() && factors.check(5).is_err());
-        assert!(factors.check(4).is_ok() && factors.check(6).is_ok());
+        assert!(factors.remove(5).is_err() && factors.get(5).is_err());
+        assert_eq!(factors.get(4), Ok(None));
+        assert_eq!(factors.get(6), Ok(Some(Factor::Immediate(vec![1]))));
         assert_eq!(add(), 5);
     }
 }

@@ -47,6 +47,11 @@ pub(crate) fn submit(operation: Operation) -> Result<(), Failure> {
     }
 }
 
+/// Whether this thread has a group open.
+pub(crate) fn is_open() -> bool {
+    GROUP.with_borrow(|group| group.depth > 0)
+}
+
 /// Closes the innermost group; what was begun in it, if it was the last one.
 fn close() -> Result<Group, Failure> {
     GROUP.with_borrow_mut(|group| {
@@ -94,7 +99,9 @@ mod tests {
     fn groups_nest_and_must_be_open_to_be_closed() {
         assert_eq!(ncclGroupEnd(), Status(Failure::InvalidUsage as u32));
         assert_eq!([ncclGroupStart(), ncclGroupStart()], [Status(0); 2]);
+        assert!(is_open());
         assert_eq!([ncclGroupEnd(), ncclGroupEnd()], [Status(0); 2]);
+        assert!(!is_open());
         assert_eq!(ncclGroupEnd(), Status(Failure::InvalidUsage as u32));
     }
 }

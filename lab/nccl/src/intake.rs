@@ -137,7 +137,7 @@ mod tests {
     fn intake() -> (Intake, UnixDatagram) {
         let (own, others) = UnixDatagram::pair().expect("two sockets");
         let intake = Intake::new(own);
-        (1..=2).for_each(|rank| intake.mailbox.join((9, rank)));
+        assert!((1..=2).all(|rank| intake.mailbox.join((9, rank))));
         (intake, others)
     }
 

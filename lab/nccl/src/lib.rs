@@ -37,3 +37,4 @@ mod reduction;
 mod registration;
 mod status;
 mod topology;
+mod wait;

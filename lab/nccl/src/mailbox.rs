@@ -1,7 +1,7 @@
 //! Messages that have arrived for the ranks of this process, until they are taken.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -29,6 +29,8 @@ struct State {
     arrived: HashMap<Route, VecDeque<Message>>,
     /// What has come of a message whose parts are not all here.
     begun: HashMap<Route, Vec<u8>>,
+    /// How many messages are dropped when they come: whom they were for did not wait.
+    unwanted: HashMap<Route, u32>,
     /// How often those who wait were woken.
     woken: u64,
 }
@@ -36,6 +38,14 @@ struct State {
 impl State {
     fn is_leaving(&self, member: Member) -> bool {
         self.members.get(&member).is_none_or(|activity| activity.leaving)
+    }
+
+    /// Keeps a whole message, unless nobody wants it any longer.
+    fn arrive(&mut self, route: Route, message: Message) {
+        match self.unwanted.get_mut(&route) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => self.arrived.entry(route).or_default().push_back(message),
+        }
     }
 }
 
@@ -61,9 +71,21 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts messages for a rank from now on.
-    pub(crate) fn join(&self, member: Member) {
-        self.state().members.insert(member, Activity::default());
+    /// Accepts messages for a rank from now on; false where it does already.
+    #[must_use]
+    pub(crate) fn join(&self, member: Member) -> bool {
+        match self.state().members.entry(member) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(Activity::default());
+                true
+            }
+        }
+    }
+
+    /// Whether another rank of a communicator is in this process.
+    pub(crate) fn has_another(&self, (communicator, rank): Member) -> bool {
+        self.state().members.keys().any(|it| it.0 == communicator && it.1 != rank)
     }
 
     /// Ends the waits of a rank's operations and forgets its messages. Returns when no thread is
@@ -83,6 +105,7 @@ impl Mailbox {
         let is_other = |route: &Route| (route.communicator, route.to) != member;
         state.arrived.retain(|route, _| is_other(route));
         state.begun.retain(|route, _| is_other(route));
+        state.unwanted.retain(|route, _| is_other(route));
     }
 
     /// Begins an operation of a rank, which lasts as long as the answer.
@@ -93,12 +116,17 @@ impl Mailbox {
         Ok(UnderWay { mailbox: self, member })
     }
 
+    /// Whether the communicator of a rank ends, or has ended.
+    pub(crate) fn is_leaving(&self, member: Member) -> bool {
+        self.state().is_leaving(member)
+    }
+
     /// Keeps a message for a rank of this process; false where the rank is not here.
     pub(crate) fn deliver(&self, route: Route, message: &Message) -> bool {
         let mut state = self.state();
         let is_here = state.members.contains_key(&(route.communicator, route.to));
         if is_here {
-            state.arrived.entry(route).or_default().push_back(message.clone());
+            state.arrive(route, message.clone());
             self.changed.notify_all();
         }
         is_here
@@ -122,7 +150,7 @@ impl Mailbox {
             return;
         }
         let message = Message { call: part.call, bytes };
-        state.arrived.entry(part.route).or_default().push_back(message);
+        state.arrive(part.route, message);
         self.changed.notify_all();
     }
 
@@ -135,6 +163,17 @@ impl Mailbox {
         }
         let message = state.arrived.get_mut(&route).and_then(VecDeque::pop_front);
         (message.map_or(Taken::Nothing, Taken::Message), woken)
+    }
+
+    /// Takes the next message of a route. If it is not here, it is dropped when it comes, so that the
+    /// one after it is the next.
+    pub(crate) fn forgo(&self, route: Route) -> Option<Message> {
+        let mut state = self.state();
+        let message = state.arrived.get_mut(&route).and_then(VecDeque::pop_front);
+        if message.is_none() {
+            *state.unwanted.entry(route).or_default() += 1;
+        }
+        message
     }
 
     /// Waits until a message of a route is here, somebody wakes those who wait, or so long.
@@ -189,7 +228,7 @@ mod tests {
     #[test]
     fn messages_of_a_route_keep_their_order() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         let (pair, other) = (route(0, Lane::Pair), route(0, Lane::Collective));
         for byte in [1, 2] {
             assert!(mailbox.deliver(pair, &message(byte, 4)));
@@ -201,9 +240,22 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_was_forgone_is_dropped_when_it_comes() {
+        let (mailbox, route) = (Mailbox::default(), route(0, Lane::Pair));
+        assert!(mailbox.join(MEMBER));
+        mailbox.deliver(route, &message(1, 4));
+        assert_eq!(mailbox.forgo(route), Some(message(1, 4)), "it is here");
+        assert_eq!(mailbox.forgo(route), None);
+        for byte in [2, 3] {
+            mailbox.deliver(route, &message(byte, 4));
+        }
+        assert_eq!(mailbox.take(route).0, Taken::Message(message(3, 4)));
+    }
+
+    #[test]
     fn a_message_arrives_with_its_last_part() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         let (route, long) = (route(0, Lane::Pair), message(3, 100_000));
         let datagrams: Vec<_> = datagrams(route, &long).collect();
         mailbox.add(&read(&datagrams[0]).expect("ours"));
@@ -213,9 +265,21 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_joins_once() {
+        let mailbox = Mailbox::default();
+        assert!(mailbox.join(MEMBER));
+        let under_way = mailbox.enter(MEMBER).expect("here");
+        assert!(!mailbox.join(MEMBER));
+        drop(under_way);
+        assert!(!mailbox.has_another(MEMBER) && mailbox.has_another((5, 0)));
+        mailbox.leave(MEMBER);
+        assert!(mailbox.join(MEMBER));
+    }
+
+    #[test]
     fn who_waits_is_woken_when_the_communicator_ends() {
         let mailbox = Mailbox::default();
-        mailbox.join(MEMBER);
+        assert!(mailbox.join(MEMBER));
         thread::scope(|scope| {
             let under_way = mailbox.enter(MEMBER).expect("here");
             let waiter = scope.spawn(|| {

@@ -43,7 +43,7 @@ fn choices(parent: &Communicator, own: Choice) -> Result<Vec<Choice>, Failure> {
     let _under_way = membership.enter()?;
     let (ranks, bytes) = (0..parent.ranks, own.bytes());
     for peer in ranks.clone().filter(|&peer| peer != parent.rank) {
-        membership.send((peer, Lane::Split), Call::Split, bytes.to_vec())?;
+        membership.send((peer, Lane::Split), Call::Split, &bytes)?;
     }
     let choice = |peer| {
         if peer == parent.rank {

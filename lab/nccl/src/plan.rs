@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys::CUdeviceptr;
 
-use crate::frame::Lane;
+use crate::{factors::Factor, frame::Lane};
 
 /// A block that goes to a rank or comes from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +12,13 @@ pub(crate) struct Block {
 }
 
 /// How what arrives is reduced: numbers of `ncclDataType_t` and `ncclRedOp_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
     pub kind: u32,
     pub operation: u32,
+    /// What a rank's data is multiplied by. Kept here: the caller may destroy the operation as soon as
+    /// the call returns, before its group ends.
+    pub factor: Option<Factor>,
 }
 
 /// A rank among ranks.
@@ -162,7 +165,7 @@ mod tests {
     use super::*;
 
     const BUFFERS: Buffers = Buffers { source: 1000, target: 2000, bytes: 8 };
-    const SUM: Reduction = Reduction { kind: 4, operation: 0 };
+    const SUM: Reduction = Reduction { kind: 4, operation: 0, factor: None };
     const RANKS: u32 = 3;
 
     fn seat(rank: u32) -> Seat {

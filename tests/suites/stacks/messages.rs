@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::script;
 
-const TIMEOUT: &str = "WHYOOM_LAB_NCCL_TIMEOUT";
-
-pub(super) fn checks() -> [Check; 5] {
+pub(super) fn checks() -> [Check; 7] {
     [
         Check::new("messages::two-ranks", || exchanged(2)),
         Check::new("messages::four-ranks", || exchanged(4)),
+        Check::new("messages::lone-receives", lone_receives),
+        Check::new("messages::one-process", one_process),
         Check::new("messages::exited", || {
             absent("exited", "ncclAllReduce waits for rank 1, which has exited", 0.0..10.0)
         }),
@@ -63,6 +63,39 @@ fn exchanged(ranks: u64) -> Result<Held> {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct LoneReceives {
+    got: [i64; 3],
+    seconds: [f64; 3],
+    batched: i64,
+}
+
+/// Ranks that receive before they send go on, without the data; what follows is not disturbed.
+fn lone_receives() -> Result<Held> {
+    let ran = launched(2, &[&script("lone_receives.py")])?.plain()?;
+    let told: LoneReceives = from_str(answer(&ran)?)?;
+    let line = "whyoom lab: ncclRecv alone in its group waited 10 s for rank ";
+    ensure!(ran.stdout.contains(line), "no line says “{line}”:\n{}", ran.stdout);
+    // Who came first goes on first, and the other one may get its data. No turn gets that of another.
+    let in_order = (0..).zip(told.got).all(|(turn, got)| got == turn || got == -1);
+    ensure!(in_order && told.batched == 42, "{told:?}");
+    let [first, later @ ..] = told.seconds;
+    let only_first = (8.0..30.0).contains(&first) && later.iter().all(|&seconds| seconds < 8.0);
+    ensure!(only_first, "{told:?}");
+    Ok(Held::new(format!("both ranks go on after {first:.1} s; a batch gets its data")))
+}
+
+/// Two ranks in one process. The script itself checks its answers.
+fn one_process() -> Result<Held> {
+    let command = [python()?, script("one_process.py")];
+    let ran = Trial::on(&["--gpus", "2"], &command.each_ref().map(String::as_str)).plain()?;
+    ensure!(ran.succeeded()?.stdout.trim() == "4 checks", "{}", ran.stdout);
+    Ok(Held::new(
+        "a factor outlives its operator; splits in a group are refused; an abort ends waits",
+    ))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Failed {
     error: String,
     seconds: f64,
@@ -70,7 +103,7 @@ struct Failed {
 
 /// A rank that does not come is named, on standard error and in the error, in so many seconds.
 fn absent(how: &str, line: &str, within: std::ops::Range<f64>) -> Result<Held> {
-    let ran = launched(2, &[&script("absent_rank.py"), how])?.with(TIMEOUT, "3").plain()?;
+    let ran = launched(2, &[&script("absent_rank.py"), how])?.plain()?;
     let told: Failed = from_str(answer(&ran)?)?;
     let is_line = |text: &str| text.starts_with("whyoom lab: nccl") && text.contains(line);
     ensure!(ran.stdout.lines().any(is_line), "no line says “{line}”:\n{}", ran.stdout);
