@@ -15,15 +15,13 @@ use crate::{
     frame::{Lane, Message, Route},
     mailbox::{Taken, UnderWay},
     status::Failure,
-    wait::{Wait, complain},
+    wait::{self, Wait, complain},
 };
 
 /// So often a rank that sends nothing is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 /// So often a rank that is not there yet is.
 const PAUSE: Duration = Duration::from_millis(1);
-/// So long a receive that is alone in its group waits.
-const ALONE: Duration = Duration::from_secs(10);
 
 /// A rank that takes part in the exchange of messages.
 pub(crate) struct Membership {
@@ -104,13 +102,13 @@ impl Membership {
         expected: usize,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let waits = !self.goes_on.load(Ordering::Relaxed);
-        let message = self.next((peer, lane), call, if waits { ALONE } else { PAUSE })?;
+        let message = self.next((peer, lane), call, if waits { wait::alone() } else { PAUSE })?;
         if message.is_none() && !self.goes_on.swap(true, Ordering::Relaxed) {
             eprintln!(
                 "whyoom lab: {} alone in its group waited {} s for rank {peer} and goes on \
                  without its data: here a call waits, not the stream",
                 call.name(),
-                ALONE.as_secs()
+                wait::alone().as_secs()
             );
         }
         message.map(|message| checked(message, (call, peer), expected)).transpose()

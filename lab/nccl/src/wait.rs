@@ -12,6 +12,16 @@ const TIMEOUT_VARIABLE: &str = "WHYOOM_LAB_NCCL_TIMEOUT";
 /// A wait that lasts this long is worth a line.
 const LONG: Duration = Duration::from_secs(30);
 
+fn limit() -> Duration {
+    number(TIMEOUT_VARIABLE).map_or(TIMEOUT, Duration::from_secs)
+}
+
+/// So long a receive that is alone in its group waits: it may be that of ranks that receive before they send, which
+/// is no mistake on GPUs.
+pub(crate) fn alone() -> Duration {
+    limit() / 10
+}
+
 /// Waiting for a rank, with a limit.
 pub(crate) struct Wait {
     call: Call,
@@ -23,8 +33,7 @@ pub(crate) struct Wait {
 
 impl Wait {
     pub(crate) fn begin(call: Call, peer: u32) -> Self {
-        let limit = number(TIMEOUT_VARIABLE).map_or(TIMEOUT, Duration::from_secs);
-        Self { call, peer, since: Instant::now(), limit, is_reported: false }
+        Self { call, peer, since: Instant::now(), limit: limit(), is_reported: false }
     }
 
     pub(crate) fn has_lasted(&self, longest: Duration) -> bool {
