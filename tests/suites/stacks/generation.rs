@@ -46,8 +46,9 @@ fn asked(flags: &[&str], command: &[String]) -> Result<Fit> {
     answer(&output)
 }
 
-/// The weights in 16 bits, the keys and values of all layers, and those of one layer, or the keys alone, a second time:
-/// a token's are a copy of the last one's.
+/// The weights in 16 bits, the keys and values of all layers, and the keys of one layer a second time: a token's are a
+/// copy of the last one's. Where there are many sequences, logits are more than that: 16 bits, their copy in 32, and
+/// the copy of the token before, which lives until the new one is there.
 fn by_hand((sequences, prompt, new): Case) -> u64 {
     const LAYERS: u64 = 4;
     const HIDDEN: u64 = 512;
@@ -58,7 +59,8 @@ fn by_hand((sequences, prompt, new): Case) -> u64 {
     // The last token is never put into the model.
     let tokens = sequences * (prompt + new - 1);
     let keys = tokens * HIDDEN * 2;
-    weights + 2 * LAYERS * keys + keys
+    let logits = sequences * VOCABULARY * (2 + 4 + 4);
+    weights + 2 * LAYERS * keys + keys.max(logits)
 }
 
 /// The peak is what it is by hand.
