@@ -81,7 +81,10 @@ struct Limits {
 
 fn program(parts: &[&str]) -> Result<Trial> {
     let folder = empty_folder(&format!("triton-{}", parts[0]))?;
-    let mut command = vec![python()?, script("triton_limits.py")];
+    // A trial leaves out what the lab says on standard error.
+    let shell = ["sh", "-c", r#"exec "$@" 2>&1"#, "-"].map(str::to_owned);
+    let mut command: Vec<String> =
+        shell.into_iter().chain([python()?, script("triton_limits.py")]).collect();
     command.extend(parts.iter().flat_map(|part| ["--part".to_owned(), (*part).to_owned()]));
     Ok(Trial::new("8GiB", &command)
         .with("TRITON_CACHE_DIR", folder.join("cache"))
@@ -118,6 +121,6 @@ fn wild() -> Result<Held> {
     let ran = program(&["beyond"])?.plain()?;
     let told: Wild = last(&ran.succeeded()?.stdout)?;
     let line = "the kernel write_behind was ended: it accessed memory that is not there.";
-    ensure!(told.beyond == "nothing" && ran.stderr.contains(line), "{told:?}:\n{}", ran.stderr);
+    ensure!(told.beyond == "nothing" && ran.stdout.contains(line), "{told:?}:\n{}", ran.stdout);
     Ok(Held::new("a wild access ends the launch with a line, and not the program"))
 }

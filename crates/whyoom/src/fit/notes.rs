@@ -106,10 +106,9 @@ fn of_generation(observed: &Observed) -> Option<FitNote> {
     Some(note(
         "assumed",
         format!(
-            "{run} of {} new tokens were run; the allocations of the others{skipped} follow from them, which grew \
+            "{run} of {asked} new tokens were run; the allocations of the others{skipped} follow from them, which grew \
              evenly, and were replayed. PyTorch's cache may fill the rest of the GPU meanwhile, and is released where \
-             needed. What the program does after this generation was not observed",
-            asked
+             needed. What the program does after this generation was not observed"
         ),
     ))
 }
