@@ -1,4 +1,4 @@
-//! How often a run had come round before it failed.
+//! How often a run had come round before it failed, and what would have come next.
 //!
 //! A replay ends where the recording ends. Whether what would have come next fits too, is told only by a run that
 //! had been through it before: at this size, from this line, on to other lines, and back.
@@ -15,6 +15,10 @@ const WORTH_A_TURN: f64 = 0.05;
 /// An iteration is over when no more than this share of what it does not keep is left: a server keeps some of it
 /// for longer.
 const OVER: f64 = 0.5;
+/// So many requests before one tell it from others of its line and size: more than an iteration has.
+const LED_TO: usize = 4096;
+/// So many of its line and size are compared.
+const COMPARED: usize = 1024;
 
 /// How many whole iterations at peak size came before the run's last failure: how often the line that failed was
 /// served at a demand as large, other lines then took their turn, and most of what was live and is not kept was
@@ -55,6 +59,56 @@ pub fn whole_iterations(workload: &Workload, line_of: impl Fn(StackId) -> Option
     turns + u64::from(turn.is_some_and(|mut turn| turn.is_over_before(true)))
 }
 
+/// What a run needs at once to go on from its last failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GoingOn {
+    /// Live bytes, without what was made once and kept.
+    pub needed: u64,
+    /// Whether it was served the same request twice before: the first time, less may have been live.
+    pub is_steady: bool,
+}
+
+/// What a run needs at once to go on from its last failure as it went on from the same request before. Nothing where it
+/// had not been there.
+pub fn needed_to_go_on(
+    workload: &Workload,
+    line_of: impl Fn(StackId) -> Option<u64>,
+) -> Option<GoingOn> {
+    let failure = Failure::last(workload, &line_of)?;
+    let Served { at, is_steady } = failure.served_before(workload, &line_of)?;
+    let (mut above, mut most, mut went_on) = (0_i64, 0, false);
+    for step in &workload.steps[at + 1..failure.at] {
+        match *step {
+            Step::Alloc { item, stack, .. } => {
+                let this_line = line_of(stack) == failure.line;
+                // The next iteration.
+                if this_line && went_on {
+                    break;
+                }
+                went_on |= !this_line;
+                let size = if failure.keeps(item) { 0 } else { signed(failure.size(item)) };
+                above = above.saturating_add(size);
+            }
+            Step::Free { item } => above = above.saturating_sub(signed(failure.size(item))),
+            _ => {}
+        }
+        most = most.max(above);
+    }
+    Some(GoingOn { needed: failure.demand.saturating_add(most.unsigned_abs()), is_steady })
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// An earlier service of the request that failed.
+struct Served {
+    /// The step.
+    at: usize,
+    /// Whether there was another before it.
+    is_steady: bool,
+}
+
 /// From one service of the line at peak to its next, after other lines.
 struct Turn {
     /// The newest block that was live then.
@@ -88,6 +142,8 @@ struct Failure {
     demand: u64,
     /// The line that asked; nothing where that is not known.
     line: Option<u64>,
+    /// What it asked for.
+    request: u64,
     /// Of each block what it took; zero where it had not been made by then.
     sizes: Vec<u64>,
     /// Of each block whether it was live then.
@@ -113,7 +169,68 @@ impl Failure {
         }
         let live = sizes.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(size, _)| *size);
         let demand = live.fold(request.live_bytes(), u64::saturating_add);
-        Some(Self { at, demand, line: line_of(stack), sizes, kept })
+        let request = request.live_bytes();
+        Some(Self { at, demand, line: line_of(stack), request, sizes, kept })
+    }
+
+    /// The step in which an earlier iteration was served what failed: the same line and size, and of several the one
+    /// that most of the same requests had led to, of those the last.
+    fn served_before(
+        &self,
+        workload: &Workload,
+        line_of: impl Fn(StackId) -> Option<u64>,
+    ) -> Option<Served> {
+        let line = Some(self.line?);
+        let (mut live, mut passing) = (0_u64, 0_u64);
+        let (mut asked, mut alike) = (Vec::new(), Vec::new());
+        for (index, step) in workload.steps[..self.at].iter().enumerate() {
+            match *step {
+                Step::Alloc { item, stack, .. } => {
+                    let size = self.size(item);
+                    live = live.saturating_add(size);
+                    passing = passing.saturating_add(if self.keeps(item) { 0 } else { size });
+                    let worth = passing as f64 >= live as f64 * WORTH_A_TURN;
+                    if worth && size == self.request && line_of(stack) == line {
+                        alike.push((asked.len(), index));
+                    }
+                    asked.push(size);
+                }
+                Step::Free { item } => {
+                    live = live.saturating_sub(self.size(item));
+                    passing = passing.saturating_sub(self.size(item));
+                }
+                _ => {}
+            }
+        }
+        let led_to = |until: usize| {
+            let pairs = asked[..until].iter().rev().zip(asked.iter().rev());
+            pairs.take(LED_TO).take_while(|(one, other)| one == other).count()
+        };
+        let latest = &alike[alike.len().saturating_sub(COMPARED)..];
+        let compared = latest.iter().map(|(until, index)| (led_to(*until), *index));
+        let (_, at) = compared.max().filter(|(same, _)| *same > 0)?;
+        let earlier = latest.iter().map(|(_, index)| *index).filter(|index| *index < at);
+        let is_steady = earlier.max().is_some_and(|one| self.has_turned(workload, one, at));
+        Some(Served { at, is_steady })
+    }
+
+    /// Whether enough of what was live at one step has gone by another.
+    fn has_turned(&self, workload: &Workload, one: usize, other: usize) -> bool {
+        let mut live = vec![false; self.sizes.len()];
+        for step in &workload.steps[..=one] {
+            match *step {
+                Step::Alloc { item, .. } => live[item.0 as usize] = true,
+                Step::Free { item } => live[item.0 as usize] = false,
+                _ => {}
+            }
+        }
+        let sizes = self.sizes.iter().zip(&live).filter(|(_, live)| **live);
+        let total = sizes.fold(0, |sum: u64, (size, _)| sum.saturating_add(*size));
+        let gone = workload.steps[one + 1..other].iter().fold(0_u64, |gone, step| match *step {
+            Step::Free { item } if live[item.0 as usize] => gone.saturating_add(self.size(item)),
+            _ => gone,
+        });
+        gone as f64 >= total as f64 * WORTH_A_TURN
     }
 
     fn keeps(&self, item: Item) -> bool {
@@ -196,6 +313,50 @@ mod tests {
     fn smaller_steps_do_not_count() {
         let small = [(1, 100), (2, 300), (0, -1), (0, -2)];
         assert_eq!(iterations(&small.repeat(5), (2, 900)), 0);
+    }
+
+    fn going_on(steps: &[(u32, i64)], failed: (u32, u64)) -> Option<(u64, bool)> {
+        let on = needed_to_go_on(&run(steps, failed), |stack| Some(stack.0.into()))?;
+        Some((on.needed / MIB, on.is_steady))
+    }
+
+    #[test]
+    fn what_came_next_before_comes_again() {
+        // Activations, a loss, its gradient: the first time round. Then state that is kept.
+        let first = [(1, 100), (2, 400), (3, 300), (0, -1), (0, -2), (0, -3), (4, 500)];
+        let mut steps = first.to_vec();
+        steps.push((1, 100));
+        assert_eq!(going_on(&steps, (2, 400)), Some((500 + 100 + 400 + 300, false)));
+        assert_eq!(going_on(&steps, (2, 450)), None, "another size");
+        assert_eq!(going_on(&steps, (5, 400)), None, "another line");
+        assert_eq!(going_on(&first, (4, 500)), None, "what is kept tells of no iteration");
+        steps.extend([(2, 400), (3, 300), (0, -1), (0, -2), (0, -3), (1, 100)]);
+        assert_eq!(going_on(&steps, (2, 400)), Some((500 + 100 + 400 + 300, true)));
+    }
+
+    #[test]
+    fn of_like_requests_the_right_one_is_continued() {
+        let first = [(1, 100), (2, 400), (2, 400), (3, 300), (0, -1), (0, -2), (0, -3), (0, -4)];
+        let mut steps = first.to_vec();
+        steps.push((1, 100));
+        assert_eq!(going_on(&steps, (2, 400)), Some((100 + 400 + 400 + 300, false)));
+        steps.push((2, 400));
+        assert_eq!(going_on(&steps, (2, 400)), Some((100 + 400 + 400 + 300, false)));
+        // The third of a hundred layers.
+        let mut layers = vec![(1, 50)];
+        layers.extend([(2, 10)].repeat(100));
+        layers.extend((1..=101).map(|ago| (0, -ago)));
+        layers.extend([(1, 50), (2, 10), (2, 10)]);
+        assert_eq!(going_on(&layers, (2, 10)).map(|(needed, _)| needed), Some(50 + 1000));
+    }
+
+    #[test]
+    fn what_a_larger_iteration_took_in_between_is_not_expected() {
+        let small = [(1, 100), (2, 400), (3, 300), (0, -1), (0, -2), (0, -3)];
+        let large = [(1, 200), (2, 800), (3, 600), (0, -1), (0, -2), (0, -3)];
+        let mut steps = [small, small, large].concat();
+        steps.push((1, 100));
+        assert_eq!(going_on(&steps, (2, 400)), Some((100 + 400 + 300, true)));
     }
 
     #[test]

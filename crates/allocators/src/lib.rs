@@ -17,7 +17,7 @@ mod validator;
 mod workload;
 
 pub use device::{Device, Handle, PAGE};
-pub use iterations::whole_iterations;
+pub use iterations::{GoingOn, needed_to_go_on, whole_iterations};
 pub use policy::{ALIGNMENT, BlockId, Grant, OutOfMemory, Policy, Request};
 pub use replay::{Outcome, Settled, replay, replay_checked, replay_loop};
 pub use simulated::{CallCosts, SimulatedDevice};

@@ -6,6 +6,7 @@ use whyoom_memory::Model;
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
+    ahead::Ahead,
     alternatives::alternative,
     cause::Cause,
     diagnoses::diagnoses,
@@ -34,13 +35,13 @@ impl Found {
 /// Judges everything that a model holds.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    judge_on(model, tables, Measured::default())
+    judge_on(model, tables, Measured::default(), &Ahead::default())
 }
 
-/// Judges everything that a model holds, with what was measured of the machine.
+/// Judges everything that a model holds, with what was measured of the machine and what lies ahead of the failures.
 #[must_use]
-pub fn judge_on(model: &Model, tables: &Tables, measured: Measured) -> Verdict {
-    let diagnoses = diagnoses(model, tables, measured);
+pub fn judge_on(model: &Model, tables: &Tables, measured: Measured, ahead: &Ahead) -> Verdict {
+    let diagnoses = diagnoses(model, tables, measured, ahead);
     let judged = one_view(model, judge_processes(&diagnoses));
     let owner = |found: &Found| (found.first().process, found.first().device, found.first().cause);
     let by_process = judged.iter().map(owner).collect();

@@ -6,6 +6,7 @@ use whyoom_memory::{Growth, Incident, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
+    ahead::Ahead,
     diagnosis::{Diagnosis, Measured},
     observed::ObservedFigures,
 };
@@ -19,6 +20,7 @@ pub(crate) fn diagnoses<'a>(
     model: &'a Model,
     tables: &'a Tables,
     measured: Measured,
+    ahead: &Ahead,
 ) -> Vec<Diagnosis<'a>> {
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
@@ -29,6 +31,7 @@ pub(crate) fn diagnoses<'a>(
     let diagnosis = |process, device| Diagnosis {
         growth: growths.get(&(process, device)).cloned(),
         measured,
+        ahead: ahead.get(process, device),
         ..Diagnosis::empty(model, tables, process, device)
     };
     if model.incidents().is_empty() {
@@ -43,6 +46,7 @@ pub(crate) fn diagnoses<'a>(
     }
     let mut judged: Vec<usize> = incidents.values().flat_map(|all| ends_of(all)).collect();
     judged.sort_unstable();
+    let is_last = |index: usize| incidents.values().any(|all| all.last() == Some(&index));
     judged
         .into_iter()
         .map(|index| {
@@ -56,6 +60,8 @@ pub(crate) fn diagnoses<'a>(
                 device,
                 observed,
                 incident: Some(incident),
+                // It is about the last failure.
+                ahead: at_home.ahead.filter(|_| is_last(index)),
                 // What grew may have been given back when the failure was handled.
                 growth: incident.growth.clone().or(at_home.growth.clone()),
                 ..at_home
@@ -142,6 +148,7 @@ impl<'a> Diagnosis<'a> {
             growth: None,
             observed,
             measured: Measured::default(),
+            ahead: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use whyoom_trace::{
 };
 
 use crate::{
+    ahead::TooLarge,
     breakdown::MemoryBreakdown,
     command::{Size, for_shell},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -43,6 +44,8 @@ pub struct Diagnosis<'a> {
     pub observed: ObservedFigures,
     /// What was measured of the machine.
     pub measured: Measured,
+    /// The rest of the iteration that failed, where no allocator can serve it.
+    pub ahead: Option<TooLarge>,
 }
 
 /// What was measured of the machine that a run was on, in place of what is assumed of such machines.

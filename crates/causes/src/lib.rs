@@ -4,6 +4,7 @@
 //! [`judge`] looks at everything that a [`whyoom_memory::Model`] holds and names one primary cause.
 //! Each cause is a file in `catalogue/` that looks at one [`Diagnosis`] and may yield a [`Finding`].
 
+mod ahead;
 mod already_applied;
 mod alternatives;
 mod breakdown;
@@ -28,6 +29,7 @@ mod other_gpu_processes;
 mod outside;
 mod phases;
 mod precision;
+mod program_lines;
 mod proof;
 mod ranking;
 mod referrer;
@@ -38,6 +40,7 @@ mod seen_code;
 mod training;
 mod verdict;
 
+pub use ahead::{Ahead, TooLarge};
 pub use breakdown::{Component, MemoryBreakdown, Part, Range, Suffices};
 pub use catalogue::{CATALOGUE, find};
 pub use cause::Cause;

@@ -1,8 +1,6 @@
 //! Remedies tried on the recorded run: an allocator's setting is offered only where a replay of the
 //! run with it fits, and called proved only where that covers whole iterations.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use whyoom_allocators::{
     Policy, Run, SimulatedDevice, Workload, catalogue,
     policies::{
@@ -11,10 +9,11 @@ use whyoom_allocators::{
     },
     replay, whole_iterations,
 };
-use whyoom_trace::{Bytes, FrameText, StackId, Tables};
+use whyoom_trace::{Bytes, Tables};
 
 use crate::{
     finding::{Finding, Level, Proof, Remedy},
+    program_lines::ProgramLines,
     verdict::Verdict,
 };
 
@@ -24,8 +23,6 @@ const LEFT_TO_ALLOCATORS: [&str; 2] = ["fragmented-cache", "unknown"];
 /// Causes that no allocator removes: what fits beside them in a replay fits until the next request.
 const BEYOND_ALLOCATORS: [&str; 5] =
     ["working-set", "other-process", "orphan", "request-too-big", "growth"];
-/// Where PyTorch calls modules.
-const MODULE_CALLS: &str = "torch/nn/modules/module.py";
 /// Fewer whole iterations may be the warm-up.
 const ENOUGH_ITERATIONS: u64 = 2;
 /// What holds must also fit in this share of the memory: the next iteration is never quite the same.
@@ -62,25 +59,9 @@ fn is_provable(finding: &Finding) -> bool {
     has_setting || LEFT_TO_ALLOCATORS.contains(&finding.cause)
 }
 
-/// The program's own lines that led to each stack, down to where the first module was called: a loop over layers
-/// is no iteration. A failure has other native frames below it than a request that was served.
-fn lines(tables: &Tables) -> Vec<Option<u64>> {
-    let line = |stack| {
-        let mut hasher = DefaultHasher::new();
-        let mut known = false;
-        let frames = tables.frames(StackId(stack)).rev().filter(FrameText::is_python);
-        for frame in frames.take_while(|frame| !frame.file.ends_with(MODULE_CALLS)) {
-            (frame.function, frame.file, frame.line).hash(&mut hasher);
-            known = true;
-        }
-        known.then(|| hasher.finish())
-    };
-    (0..tables.stack_count() as u32).map(line).collect()
-}
-
 fn iterations_of(workload: &Workload, tables: &Tables) -> u64 {
-    let lines = lines(tables);
-    whole_iterations(workload, |stack| *lines.get(stack.0 as usize)?)
+    let lines = ProgramLines::of(tables);
+    whole_iterations(workload, |stack| lines.of_stack(stack))
 }
 
 /// What became of a remedy that was applied: a setting of PyTorch's allocator, or, without one, whyoom's pool. One

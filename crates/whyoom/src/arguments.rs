@@ -668,11 +668,12 @@ Examples:
   whyoom who --watch                           one line per change
   whyoom who --watch --alert 'free<2GiB'       waits until less than 2 GiB is free
   whyoom who --alert 'used<1GiB' ; [ $? = 3 ]  checks once, for a script
+  whyoom who --gate                            one line: is it clean for the next job?
 
 Exit status:
-  0  success, whatever the answer is
-  1  no driver, or it does not respond; or an orphan to be terminated is still running
-  2  invalid arguments, or --kill-orphans without a terminal to ask on
+  0  success, whatever the answer is; with --gate: clean
+  1  no driver, or it does not respond; an orphan still runs; with --gate: something is left
+  2  invalid arguments, or --kill-orphans without a terminal to ask on; with --gate: unknown
   3  an alert holds")]
 pub(crate) struct WhoArguments {
     /// Only this GPU, by driver index
@@ -684,6 +685,9 @@ pub(crate) struct WhoArguments {
     /// Exit with status 3 if this holds on a GPU: free<2GiB; also used, residual
     #[arg(long, value_name = "FIGURE<SIZE")]
     pub(crate) alert: Vec<Alert>,
+    /// One line: is the GPU clean for the next job? In a prolog or epilog of Slurm: those of the job
+    #[arg(long, conflicts_with_all = ["json", "watch", "alert", "kill_orphans"])]
+    pub(crate) gate: bool,
     /// Terminate your own orphaned processes that hold memory; asks first
     #[arg(long, conflicts_with_all = ["json", "watch", "alert"])]
     pub(crate) kill_orphans: bool,

@@ -6,5 +6,9 @@ pub(crate) const ANSWERED: u8 = 0;
 pub(crate) const FAILED: u8 = 1;
 /// The arguments are wrong: clap ends with the same.
 pub(crate) const MISUSED: u8 = 2;
+/// `who --gate` found something on a GPU.
+pub(crate) const DIRTY: u8 = 1;
+/// `who --gate` could not tell.
+pub(crate) const UNKNOWN: u8 = 2;
 /// What `who --alert` waited for holds.
 pub(crate) const ALERT: u8 = 3;

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 use whyoom_allocators::{Run, Workloads};
 use whyoom_causes::{
-    Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
+    Ahead, Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
     was_applied,
 };
 use whyoom_memory::Model;
@@ -95,7 +95,7 @@ impl Reading {
 
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
-        let mut verdict = judge_on(&self.model, &self.tables, self.measured);
+        let mut verdict = self.judge_ahead()?;
         name_referrers(&mut verdict, &self.model, &self.tables, &self.keepers);
         if has_provable_remedies(&verdict) {
             self.make_runs()?;
@@ -108,6 +108,22 @@ impl Reading {
             was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
         }
         Ok(verdict)
+    }
+
+    /// The verdict of the model. Where the request alone would fit in the cache, what the run asked for next when it
+    /// was there before is looked at too.
+    fn judge_ahead(&mut self) -> Result<Verdict> {
+        let verdict = self.judge_with(&Ahead::default());
+        if verdict.primary.cause != "fragmented-cache" {
+            return Ok(verdict);
+        }
+        self.make_runs()?;
+        let ahead = Ahead::of(self.runs.as_deref().unwrap_or_default(), &self.tables);
+        Ok(if ahead.is_empty() { verdict } else { self.judge_with(&ahead) })
+    }
+
+    fn judge_with(&self, ahead: &Ahead) -> Verdict {
+        judge_on(&self.model, &self.tables, self.measured, ahead)
     }
 
     fn recordings(&self) -> Vec<&PathBuf> {

@@ -72,8 +72,9 @@ fn tell_who_asks() {
         // Standard error may be closed; the program must not notice.
         let _ = writeln!(
             std::io::stderr(),
-            "whyoom lab: a library of NVIDIA's (cuFFT, cuSOLVER, cuSPARSE) is in use; it runs on \
-             NVIDIA's driver only and will fail on this simulated GPU"
+            "whyoom lab: a library of NVIDIA's (cuFFT, cuSOLVER, cuSPARSE, or a CUDA runtime that is linked in) \
+             is in use; it runs on NVIDIA's driver only and will fail on this simulated GPU. The program may go on \
+             without a GPU: its figures are then not those of a GPU"
         );
     });
 }

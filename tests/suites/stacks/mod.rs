@@ -15,6 +15,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("generate::greedy", || generate(&[])),
         Check::new("generate::sampled", || generate(&["--sample"])),
         Check::new("training", training),
+        Check::new("scaler", scaler),
         Check::new("operators", operators),
     ];
     checks.extend(generation::checks());
@@ -79,6 +80,29 @@ fn training() -> Result<Held> {
     let (with, without) = (counted(&[])?, counted(&["env", "-u", "PYTHONPATH"])?);
     ensure!(with == without, "{with:?} against {without:?}");
     Ok(Held::new("allocations and peaks are the same with small values computed and without"))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stepped {
+    /// Of each parameter.
+    steps: Vec<u64>,
+}
+
+/// Gradients that were never computed are finite: the optimizer steps, whatever the memory held before.
+fn scaler() -> Result<Held> {
+    let stepped = |within: &[&str]| -> Result<Vec<u64>> {
+        let within = within.iter().map(|word| (*word).to_owned());
+        let command: Vec<String> = within.chain([python()?, script("scaler.py")]).collect();
+        let told: Stepped = last(&Trial::new("8GiB", &command).plain()?.succeeded()?.stdout)?;
+        Ok(told.steps)
+    };
+    let (with, without) = (stepped(&[])?, stepped(&["env", "-u", "PYTHONPATH"])?);
+    ensure!(with == [4, 4], "{with:?}");
+    ensure!(without != with, "the memory held no other values: this shows nothing");
+    Ok(Held::new(
+        "a gradient scaler steps 4 of 4 times, which it would not by what the memory held",
+    ))
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::Result;
+
 use super::{
     cell::Cell,
     table::Program,
@@ -17,13 +19,23 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     /// Tries a program in each way.
-    pub(super) fn of(program: &'a Program, tried: impl Fn(Way) -> Cell) -> Self {
-        Self { program, cells: WAYS.map(|way| (way, tried(way))).into() }
+    pub(super) fn of(program: &'a Program, tried: impl Fn(Way) -> Result<Cell>) -> Result<Self> {
+        let cells = WAYS.into_iter().map(|way| Ok((way, tried(way)?)));
+        Ok(Self { program, cells: cells.collect::<Result<_>>()? })
     }
 
-    /// Only where every way was tried and is green.
+    /// Only where it was tried in the lab, under `fit` and under `run`, and all of them are green.
     pub(super) fn is_green(&self) -> bool {
-        self.cells.len() == WAYS.len() && self.cells.iter().all(|(_, cell)| cell.is_green())
+        [Way::Lab, Way::Fit, Way::Run].iter().all(|way| self.is_green_in(*way))
+    }
+
+    /// Whether the pool served it.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.is_green_in(Way::Pool)
+    }
+
+    fn is_green_in(&self, way: Way) -> bool {
+        self.cells.iter().any(|(tried, cell)| *tried == way && cell.is_green())
     }
 }
 
@@ -52,10 +64,13 @@ mod tests {
     #[test]
     fn one_way_that_is_red_or_missing_makes_a_program_not_green() {
         let program = read().unwrap().programs.swap_remove(0);
-        assert!(Row::of(&program, |_| green()).is_green());
+        assert!(Row::of(&program, |_| Ok(green())).unwrap().is_green());
         let red = Cell::Red { seconds: 1.0, why: String::new() };
-        let last = |way| if way == Way::Pool { red.clone() } else { green() };
-        assert!(!Row::of(&program, last).is_green());
+        for way in WAYS {
+            let cell = |tried| if tried == way { red.clone() } else { green() };
+            let row = Row::of(&program, |tried| Ok(cell(tried))).unwrap();
+            assert_eq!((row.is_green(), row.is_pooled()), (way == Way::Pool, way != Way::Pool));
+        }
         let cells = vec![(Way::Lab, green())];
         assert!(!Row { program: &program, cells }.is_green(), "ways are missing");
     }

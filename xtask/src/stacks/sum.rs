@@ -4,13 +4,15 @@ use std::fmt;
 
 use super::row::Row;
 
-/// So many programs must be green in all four ways.
+/// So many programs must be green.
 pub(super) const BAR: usize = 22;
 
 /// How many programs are what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sum {
     pub green: usize,
+    /// Of those, how many run with the pool too.
+    pub pooled: usize,
     pub red: usize,
     pub not_tried: usize,
 }
@@ -18,14 +20,19 @@ pub(super) struct Sum {
 impl Sum {
     pub(super) fn of(rows: &[Row<'_>], not_tried: usize) -> Self {
         let green = rows.iter().filter(|row| row.is_green()).count();
-        Self { green, red: rows.len() - green, not_tried }
+        let pooled = rows.iter().filter(|row| row.is_green() && row.is_pooled()).count();
+        Self { green, pooled, red: rows.len() - green, not_tried }
     }
 }
 
 impl fmt::Display for Sum {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { green, red, not_tried } = self;
+        let Self { green, pooled, red, not_tried } = self;
         let all = green + red + not_tried;
-        write!(out, "{green} of {all} green in all four ways, {red} red, {not_tried} not tried")
+        write!(
+            out,
+            "{green} of {all} green in lab, fit and run ({pooled} of them with the pool too), {red} red, \
+             {not_tried} not tried"
+        )
     }
 }

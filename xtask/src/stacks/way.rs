@@ -54,10 +54,7 @@ impl Way {
 
     fn judged(self, build: &Build, program: &Program, seconds: &mut f64) -> Result<String> {
         let folder = empty_folder(&format!("stacks-{}-{}", program.name, self.name()))?;
-        let words = self.words(&text(&build.file("whyoom")), program, &python(program)?);
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).envs(&program.variables);
-        let ended = limited::run(&mut command, &folder, Duration::from_secs(program.seconds))?;
+        let ended = self.run(build, program, &folder)?;
         *seconds = ended.seconds;
         ensure!(
             ended.status.is_some(),
@@ -71,6 +68,14 @@ impl Way {
             Self::Run => explained(program, &ended, &folder),
             Self::Pool => pooled(program, &ended, &folder),
         }
+    }
+
+    /// Runs a program in this way, in a folder.
+    pub(super) fn run(self, build: &Build, program: &Program, folder: &Path) -> Result<Ended> {
+        let words = self.words(&text(&build.file("whyoom")), program, &python(program)?);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).envs(&program.variables);
+        limited::run(&mut command, folder, Duration::from_secs(program.seconds))
     }
 
     /// The whole command. The recording and the verdict lie in the folder in which it runs.

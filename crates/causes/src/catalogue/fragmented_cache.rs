@@ -40,6 +40,8 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     if !(ran_out || diagnosis.refused_by_pytorch())
         || diagnosis.has_pool()
         || diagnosis.is_stream_ordered()
+        // However the cache lies, the rest of the iteration does not fit.
+        || ran_out && diagnosis.ahead.is_some()
     {
         return None;
     }

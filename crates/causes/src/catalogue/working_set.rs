@@ -4,6 +4,7 @@ use whyoom_memory::{Category, Incident};
 use whyoom_trace::{Bytes, Counter, Software, Symptom, facts::Said};
 
 use crate::{
+    ahead::TooLarge,
     cause::Cause,
     diagnosis::Diagnosis,
     driver_pools,
@@ -60,6 +61,9 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     if !diagnosis.device_ran_out() {
         return None;
     }
+    if let Some(ahead) = diagnosis.ahead {
+        return Some(later_in_the_iteration(diagnosis, ahead));
+    }
     let observed = &diagnosis.observed;
     let (allocated, requested) = (observed.allocated?, observed.requested?);
     let capacity = observed.capacity;
@@ -88,6 +92,35 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     add_composition(diagnosis, &mut finding);
     finding.remedies = remedies(diagnosis, shortfall);
     Some(finding)
+}
+
+/// The request would fit in what the cache has in pieces, and what the iteration asks for next would not.
+fn later_in_the_iteration(diagnosis: &Diagnosis<'_>, ahead: TooLarge) -> Finding {
+    let TooLarge { needed, could_have, is_steady } = ahead;
+    let allocator = diagnosis.allocator_name();
+    let needs = format!("{needed} at its peak, and {allocator} can have {could_have}");
+    let (strength, headline) = match is_steady {
+        true => {
+            (Strength::Explains, format!("The workload is too large: this iteration needs {needs}"))
+        }
+        // In the first one, what is kept from one to the next was not there yet.
+        false => (
+            Strength::Likely,
+            format!("Probably the workload is too large: this iteration needs about {needs}"),
+        ),
+    };
+    let mut finding = diagnosis.finding(
+        CAUSE.id,
+        strength,
+        headline,
+        "The iteration before went on from this request to such a peak. The request that failed might fit \
+         if the cache were not split up; what follows would not.",
+    );
+    let missing = needed.minus(could_have);
+    finding.reclaimable = Some(missing);
+    add_composition(diagnosis, &mut finding);
+    finding.remedies = remedies(diagnosis, missing);
+    finding
 }
 
 /// nvidia-smi, pasted with a message without figures, shows GPUs that are empty but for this program.

@@ -7,7 +7,7 @@ the simulated GPU, so that allocations are what they are, and on the processor, 
 values that were never computed, such as a token by its logits, is always the same valid index.
 
 Training seldom decides by such values: from the first backward pass on, operators run once, until a module is called
-without gradients.
+without gradients. It does decide whether gradients are finite; those that were never computed are.
 """
 
 import ctypes
@@ -284,10 +284,71 @@ class SmallValues:
                   "always the same one.", file=sys.stderr)
 
 
+class FiniteGradients:
+    """Lets training go on: who asks whether gradients overflowed does what it does, and is told that they did not."""
+
+    # Where DeepSpeed asks.
+    ASKING = {
+        "deepspeed.runtime.utils": ["is_invalid_grad_norm", "CheckOverflow.has_overflow"],
+        "deepspeed.runtime.zero.stage_1_and_2": ["DeepSpeedZeroOptimizer.has_overflow"],
+        "deepspeed.runtime.zero.stage3": ["DeepSpeedZeroOptimizer_Stage3.has_overflow"],
+    }
+
+    def install(self):
+        for name in self.ASKING:
+            sys.meta_path.insert(0, FiniteFinder(name))
+        try:
+            from torch.amp import grad_scaler
+        except ImportError:
+            # Until PyTorch 2.2.
+            from torch.cuda.amp import grad_scaler
+
+        step = grad_scaler.GradScaler._maybe_opt_step
+
+        def finite(scaler, optimizer, state, *arguments, **named):
+            for found in state["found_inf_per_device"].values():
+                if found.is_cuda:
+                    ctypes.memset(found.data_ptr(), 0, found.element_size())
+            return step(scaler, optimizer, state, *arguments, **named)
+
+        finite.__code__ = finite.__code__.replace(co_filename=grad_scaler.__file__)
+        grad_scaler.GradScaler._maybe_opt_step = finite
+
+    def answer(self, module):
+        for path in self.ASKING[module.__name__]:
+            owner, _, name = path.rpartition(".")
+            owner = getattr(module, owner, None) if owner else module
+            if hasattr(owner, name):
+                setattr(owner, name, self.answered(getattr(owner, name), module.__file__))
+
+    def answered(self, function, file):
+        import functools
+
+        @functools.wraps(function)
+        def is_not(*arguments, **named):
+            function(*arguments, **named)
+            return False
+
+        is_not.__code__ = is_not.__code__.replace(co_filename=file)
+        return is_not
+
+
+class FiniteFinder(ModuleFinder):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+    def imported(self, module):
+        FiniteGradients().answer(module)
+
+
 def install(torch):
+    if not hasattr(torch, "cuda"):
+        return
     # PyTorch 2.13 has it; before, small values are not computed.
-    if hasattr(torch, "cuda") and hasattr(torch.library, "get_kernel"):
+    if hasattr(torch.library, "get_kernel"):
         SmallValues(torch).install()
+    FiniteGradients().install()
 
 
 run_the_other_sitecustomize()

@@ -14,7 +14,7 @@ use whyoom_trace::{Bytes, DeviceId};
 
 use super::{
     history::{self, snapshots},
-    keepers, say,
+    keepers, say, termination,
     unrecorded::Circumstances,
 };
 use crate::{
@@ -65,6 +65,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
     if ran_out || is_wrong(&verdict, &ending) {
         // Where it cannot be written, it is no less true.
         let _ = show(&reading, &verdict, folder);
+        let _ = leave_for_pod(&reading, &verdict);
     } else if !arguments.quiet {
         say_healthy(&reading, &ending, folder);
     }
@@ -100,6 +101,13 @@ fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
     let page = for_shell(&format!("{folder}.html"));
     writeln!(out, "In a browser: whyoom report {} -o {page}", for_shell(&folder))?;
     out.flush()
+}
+
+/// Where Kubernetes shows a message of a container that has ended, it is the verdict.
+fn leave_for_pod(reading: &Reading, verdict: &Verdict) -> io::Result<()> {
+    let mut text = anstream::StripStream::new(Vec::new());
+    write_verdict(&reading.answer(verdict), Detail::Short, termination::WIDTH, &mut text)?;
+    termination::leave(&String::from_utf8_lossy(&text.into_inner()))
 }
 
 fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {

@@ -11,6 +11,7 @@ mod pool;
 mod preload;
 mod program;
 mod recorder;
+mod termination;
 mod unrecorded;
 mod watcher;
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use whyoom_gpu::{Asked, Gpus};
-use whyoom_node::{NodeReport, NodeSampler, judge};
+use whyoom_node::{Capture, NodeReport, NodeSampler, judge};
 
 use super::unavailable::with_advice;
 
@@ -47,13 +47,17 @@ impl Live {
         Ok(Some(format!("there is no GPU {wanted}: {there}")))
     }
 
+    /// All that is looked at, now.
+    pub(crate) fn capture(&mut self) -> Result<Capture> {
+        let look = self.sampler.look(&self.gpus, Asked::All);
+        let capture = look.map_err(|error| with_advice(error, COMMAND))?;
+        Ok(if self.kept { capture.private() } else { capture })
+    }
+
     /// Who holds memory now, of one device or of all. Processes are judged by all devices, whichever
     /// is shown.
     pub(crate) fn look(&mut self, device: Option<u32>) -> Result<NodeReport> {
-        let look = self.sampler.look(&self.gpus, Asked::All);
-        let capture = look.map_err(|error| with_advice(error, COMMAND))?;
-        let capture = if self.kept { capture.private() } else { capture };
-        let mut report = judge(&capture);
+        let mut report = judge(&self.capture()?);
         report.devices.retain(|one| device.is_none_or(|index| one.device.index == index));
         self.recorders.fill(&mut report);
         Ok(report)

@@ -3,6 +3,7 @@
 mod alert;
 #[cfg(test)]
 mod built;
+mod gate;
 mod live;
 mod orphans;
 mod output;
@@ -19,10 +20,14 @@ use anyhow::Result;
 
 pub(crate) use self::alert::Alert;
 pub(crate) use self::unavailable::with_advice;
-use self::{live::Live, output::write};
+use self::{
+    gate::{Job, Question},
+    live::Live,
+    output::write,
+};
 use crate::{
     arguments::WhoArguments,
-    exit_status::{ALERT, ANSWERED, MISUSED},
+    exit_status::{ALERT, ANSWERED, MISUSED, UNKNOWN},
     terminal::say,
 };
 
@@ -31,6 +36,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
+    if arguments.gate {
+        return Ok(gate(arguments.device));
+    }
     let mut live = Live::open(arguments.json)?;
     if let Some(wanted) = arguments.device
         && let Some(lack) = live.lacks(wanted)?
@@ -55,4 +63,19 @@ pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
     write(&report, &alerts, arguments.json, &mut out)?;
     out.flush()?;
     Ok(if alerts.iter().any(|alert| alert.holds) { ALERT } else { ANSWERED })
+}
+
+/// Whatever goes wrong is a line on standard output and "unknown", never "dirty".
+fn gate(device: Option<u32>) -> u8 {
+    let looked = Live::open(false).and_then(|mut live| live.capture());
+    let (status, line) = match looked {
+        Ok(capture) => {
+            let question = Question { device, job: Job::of_environment() };
+            gate::judge(&capture, &whyoom_node::judge(&capture), &question)
+        }
+        Err(error) => (UNKNOWN, format!("{error:#}").replace('\n', " ")),
+    };
+    // The status counts, whoever reads the line.
+    let _ = writeln!(io::stdout(), "{line}");
+    status
 }
