@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_memory::{Growth, Incident, Model, Space};
+use whyoom_memory::{Category, GrowingStack, Growth, Incident, IterationSource, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
@@ -25,7 +25,8 @@ pub(crate) fn diagnoses<'a>(
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
         .filter_map(|(process, device, _)| {
-            Some(((process, device), model.growth(process, device)?))
+            let growth = model.growth(process, device).filter(|growth| !is_loading(model, growth));
+            Some(((process, device), growth?))
         })
         .collect();
     let diagnosis = |process, device| Diagnosis {
@@ -63,11 +64,22 @@ pub(crate) fn diagnoses<'a>(
                 // It is about the last failure.
                 ahead: at_home.ahead.filter(|_| is_last(index)),
                 // What grew may have been given back when the failure was handled.
-                growth: incident.growth.clone().or(at_home.growth.clone()),
+                growth: (incident.growth.clone())
+                    .filter(|growth| !is_loading(model, growth))
+                    .or(at_home.growth.clone()),
                 ..at_home
             }
         })
         .collect()
+}
+
+/// Whether what grows is a model that is loaded, quantized or moved, layer by layer: its layers are no iterations, and
+/// nothing has been computed yet.
+fn is_loading(model: &Model, growth: &Growth) -> bool {
+    let is_of_model = |worst: &GrowingStack| model.category(worst.stack) == Category::Parameters;
+    growth.source == IterationSource::RepeatedLine
+        && !growth.backward
+        && growth.stacks.first().is_some_and(is_of_model)
 }
 
 /// The figures of a failure: the verdict, JSON and reports show these.

@@ -169,6 +169,12 @@ const CASES: &[Case] = &[
         must_not: &["empty_cache", "batch"],
     },
     Case {
+        files: &["snapshots/loading-oom.pickle"],
+        cause: "working-set",
+        must: &[],
+        must_not: &["detach"],
+    },
+    Case {
         files: &["snapshots/too-large-later-oom.pickle"],
         cause: "working-set",
         must: &[],
