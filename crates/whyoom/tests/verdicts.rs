@@ -172,7 +172,7 @@ const CASES: &[Case] = &[
         files: &["snapshots/loading-oom.pickle"],
         cause: "working-set",
         must: &[],
-        must_not: &["detach"],
+        must_not: &["detach", "bfloat16"],
     },
     Case {
         files: &["snapshots/too-large-later-oom.pickle"],

@@ -14,7 +14,7 @@ use crate::{
     memory_fraction::{cache_beyond_share, shorter},
     observed::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, ObservedFigures},
     outside::asking_library,
-    phases,
+    phases, seen_code,
     training::{fewer_logits, for_optimizer, for_training},
 };
 
@@ -592,8 +592,18 @@ fn in_pieces(diagnosis: &Diagnosis<'_>, largest_in_cache: Option<Bytes>) -> Stri
     )
 }
 
+/// Whose weights have 8 or 4 bits.
+const QUANTIZERS: [&str; 4] = ["bitsandbytes/nn/", "torchao/quantization/", "gptqmodel/", "awq/"];
+
 /// It ran out while the model was loaded or moved: the weights themselves do not fit.
 fn for_loading(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
+    if seen_code::any_named(diagnosis, &QUANTIZERS) {
+        let device_map = "from_pretrained(..., device_map=\"auto\")";
+        return vec![
+            Remedy::example(device_map, "spread the weights over several GPUs and host memory"),
+            Remedy::advice("or use a smaller model: the weights are quantized already"),
+        ];
+    }
     let quantized =
         Remedy::advice("or use a smaller model, or a quantized one (8 or 4 bits per weight)");
     if !diagnosis.is_message() && !diagnosis.asked_by_any_of(&["transformers/", "diffusers/"]) {
