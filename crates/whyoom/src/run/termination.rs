@@ -69,7 +69,8 @@ mod tests {
         assert!(!file.exists(), "no container, no message");
         fs::write(&file, "own words\n").unwrap();
         add(&file, "\nverdict\n").unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "own words\nverdict\n");
+        let text = whyoom_files::untrusted::read(&file, 1024).unwrap();
+        assert_eq!(text, b"own words\nverdict\n");
     }
 
     #[test]
