@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_memory::{Category, GrowingStack, Growth, Incident, IterationSource, Model, Space};
+use whyoom_memory::{Category, Growth, Incident, IterationSource, Model, Space};
 use whyoom_trace::{DeviceId, ProcessId, Tables};
 
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) fn diagnoses<'a>(
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
         .filter_map(|(process, device, _)| {
-            let growth = model.growth(process, device).filter(|growth| !is_loading(model, growth));
+            let growth = model.growth(process, device).filter(|growth| !is_of_model(model, growth));
             Some(((process, device), growth?))
         })
         .collect();
@@ -65,7 +65,7 @@ pub(crate) fn diagnoses<'a>(
                 ahead: at_home.ahead.filter(|_| is_last(index)),
                 // What grew may have been given back when the failure was handled.
                 growth: (incident.growth.clone())
-                    .filter(|growth| !is_loading(model, growth))
+                    .filter(|growth| !is_of_model(model, growth))
                     .or(at_home.growth.clone()),
                 ..at_home
             }
@@ -73,13 +73,16 @@ pub(crate) fn diagnoses<'a>(
         .collect()
 }
 
-/// Whether what grows is a model that is loaded, quantized or moved, layer by layer: its layers are no iterations, and
-/// nothing has been computed yet.
-fn is_loading(model: &Model, growth: &Growth) -> bool {
-    let is_of_model = |worst: &GrowingStack| model.category(worst.stack) == Category::Parameters;
-    growth.source == IterationSource::RepeatedLine
-        && !growth.backward
-        && growth.stacks.first().is_some_and(is_of_model)
+/// Whether what grows is a model that is loaded, quantized or moved, layer by layer, before anything was computed, or
+/// the state that an optimizer makes of each parameter: neither layers nor parameters are iterations.
+fn is_of_model(model: &Model, growth: &Growth) -> bool {
+    let by_line = growth.source == IterationSource::RepeatedLine;
+    let worst = growth.stacks.first().filter(|_| by_line);
+    match worst.map(|worst| model.category(worst.stack)) {
+        Some(Category::Parameters) => !growth.backward,
+        Some(Category::OptimizerState) => true,
+        _ => false,
+    }
 }
 
 /// The figures of a failure: the verdict, JSON and reports show these.

@@ -79,8 +79,11 @@ pub(crate) fn makes(frame: &FrameText<'_>) -> Option<Category> {
     rows.iter().find(fits).map(|row| row.makes)
 }
 
-/// Whether a file belongs to an optimizer.
-pub(crate) fn is_optimizer(file: &str) -> bool {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    name.contains("optim") || OPTIMIZERS.iter().any(|folder| file.contains(folder))
+/// Whether a frame belongs to an optimizer: of a library, or of the program's own, of which only what optimizers have
+/// counts. A script may be called `optimized_training.py`.
+pub(crate) fn is_optimizer(frame: &FrameText<'_>) -> bool {
+    const OWN: [&str; 4] = ["step", "state", "update", "init"];
+    let name = frame.file.rsplit('/').next().unwrap_or(frame.file);
+    let own = || OWN.iter().any(|part| frame.function.contains(part));
+    OPTIMIZERS.iter().any(|folder| frame.file.contains(folder)) || name.contains("optim") && own()
 }

@@ -105,6 +105,7 @@ mod tests {
     }
 
     const MODULE: &str = "/lib/site-packages/torch/nn/modules/module.py";
+    const COMPILED: &str = "/lib/torch/_functorch/_aot_autograd/runtime_wrappers.py";
 
     #[test]
     fn frames_tell_what_a_block_is() {
@@ -146,6 +147,12 @@ mod tests {
             ),
             (&[("_init_group", "/lib/torch/optim/adamw.py")], Category::OptimizerState),
             (&[("step", "/home/me/optimizer.py")], Category::OptimizerState),
+            (&[("<module>", "/home/me/optimized_training.py")], Category::Inputs),
+            (
+                &[("forward", COMPILED), ("step", "/lib/torchao/optim/adam.py")],
+                Category::OptimizerState,
+            ),
+            (&[("forward", COMPILED), ("loss", "/home/me/train.py")], Category::Activations),
             (
                 &[("forward", "/home/me/m.py"), ("step", "/lib/torch/optim/lbfgs.py")],
                 Category::Activations,

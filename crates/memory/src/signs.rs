@@ -27,6 +27,8 @@ pub(crate) struct Signs {
     /// Forward or an optimizer, whichever is further in: a closure that an optimizer's step calls is
     /// forward's.
     innermost: Option<Phase>,
+    /// Code that torch.compile made is called by functions of these names: a model's, or an optimizer's.
+    compiled: bool,
     /// What the innermost frame of known code makes.
     known: Option<Category>,
     head: Head,
@@ -113,9 +115,10 @@ impl Signs {
         let name = plain_name(frame.function);
         self.in_backward |= name == "backward";
         match name {
-            _ if is_optimizer(frame.file) => {
+            _ if is_optimizer(frame) => {
                 self.innermost = self.innermost.or(Some(Phase::Optimizer));
             }
+            "forward" if frame.file.contains("torch/_functorch/") => self.compiled = true,
             "forward" => {
                 self.head.note(frame.file, self.innermost.is_none());
                 self.innermost = self.innermost.or(Some(Phase::Forward));
@@ -174,7 +177,11 @@ impl Signs {
     }
 
     pub(crate) fn phase(&self) -> Phase {
-        if self.backward { Phase::Backward } else { self.innermost.unwrap_or(Phase::Other) }
+        let compiled = self.compiled.then_some(Phase::Forward);
+        match self.backward {
+            true => Phase::Backward,
+            false => self.innermost.or(compiled).unwrap_or(Phase::Other),
+        }
     }
 
     /// Whether only the program's own functions lead there.

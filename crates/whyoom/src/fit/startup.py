@@ -4,6 +4,9 @@ Lets PyTorch record its own allocations from the first one on, and ends the prog
 repeat: the peak is known then. A step ends where an optimizer has stepped; in a program without
 optimizers, where an outermost module has been called. The program itself is not changed.
 
+An inference server calls its model before it knows how much memory is left for its KV cache. Until it is ready, the
+program is not ended because its steps repeat.
+
 A generation by transformers tells where it will end. While it runs, the program is not ended because its steps
 repeat; it is ended once enough tokens were seen to continue the run to that end.
 
@@ -43,6 +46,8 @@ UNTIL = float(os.environ.get("WHYOOM_FIT_UNTIL", "inf"))
 CALLS_OF_TOKEN = 64
 # No generation is longer: what stands for "no limit" may be any number.
 LONGEST = 1 << 40
+# Where servers make themselves ready: the module, the class, and the method that returns when they are.
+SERVERS = [("vllm.v1.worker.gpu_worker", "Worker", "compile_or_warm_up_model")]
 # A longer history is kept from its end.
 MAX_EVENTS = 1_000_000
 
@@ -76,6 +81,8 @@ class Observer:
         self.recorded = False
         self.ended = None
         self.generation = None
+        # Whether a server makes itself ready.
+        self.loading = False
 
     def install(self):
         from torch.nn.modules import module
@@ -141,6 +148,8 @@ class Observer:
             self.generation.calls += 1
         if time.time() > UNTIL:
             self.stop("time-limit")
+        elif self.loading:
+            pass
         elif self.generation and self.generation.goes_on() and not STEPS:
             # It tells itself when enough was seen.
             pass
@@ -151,6 +160,12 @@ class Observer:
             self.stop("repeated")
         elif self.settled() and not self.awaits_optimizer():
             self.stop("settled")
+
+    def loaded(self):
+        """A server is ready: what it serves is what counts."""
+        self.loading = False
+        del self.marks[:], self.currents[:]
+        self.last_rise = 0
 
     def stats(self):
         return [self.torch.cuda.memory_stats(device) for device in self.devices()]
@@ -349,11 +364,36 @@ class TransformersFinder(ModuleFinder):
         criteria.__call__ = called
 
 
+class ServerFinder(ModuleFinder):
+    """Waits for the part of a server that makes it ready."""
+
+    def __init__(self, observer, name, owner, method):
+        super().__init__()
+        self.observer, self.name, self.owner, self.method = observer, name, owner, method
+
+    def imported(self, module):
+        owner = getattr(module, self.owner, None)
+        makes_ready = getattr(owner, self.method, None)
+        if makes_ready is None:
+            return
+
+        @functools.wraps(makes_ready)
+        def ready(*arguments, **named):
+            answer = makes_ready(*arguments, **named)
+            self.observer.loaded()
+            return answer
+
+        setattr(owner, self.method, ready)
+        self.observer.loading = True
+
+
 def install(torch):
     if FOLDER and hasattr(torch, "cuda"):
         observer = Observer(torch)
         observer.install()
         sys.meta_path.insert(0, TransformersFinder(observer))
+        for server in SERVERS:
+            sys.meta_path.insert(0, ServerFinder(observer, *server))
 
 
 run_the_other_sitecustomize()
