@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use whyoom_memory::{Category, Growth, Incident, IterationSource, Model, Space};
-use whyoom_trace::{DeviceId, ProcessId, Tables};
+use whyoom_trace::{DeviceId, FrameText, ProcessId, Tables};
 
 use crate::{
     ahead::Ahead,
@@ -25,7 +25,8 @@ pub(crate) fn diagnoses<'a>(
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
         .spaces()
         .filter_map(|(process, device, _)| {
-            let growth = model.growth(process, device).filter(|growth| !is_of_model(model, growth));
+            let growth =
+                model.growth(process, device).filter(|growth| !is_of_model(model, tables, growth));
             Some(((process, device), growth?))
         })
         .collect();
@@ -65,7 +66,7 @@ pub(crate) fn diagnoses<'a>(
                 ahead: at_home.ahead.filter(|_| is_last(index)),
                 // What grew may have been given back when the failure was handled.
                 growth: (incident.growth.clone())
-                    .filter(|growth| !is_of_model(model, growth))
+                    .filter(|growth| !is_of_model(model, tables, growth))
                     .or(at_home.growth.clone()),
                 ..at_home
             }
@@ -73,14 +74,28 @@ pub(crate) fn diagnoses<'a>(
         .collect()
 }
 
-/// Whether what grows is a model that is loaded, quantized or moved, layer by layer, before anything was computed, or
-/// the state that an optimizer makes of each parameter: neither layers nor parameters are iterations.
-fn is_of_model(model: &Model, growth: &Growth) -> bool {
+/// Where a model is loaded, quantized or moved, one parameter after the other: a file, and a part of a function's name.
+const LOADERS: [(&str, &str); 4] = [
+    ("torch/nn/modules/module.py", "_apply"),
+    ("bitsandbytes/nn/", "quantize"),
+    ("transformers/core_model_loading.py", ""),
+    ("vllm/model_executor/model_loader/", ""),
+];
+
+/// Whether what grows is a model that is loaded before anything was computed, or the state that an optimizer makes of
+/// each parameter: neither layers nor parameters are iterations.
+fn is_of_model(model: &Model, tables: &Tables, growth: &Growth) -> bool {
     let by_line = growth.source == IterationSource::RepeatedLine;
-    let worst = growth.stacks.first().filter(|_| by_line);
-    match worst.map(|worst| model.category(worst.stack)) {
-        Some(Category::Parameters) => !growth.backward,
-        Some(Category::OptimizerState) => true,
+    let Some(worst) = growth.stacks.first().filter(|_| by_line) else { return false };
+    let loads = |frame: FrameText<'_>| {
+        let is_one = |(file, part): &(&str, &str)| {
+            frame.file.contains(file) && frame.function.contains(part)
+        };
+        LOADERS.iter().any(is_one)
+    };
+    match model.category(worst.stack) {
+        Category::Parameters => !growth.backward && tables.frames(worst.stack).any(loads),
+        Category::OptimizerState => true,
         _ => false,
     }
 }
