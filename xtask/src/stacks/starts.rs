@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::{Context, Result, ensure};
 use harness::{Build, Held, documents::Fit, empty_folder, from_str};
 
-use super::{at_a_time, table, table::Program, way::Way};
+use super::{at_a_time::at_a_time, table, table::Program, way::Way};
 
 /// The servers that are started.
 const SERVERS: [&str; 2] = ["vllm", "vllm-compiled"];

@@ -123,17 +123,17 @@ impl Asked {
             };
             devices.iter().any(|device| number_of(device) == number)
         };
-        let lacking = |number: &u32| format!("GPU {number} does not answer");
+        let unanswered = |number: &u32| format!("GPU {number} does not answer");
         match self {
             Self::All if devices.is_empty() && capture.silent.is_empty() => {
                 vec!["the driver lists no GPU".to_owned()]
             }
-            Self::All => capture.silent.iter().map(|silent| lacking(&silent.index)).collect(),
+            Self::All => capture.silent.iter().map(|silent| unanswered(&silent.index)).collect(),
             Self::Index(index) => {
-                [index].into_iter().filter(|index| !is_there(**index)).map(lacking).collect()
+                [index].into_iter().filter(|index| !is_there(**index)).map(unanswered).collect()
             }
             Self::Minors(minors) => {
-                minors.iter().filter(|minor| !is_there(**minor)).map(lacking).collect()
+                minors.iter().filter(|minor| !is_there(**minor)).map(unanswered).collect()
             }
         }
     }
