@@ -36,6 +36,7 @@ pub use capture::{
 };
 pub use judge::judge;
 pub use look::{NodeSampler, look};
+pub use products::is_memory_shared;
 pub use render::{
     WhoAlert, WhoWidth, holder_age, holder_command, who_changes, write_orphan_reasons, write_who,
     write_who_json, write_who_json_line,

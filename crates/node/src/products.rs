@@ -1,4 +1,4 @@
-//! How much memory a product has, as `nvidia-smi` shows it.
+//! What is known of a product by its name: how much memory it has, as `nvidia-smi` shows it, and whose that is.
 
 /// Product and its total in MiB, as seen in published output of real GPUs (docs/lab-models.md names
 /// the sources), with error correction as they are delivered: on for data centres, off for the rest.
@@ -30,6 +30,15 @@ pub(crate) fn usual_total(name: &str) -> Option<u64> {
     // A space at the end tells `NVIDIA L4` from `NVIDIA L40S`.
     let name = format!("{name} ");
     PRODUCTS.iter().find(|(product, _)| name.contains(product)).map(|(_, mib)| mib << 20)
+}
+
+/// Products whose memory is also the machine's.
+const SHARED_MEMORY: &[&str] = &["GH200", "GB200", "GB300", "GB10"];
+
+/// Whether a product's memory is also the machine's: pages stay with the GPU after a process has ended.
+#[must_use]
+pub fn is_memory_shared(name: &str) -> bool {
+    SHARED_MEMORY.iter().any(|product| name.contains(product))
 }
 
 #[cfg(test)]

@@ -3,13 +3,11 @@
 use whyoom_trace::Bytes;
 
 use crate::{
+    products::is_memory_shared,
     report::{Suspicion, SuspicionKind},
     residual,
     scene::{CheckContext, numbered},
 };
-
-/// Products whose memory is also the machine's: pages stay with the GPU after a process has ended.
-const SHARED_MEMORY: &[&str] = &["GH200", "GB200", "GB300", "GB10"];
 
 pub(crate) fn check(scene: &CheckContext<'_>) -> Option<Suspicion> {
     // In a container the likely explanation has a check of its own.
@@ -54,7 +52,7 @@ fn because(scene: &CheckContext<'_>) -> String {
 fn suspects(scene: &CheckContext<'_>) -> String {
     let users = &scene.capture.library_users;
     let denied = scene.capture.unread.files_denied;
-    if SHARED_MEMORY.iter().any(|product| scene.device.name.contains(product)) {
+    if is_memory_shared(&scene.device.name) {
         "On this product pages may stay on the GPU after a process has exited: that is not a leak."
             .into()
     } else if scene.capture.viewer.under_windows {

@@ -6,6 +6,7 @@ use std::env;
 use whyoom_gpu::Device;
 use whyoom_node::{
     Capture, DeviceReport, Holder, NodeReport, Origin, State, SuspicionKind, Workload,
+    is_memory_shared,
 };
 use whyoom_trace::Bytes;
 
@@ -22,8 +23,6 @@ const SERVICES: [&str; 7] = [
     "gnome-shell",
 ];
 const SYSTEM_USERS: [&str; 4] = ["root", "gdm", "nvidia-dcgm", "nvidia-persistenced"];
-/// Where pages of exited processes may stay in use: that is no leak.
-const SHARED_MEMORY: [&str; 4] = ["GH200", "GB200", "GB300", "GB10"];
 /// More than a context, or what the driver keeps for itself.
 const MUCH: u64 = 1 << 30;
 /// So many are named; the line is meant to be read in a table.
@@ -204,8 +203,11 @@ fn has_residual(device: &DeviceReport) -> bool {
 /// Memory that no visible process holds.
 fn residual(capture: &Capture, device: &DeviceReport) -> Found {
     let words = format!("{} is in use, and no visible process holds it", Bytes(device.residual));
-    let is_shared = SHARED_MEMORY.iter().any(|product| device.device.name.contains(product));
-    match is_shared || capture.viewer.under_windows || !sees_all(capture) {
+    // Where memory is shared, pages of exited processes may stay in use: that is no leak.
+    match is_memory_shared(&device.device.name)
+        || capture.viewer.under_windows
+        || !sees_all(capture)
+    {
         true => Found::Unknown(words),
         false => Found::Left(vec![format!("GPU {}: {words}", device.device.index)]),
     }
