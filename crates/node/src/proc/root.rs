@@ -1,16 +1,11 @@
 //! The folder that /proc is in, and the few ways in which it is read.
 
 use std::{
-    fs,
-    io::{self, Read},
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use whyoom_files::kernel;
-
-/// Most files of /proc are smaller and come whole in one read. Their size is not known beforehand, so
-/// the usual way of reading a file would ask for a few bytes at first.
-const USUAL_SIZE: usize = 4096;
 
 /// Asks the kernel whether a process number is in use; `None` where it cannot be asked.
 pub(crate) type Existence = fn(u32) -> Option<bool>;
@@ -33,7 +28,7 @@ impl Root {
     /// A file as text. Programs write what they like into their names and command lines, so what is
     /// not text is replaced.
     pub(crate) fn text(&self, name: impl AsRef<Path>) -> Option<String> {
-        let bytes = read(&self.join(name)).ok()?;
+        let bytes = kernel::bytes(self.join(name)).ok()?;
         Some(
             String::from_utf8(bytes)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
@@ -66,23 +61,4 @@ impl Root {
         let text = self.text("stat")?;
         text.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = kernel::open(path)?;
-    let mut bytes = vec![0; USUAL_SIZE];
-    let mut length = 0;
-    loop {
-        if length == bytes.len() {
-            bytes.resize(length * 2, 0);
-        }
-        match file.read(bytes.get_mut(length..).unwrap_or_default()) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(length);
-    Ok(bytes)
 }
