@@ -59,6 +59,25 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
+/// Writes a file in place of what may be there. Whatever happens meanwhile, the old one or the new one is there
+/// as a whole; of two who write the same file at once, one fails.
+///
+/// # Errors
+/// Where it cannot be written. The old one stays.
+pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = create_file(&new)?;
+    file.write_all(bytes.as_ref())?;
+    file.sync_data()?;
+    fs::rename(&new, path)
+}
+
 /// Takes a folder that exists for our own: it must be ours, and becomes private. A folder that another
 /// user made is refused, because what is in it is that user's choice.
 ///
@@ -114,6 +133,18 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o777
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a");
+        replace(&path, "first").expect("it is written");
+        // What an earlier attempt left is no obstacle.
+        fs::write(folder.path().join("a.new"), "half").expect("it is written");
+        replace(&path, "second").expect("it is written");
+        assert_eq!(fs::read(&path).expect("it is read"), b"second");
+        assert_eq!(fs::read_dir(folder.path()).expect("it is listed").count(), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::fs::{Mode, OFlags, ResolveFlags, SeekFrom, openat2, seek};
 
 /// Opens a regular file that a person or the system named; a link to one is one.
 ///
@@ -28,7 +28,32 @@ pub fn open_entry(path: &Path) -> io::Result<File> {
     open_with(path, OFlags::NOFOLLOW)
 }
 
-/// The same, for writing too.
+/// Opens a regular file below a folder, by its path from there. No part of that path may be a link: whoever
+/// made a folder on the way could lead elsewhere. Linux 5.6 is needed.
+///
+/// # Errors
+/// Where it cannot be opened, a part of the path is a link, or it is anything but a regular file. It never waits.
+pub fn open_below(folder: &File, path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Looked at first, as above.
+    let look = open_at(folder, path, OFlags::PATH | OFlags::CLOEXEC)?;
+    if !look.metadata()?.is_file() {
+        return Err(not_regular());
+    }
+    let file = open_at(folder, path, flags)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+fn open_at(folder: &File, path: &Path, flags: OFlags) -> io::Result<File> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(File::from(openat2(folder, path, flags, Mode::empty(), resolve)?))
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}
+
+/// The same as [`open_entry`], for writing too.
 ///
 /// # Errors
 /// As [`open_entry`].
@@ -41,7 +66,6 @@ fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
 }
 
 fn open_options(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
-    let not_regular = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     // Looked at first: opening a device may do something by itself, as a watchdog's does.
     let no_follow = flags.contains(OFlags::NOFOLLOW);
     let found = if no_follow { fs::symlink_metadata(path)? } else { fs::metadata(path)? };
@@ -178,6 +202,22 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
+
+    #[test]
+    fn below_a_folder_no_link_is_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("logs/pod")).expect("a folder");
+        fs::write(at("secret"), "x").expect("it is written");
+        fs::write(at("logs/pod/0.log"), "y").expect("it is written");
+        std::os::unix::fs::symlink("../../secret", at("logs/pod/1.log")).expect("a link");
+        std::os::unix::fs::symlink("..", at("logs/up")).expect("a link");
+        let logs = File::open(at("logs")).expect("it is opened");
+        assert!(open_below(&logs, Path::new("pod/0.log")).is_ok());
+        for path in ["pod/1.log", "up/secret", "../secret", "pod", "absent", "/etc/passwd"] {
+            assert!(open_below(&logs, Path::new(path)).is_err(), "{path}");
+        }
+    }
 
     #[test]
     fn only_regular_files_are_opened() {

@@ -63,6 +63,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-tui",
         ],
     ),
+    ("whyoom-incident", &[]),
+    ("whyoom-logs", &["whyoom-files", "whyoom-sources"]),
+    ("whyoom-archive", &["whyoom-incident"]),
+    (
+        "whyoom-agent",
+        &["whyoom-archive", "whyoom-files", "whyoom-incident", "whyoom-logs", "whyoom-redact"],
+    ),
+    ("whyoom-fleet", &["whyoom-agent", "whyoom-archive", "whyoom-incident", "whyoom-redact"]),
     ("whyoom-lab-abi", &[]),
     ("whyoom-lab-core", &["whyoom-files", "whyoom-lab-ptx", "whyoom-trace"]),
     ("whyoom-lab-ptx", &[]),
@@ -108,7 +116,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that only binaries may use: libraries have errors of their own.
 const BINARIES_ONLY: &[&str] = &["anyhow", "clap"];
-const BINARIES: &[&str] = &["whyoom", "whyoom-lab-client", "whyoom-tests", "xtask"];
+const BINARIES: &[&str] = &["whyoom", "whyoom-fleet", "whyoom-lab-client", "whyoom-tests", "xtask"];
 
 /// Counts the dependencies of a crate on others of ours; appends those that the table does not allow.
 pub(super) fn check(package: &Package, wrong: &mut Vec<String>) -> usize {

@@ -9,6 +9,7 @@ mod gpus;
 mod known;
 mod message;
 mod nvidia_smi;
+mod places;
 mod said;
 mod series;
 mod settings;
@@ -28,6 +29,7 @@ use amount::regex;
 use foldhash::fast::RandomState;
 use formats::{FORMATS, general::GENERAL};
 use message::{Message, Weight};
+pub use places::{LONGEST_ANCHOR, has_message, places};
 use regex::Regex;
 use whyoom_redact::mask;
 use whyoom_trace::{

@@ -1,0 +1,135 @@
+//! A process that looks at what other people wrote: with little memory, little time, and after everybody else.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Resource, Rlimit};
+
+/// Memory that it may ask for.
+const MEMORY: u64 = 2 << 30;
+/// More output is cut.
+const LONGEST: u64 = 4 << 20;
+/// How often it is asked whether it has ended.
+const TICK: Duration = Duration::from_millis(5);
+/// It is the last to run.
+const NICE: i32 = 19;
+
+/// What it reads.
+pub(crate) enum Input {
+    /// A text.
+    Text(String),
+    /// An open file.
+    File(std::fs::File),
+    /// Nothing.
+    Nothing,
+}
+
+/// Runs `whyoom` and returns what it printed.
+///
+/// # Errors
+/// Where it cannot be started, fails, or takes too long.
+pub(crate) fn run(
+    program: &Path,
+    arguments: &[&str],
+    input: Input,
+    limit: Duration,
+) -> io::Result<String> {
+    let (stdin, text) = match input {
+        Input::Text(text) => (Stdio::piped(), Some(text)),
+        Input::File(file) => (Stdio::from(file), None),
+        Input::Nothing => (Stdio::null(), None),
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let printed = attend(&mut child, text, limit);
+    if printed.is_err() {
+        // It has ended, or does now; either way it is waited for.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    printed
+}
+
+fn attend(child: &mut Child, text: Option<String>, limit: Duration) -> io::Result<String> {
+    restrict(child)?;
+    let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    // It may end before it has read all.
+    let writer = thread::spawn(move || {
+        if let (Some(stdin), Some(text)) = (&mut stdin, text) {
+            let _ = stdin.write_all(text.as_bytes());
+        }
+    });
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut printed = Vec::new();
+        let read = stdout.map(|out| out.take(LONGEST).read_to_end(&mut printed));
+        let _ = send.send(read.unwrap_or(Ok(0)).map(|_| printed));
+    });
+    let printed = receive.recv_timeout(limit).map_err(|_| io::ErrorKind::TimedOut)??;
+    let status = ended(child, Instant::now() + limit)?;
+    let _ = writer.join();
+    if !status.success() {
+        return Err(io::Error::other(format!("{status}")));
+    }
+    String::from_utf8(printed).map_err(io::Error::other)
+}
+
+/// Before it has read a byte: its input is written afterwards.
+fn restrict(child: &Child) -> io::Result<()> {
+    let pid = Pid::from_child(child);
+    let memory = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
+    rustix::process::prlimit(Some(pid), Resource::As, memory)?;
+    // Where that is not allowed, it runs as everybody else.
+    let _ = rustix::process::setpriority_process(Some(pid), NICE);
+    Ok(())
+}
+
+fn ended(child: &mut Child, until: Instant) -> io::Result<std::process::ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        thread::sleep(TICK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, input: Input, limit: u64) -> io::Result<String> {
+        run(Path::new("sh"), &["-c", script], input, Duration::from_millis(limit))
+    }
+
+    #[test]
+    fn what_it_prints_is_returned() {
+        assert_eq!(shell("cat", Input::Text("x".repeat(200_000)), 5000).unwrap().len(), 200_000);
+        assert_eq!(shell("nice", Input::Nothing, 5000).unwrap().trim(), "19");
+        assert!(shell("exit 3", Input::Nothing, 5000).is_err());
+        assert!(shell("true", Input::Text("x".repeat(1 << 20)), 5000).is_ok(), "it need not read");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended() {
+        let started = Instant::now();
+        assert!(shell("sleep 60", Input::Nothing, 200).is_err());
+        assert!(shell("exec >&-; sleep 60", Input::Nothing, 200).is_err());
+        assert!(started.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn its_memory_is_limited() {
+        let taken = shell("ulimit -v", Input::Nothing, 5000).unwrap();
+        assert_eq!(taken.trim(), (MEMORY / 1024).to_string());
+    }
+}

@@ -1,0 +1,206 @@
+//! What the site decides: one file.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use whyoom_files::untrusted;
+
+/// A longer file is no settings.
+const LONGEST: u64 = 1 << 20;
+
+/// What the site decides. Every key has a default but `archive`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Settings {
+    /// Where incidents go: `s3://BUCKET/PREFIX` or a folder.
+    pub archive: String,
+    /// The cluster's name.
+    #[serde(default)]
+    pub cluster: String,
+    /// The node's name; by default the machine's.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// Logs, by patterns.
+    #[serde(default = "default_logs")]
+    pub logs: Vec<PathBuf>,
+    /// Snapshots that frameworks write when memory runs out, by patterns.
+    #[serde(default)]
+    pub snapshots: Vec<PathBuf>,
+    /// Recordings that `whyoom run` leaves, by patterns that name their folders.
+    #[serde(default)]
+    pub recordings: Vec<PathBuf>,
+    /// What the agent remembers.
+    #[serde(default = "default_state")]
+    pub state: PathBuf,
+    /// Where Prometheus scrapes; the loopback alone. Off the loopback, a proxy with TLS and a token belongs
+    /// before it.
+    #[serde(default)]
+    pub listen: Option<SocketAddr>,
+    /// A file for node-exporter's textfile collector.
+    #[serde(default)]
+    pub textfile: Option<PathBuf>,
+    /// The command `whyoom`.
+    #[serde(default = "default_whyoom")]
+    pub whyoom: PathBuf,
+    /// What must not leave the node: patterns, and what takes their place.
+    #[serde(default)]
+    pub redact: Vec<Rule>,
+    /// Seconds between two looks at the logs.
+    #[serde(default = "default_poll")]
+    poll_seconds: f64,
+    /// Seconds between two looks at the GPUs; 0 for none.
+    #[serde(default = "default_who")]
+    who_seconds: u64,
+    /// An incident is in the archive after so many seconds, where it can be reached.
+    #[serde(default = "default_upload")]
+    upload_seconds: u64,
+    /// The journal holds no more than this. When it is full, logs wait to be read.
+    #[serde(default = "default_journal")]
+    pub journal_bytes: u64,
+    /// Whether logs that are there at the very first start are read from their first line.
+    #[serde(default)]
+    pub from_start: bool,
+}
+
+/// A rule of redaction.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// A regular expression.
+    pub pattern: String,
+    /// What takes its place; `$1` is its first group.
+    #[serde(default)]
+    pub with: String,
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("{path}: {error}")]
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is not written as it should be.
+    #[error("{path}: {error}")]
+    Text {
+        /// Its path.
+        path: PathBuf,
+        /// What is wrong.
+        error: String,
+    },
+    /// It would show metrics to others.
+    #[error(
+        "listen = \"{0}\": only the loopback is served; put a proxy with TLS and a token before it"
+    )]
+    Listen(SocketAddr),
+    /// A number makes no sense.
+    #[error("{0} must be more than 0")]
+    Zero(&'static str),
+}
+
+fn default_logs() -> Vec<PathBuf> {
+    vec!["/var/log/pods/*/*/*.log".into(), "/var/lib/docker/containers/*/*-json.log".into()]
+}
+
+fn default_state() -> PathBuf {
+    "/var/lib/whyoom-fleet".into()
+}
+
+fn default_whyoom() -> PathBuf {
+    "whyoom".into()
+}
+
+fn default_poll() -> f64 {
+    1.0
+}
+
+fn default_who() -> u64 {
+    60
+}
+
+fn default_upload() -> u64 {
+    300
+}
+
+fn default_journal() -> u64 {
+    64 << 20
+}
+
+impl Settings {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Where it cannot be read or used.
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let file = |error| SettingsError::File { path: path.to_owned(), error };
+        let bytes = untrusted::read(path, LONGEST).map_err(file)?;
+        let text = |error: String| SettingsError::Text { path: path.to_owned(), error };
+        let settings: Self = toml::from_str(&String::from_utf8_lossy(&bytes))
+            .map_err(|error| text(error.to_string()))?;
+        settings.checked()
+    }
+
+    fn checked(self) -> Result<Self, SettingsError> {
+        if let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) {
+            return Err(SettingsError::Listen(listen));
+        }
+        if !(self.poll_seconds.is_finite() && self.poll_seconds > 0.0) {
+            return Err(SettingsError::Zero("poll-seconds"));
+        }
+        Ok(self)
+    }
+
+    pub(crate) fn poll(&self) -> Duration {
+        Duration::from_secs_f64(self.poll_seconds.min(3600.0))
+    }
+
+    pub(crate) fn who(&self) -> Option<Duration> {
+        (self.who_seconds > 0).then(|| Duration::from_secs(self.who_seconds))
+    }
+
+    pub(crate) fn upload(&self) -> Duration {
+        Duration::from_secs(self.upload_seconds)
+    }
+
+    /// The node's name.
+    pub(crate) fn node_name(&self) -> String {
+        let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
+        self.node.clone().unwrap_or_else(machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, SettingsError> {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), text).expect("it is written");
+        Settings::read(file.path())
+    }
+
+    #[test]
+    fn only_the_archive_must_be_named() {
+        let settings = read("archive = \"/srv/incidents\"").expect("it is enough");
+        assert_eq!(settings.poll(), Duration::from_secs(1));
+        assert!(!settings.logs.is_empty());
+        assert!(read("").is_err());
+        assert!(read("archive = \"x\"\nlogz = []").is_err(), "a misspelt key is no default");
+        assert!(read("archive = \"x\"\npoll-seconds = 0").is_err());
+    }
+
+    #[test]
+    fn metrics_are_not_shown_to_others() {
+        assert!(read("archive = \"x\"\nlisten = \"127.0.0.1:9400\"").is_ok());
+        let open = read("archive = \"x\"\nlisten = \"0.0.0.0:9400\"");
+        assert!(matches!(open, Err(SettingsError::Listen(_))), "{open:?}");
+    }
+}

@@ -1,0 +1,181 @@
+//! An incident, from what was found and what `whyoom` says of it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use whyoom_incident::{Incident, Source};
+use whyoom_logs::{Found, Origin};
+
+use crate::{drops::Dropped, judge::Judged, redaction::Redaction};
+
+/// A longer document is cut down to its verdict.
+const LONGEST_DOCUMENT: usize = 64 << 10;
+
+/// What all incidents of an agent have.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    pub(crate) cluster: String,
+    pub(crate) node: String,
+    pub(crate) agent: String,
+    pub(crate) redaction: Redaction,
+}
+
+/// What was found: in a log, or left by a framework.
+#[derive(Debug)]
+pub(crate) enum Finding {
+    Log(Box<Found>),
+    Dropped(Dropped),
+}
+
+impl Finding {
+    /// What tells it from others, also when it is found again.
+    fn name(&self) -> String {
+        match self {
+            Self::Log(found) => {
+                let position = &found.position;
+                let file = format!("{}:{}", position.id.device, position.id.inode);
+                format!("log:{file}:{}:{}", position.head, found.at)
+            }
+            Self::Dropped(dropped) => format!("drop:{}", dropped.id.name()),
+        }
+    }
+
+    fn path(&self) -> String {
+        match self {
+            Self::Log(found) => found.path.display().to_string(),
+            Self::Dropped(dropped) => dropped.path.display().to_string(),
+        }
+    }
+
+    fn source(&self) -> Source {
+        match self {
+            Self::Log(_) => Source::Log,
+            Self::Dropped(dropped) => dropped.source,
+        }
+    }
+}
+
+impl Teller {
+    /// The incident; `time` is in microseconds since 1970.
+    pub(crate) fn incident(
+        &self,
+        finding: &Finding,
+        judged: Judged,
+        who: Option<Value>,
+        time: i64,
+    ) -> Incident {
+        let Judged { verdict, request, document, has_history, served_by } = judged;
+        let (origin, age) = match finding {
+            Finding::Log(found) => (found.origin.clone(), found.age),
+            Finding::Dropped(_) => (Origin::default(), None),
+        };
+        let holders = Holders::of(who.as_ref(), &origin);
+        let text = |text: &str| self.redaction.text(text);
+        let bytes =
+            |figure: fn(&crate::judge::Request) -> Option<i64>| request.as_ref().and_then(figure);
+        Incident {
+            id: Incident::id_of(&[&self.agent, &finding.name()]),
+            time,
+            cluster: self.cluster.clone(),
+            node: self.node.clone(),
+            source: finding.source(),
+            file: text(&finding.path()),
+            cause: verdict.cause,
+            strength: verdict.strength,
+            headline: text(&verdict.headline),
+            call_site: verdict.call_sites.first().map(|one| text(&one.call_site)),
+            remedy: verdict.remedies.iter().find_map(|one| one.paste.as_deref()).map(text),
+            device: verdict.device,
+            requested_bytes: bytes(|request| request.requested_bytes),
+            capacity_bytes: bytes(|request| request.capacity_bytes),
+            free_bytes: bytes(|request| request.free_bytes),
+            allocated_bytes: bytes(|request| request.allocated_bytes),
+            reserved_bytes: bytes(|request| request.reserved_bytes),
+            scheduler: origin.scheduler.map(str::to_owned),
+            namespace: origin.namespace,
+            workload: origin.workload,
+            pod: origin.pod,
+            container: origin.container,
+            job: origin.job,
+            user: holders.user.as_deref().map(text),
+            run_seconds: age.and_then(|age| age.as_secs().try_into().ok()),
+            gpus: holders.gpus,
+            has_history,
+            served_by: served_by.map(|names| names.join(";")),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            verdict: self.document(document),
+            who: who.map(|who| self.document(who)),
+        }
+    }
+
+    fn document(&self, document: Value) -> String {
+        let document = self.redaction.document(document);
+        let text = document.to_string();
+        match document {
+            Value::Object(mut all) if text.len() > LONGEST_DOCUMENT => {
+                all.retain(|key, _| matches!(key.as_str(), "schema" | "version" | "verdict"));
+                Value::Object(all).to_string()
+            }
+            _ => text,
+        }
+    }
+}
+
+/// What the GPUs tell of a job.
+#[derive(Debug, Default)]
+struct Holders {
+    user: Option<String>,
+    gpus: Option<i64>,
+}
+
+impl Holders {
+    fn of(who: Option<&Value>, origin: &Origin) -> Self {
+        let mut users = BTreeSet::new();
+        let mut gpus = 0;
+        for device in array(who.map(|who| &who["devices"])) {
+            let is_its = |holder: &&Value| belongs(&holder["workload"], origin);
+            let own: Vec<&Value> = array(Some(&device["holders"])).filter(is_its).collect();
+            gpus += i64::from(!own.is_empty());
+            users.extend(own.iter().filter_map(|holder| holder["user"].as_str()));
+        }
+        // Of several users none is the job's.
+        let user = if users.len() == 1 { users.pop_first().map(str::to_owned) } else { None };
+        Self { user, gpus: (gpus > 0).then_some(gpus) }
+    }
+}
+
+fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    value.and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Whether a holder of memory runs in the job that a log is of.
+fn belongs(workload: &Value, origin: &Origin) -> bool {
+    let same =
+        |key: &str, wanted: Option<&str>| wanted.is_some() && workload[key].as_str() == wanted;
+    // Slurm's number is that of the array's task; a log has the array's and the task's.
+    let job = origin.job.as_deref().filter(|job| !job.contains('_'));
+    same("job", job) || same("id", origin.container.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_memory_in_the_job_tells_its_user_and_gpus() {
+        let holder = |job: &str, user: &str| serde_json::json!({"user": user, "workload": {"kind": "slurm", "job": job}});
+        let who = serde_json::json!({"devices": [
+            {"holders": [holder("7", "ann"), holder("8", "bob")]},
+            {"holders": [holder("7", "ann")]},
+            {"holders": []},
+        ]});
+        let of = |job: &str| {
+            let origin = Origin { job: Some(job.into()), ..Origin::default() };
+            let found = Holders::of(Some(&who), &origin);
+            (found.user, found.gpus)
+        };
+        assert_eq!(of("7"), (Some("ann".into()), Some(2)));
+        assert_eq!(of("9"), (None, None));
+        assert_eq!(Holders::of(None, &Origin::default()).gpus, None);
+    }
+}

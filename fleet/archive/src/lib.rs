@@ -1,0 +1,19 @@
+//! The archive: incidents as immutable Parquet objects, in any S3 store or in a folder.
+//!
+//! There is no coordinator and no server of ours. An object is written once, under a name that only its writer
+//! makes, by a conditional PUT; whoever retries finds its own object there. Readers count an incident once,
+//! whatever objects have it, so that compaction may stop anywhere.
+//!
+//! - [`Archive`] opens a store, puts, lists and reads;
+//! - [`Key`] is the name of an object;
+//! - `compact` merges the objects of a day; [`Archive::remove_before`] forgets old days.
+
+mod archive;
+mod compact;
+mod key;
+#[cfg(test)]
+mod tests;
+
+pub use archive::{Archive, ArchiveError, Put};
+pub use compact::Compacted;
+pub use key::Key;

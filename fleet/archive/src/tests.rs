@@ -1,0 +1,122 @@
+use jiff::{Timestamp, civil::date};
+use whyoom_incident::{Incident, Source};
+
+use crate::{Archive, ArchiveError, Key, Put};
+
+fn incident(number: u64) -> Incident {
+    Incident {
+        id: Incident::id_of(&[&number.to_string()]),
+        time: 1_795_000_000_000_000 + number as i64,
+        cluster: String::new(),
+        node: "n1".into(),
+        source: Source::Log,
+        file: "a.log".into(),
+        cause: "growth".into(),
+        strength: "explains".into(),
+        headline: "it grows".into(),
+        call_site: None,
+        remedy: None,
+        device: None,
+        requested_bytes: None,
+        capacity_bytes: None,
+        free_bytes: None,
+        allocated_bytes: None,
+        reserved_bytes: None,
+        scheduler: None,
+        namespace: None,
+        workload: None,
+        pod: None,
+        container: None,
+        job: None,
+        user: None,
+        run_seconds: None,
+        gpus: None,
+        has_history: false,
+        served_by: None,
+        version: String::new(),
+        verdict: "{}".into(),
+        who: None,
+    }
+}
+
+fn key(number: u64) -> Key {
+    let time: Timestamp = "2026-11-18T03:00:00Z".parse().expect("a time");
+    Key { time, node: "n1".into(), agent: "a".into(), number }
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    archive: Archive,
+}
+
+fn place() -> Place {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = Archive::open(folder.path().to_str().expect("text")).expect("it is opened");
+    Place { folder, archive }
+}
+
+#[test]
+fn what_is_put_twice_is_there_once() {
+    let Place { archive, .. } = place();
+    let two = [incident(1), incident(2)];
+    assert_eq!(archive.put(&key(1), &two).expect("it is put"), Put::Written);
+    assert_eq!(archive.put(&key(1), &two).expect("it is put"), Put::WasThere);
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), two);
+    assert_eq!(archive.incidents(|day| day > date(2026, 11, 18)).expect("they are read"), []);
+}
+
+#[test]
+fn what_another_wrote_under_our_name_is_no_success() {
+    let Place { archive, .. } = place();
+    archive.put(&key(1), &[incident(1)]).expect("it is put");
+    let again = archive.put(&key(1), &[incident(2)]);
+    assert!(matches!(again, Err(ArchiveError::Foreign { .. })), "{again:?}");
+}
+
+#[test]
+fn half_of_an_object_is_an_error_and_not_fewer_incidents() {
+    let Place { folder, archive } = place();
+    archive.put(&key(1), &[incident(1)]).expect("it is put");
+    let path = folder.path().join(&archive.objects(|_| true).expect("they are listed")[0]);
+    let whole = std::fs::read(&path).expect("it is read");
+    std::fs::write(&path, &whole[..whole.len() / 2]).expect("it is written");
+    assert!(matches!(archive.incidents(|_| true), Err(ArchiveError::File { .. })));
+    assert!(archive.put(&key(1), &[incident(1)]).is_err());
+}
+
+#[test]
+fn compaction_may_stop_anywhere_and_run_again() {
+    let Place { archive, .. } = place();
+    let all: Vec<Incident> = (0..20).map(incident).collect();
+    for (number, rows) in all.chunks(4).enumerate() {
+        archive.put(&key(number as u64), rows).expect("it is put");
+    }
+    let day = date(2026, 11, 18);
+    // As if it had stopped before it removed anything: all of it is there twice.
+    let path = "incidents/date=2026-11-18/compacted-x.parquet";
+    archive.wait(archive.put_at(path, &all)).expect("it is put");
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), all);
+    let done = archive.compact(day).expect("it is compacted");
+    assert_eq!((done.read, done.written, done.incidents), (6, 1, 20));
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), all);
+    assert_eq!(archive.compact(day).expect("it is compacted").read, 0);
+    archive.put(&key(99), &[incident(99)]).expect("it is put");
+    assert_eq!(archive.compact(day).expect("it is compacted").incidents, 21);
+    assert_eq!(archive.objects(|_| true).expect("they are listed").len(), 1);
+}
+
+#[test]
+fn old_days_are_forgotten() {
+    let Place { archive, .. } = place();
+    archive.put(&key(1), &[incident(1)]).expect("it is put");
+    assert_eq!(archive.remove_before(date(2026, 11, 18)).expect("it is removed"), 0);
+    assert_eq!(archive.remove_before(date(2026, 11, 19)).expect("it is removed"), 1);
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), []);
+}
+
+#[test]
+fn an_address_that_names_no_store_says_so() {
+    for url in ["gs://bucket", "http://x"] {
+        assert!(matches!(Archive::open(url), Err(ArchiveError::Address { .. })), "{url}");
+    }
+}

@@ -1,0 +1,75 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use jiff::civil::Date;
+
+/// Why the GPUs of a cluster run out of memory
+#[derive(Debug, Parser)]
+#[command(name = "whyoom-fleet", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Find where programs of this node run out of GPU memory, and archive why
+    Agent(AgentWish),
+    /// Show what the cluster ran out of memory for, and which one change would help most
+    Report(ReportWish),
+    /// Merge the small objects of each day into few
+    Compact(CompactWish),
+    /// Remove the objects of old days
+    Forget(ForgetWish),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentWish {
+    /// The site's settings (docs/fleet.md)
+    #[arg(long, value_name = "FILE", default_value = "/etc/whyoom/fleet.toml")]
+    pub(crate) settings: PathBuf,
+    /// Read what is there, upload it and end
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Only check the settings
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder
+    pub(crate) archive: String,
+    /// The first day
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) from: Option<Date>,
+    /// The last day
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) to: Option<Date>,
+    /// Rows of each table
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) rows: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompactWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder
+    pub(crate) archive: String,
+    /// Only this day
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    pub(crate) day: Option<Date>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForgetWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder
+    pub(crate) archive: String,
+    /// Keep so many days before today
+    #[arg(long, value_name = "N")]
+    pub(crate) days: u32,
+}

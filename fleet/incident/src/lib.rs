@@ -1,0 +1,11 @@
+//! An incident: one time that a program ran out of GPU memory, as it leaves the node.
+//!
+//! [`Incident`] is what is known of it; [`parquet`] writes incidents as an immutable file and reads them back.
+//! The columns are the same in every store, and documented in `docs/fleet.md`.
+
+mod columns;
+mod incident;
+pub mod parquet;
+
+pub use columns::{COLUMNS, Column, Kind};
+pub use incident::{Incident, SCHEMA, SCHEMA_VERSION, Source};

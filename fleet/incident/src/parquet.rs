@@ -1,0 +1,267 @@
+//! Incidents as Parquet: one immutable file of one or more, without Arrow.
+
+use std::sync::Arc;
+
+use ::parquet::{
+    basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel},
+    data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type},
+    errors::ParquetError,
+    file::{
+        metadata::KeyValue,
+        properties::WriterProperties,
+        reader::{FileReader as _, SerializedFileReader},
+        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+    },
+    record::{Field, Row},
+    schema::types::{Type, TypePtr},
+};
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION};
+
+/// Why incidents could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is no Parquet file, or a damaged one.
+    #[error("not a readable Parquet file: {0}")]
+    Parquet(#[from] ParquetError),
+    /// Its rows are no incidents.
+    #[error("not incidents of this version: {0}")]
+    Row(#[from] serde_json::Error),
+    /// It says that it is something else.
+    #[error("{found} is not {SCHEMA} {SCHEMA_VERSION}")]
+    Schema {
+        /// What it says.
+        found: String,
+    },
+    /// The reader of the format gave up on it.
+    #[error("a damaged Parquet file")]
+    Damaged,
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// Where the writer refuses, which it does for no incident.
+pub fn write(incidents: &[Incident]) -> Result<Vec<u8>, FileError> {
+    let rows = incidents.iter().map(as_object).collect::<Result<Vec<_>, _>>()?;
+    let mut bytes = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut bytes, schema()?, Arc::new(properties()?))?;
+    let mut group = writer.next_row_group()?;
+    for column in COLUMNS {
+        write_column(&mut group, column, &rows)?;
+    }
+    group.close()?;
+    writer.close()?;
+    Ok(bytes)
+}
+
+fn as_object(incident: &Incident) -> Result<Map<String, Value>, serde_json::Error> {
+    match serde_json::to_value(incident)? {
+        Value::Object(object) => Ok(object),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn properties() -> Result<WriterProperties, ParquetError> {
+    let told = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
+    Ok(WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_created_by("whyoom-fleet".to_owned())
+        .set_key_value_metadata(Some(vec![
+            told("whyoom.schema", SCHEMA),
+            told("whyoom.version", SCHEMA_VERSION),
+        ]))
+        .build())
+}
+
+fn schema() -> Result<TypePtr, ParquetError> {
+    let fields = COLUMNS.iter().map(field).collect::<Result<Vec<_>, _>>()?;
+    Ok(Arc::new(Type::group_type_builder("incident").with_fields(fields).build()?))
+}
+
+fn field(column: &Column) -> Result<TypePtr, ParquetError> {
+    let (physical, logical) = match column.kind {
+        Kind::Time => (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
+        Kind::Number => (PhysicalType::INT64, None),
+        Kind::Flag => (PhysicalType::BOOLEAN, None),
+        Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+    };
+    let repetition = if column.required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+    let builder = Type::primitive_type_builder(column.name, physical)
+        .with_logical_type(logical)
+        .with_repetition(repetition);
+    Ok(Arc::new(builder.build()?))
+}
+
+fn write_column<W: std::io::Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    column: &Column,
+    rows: &[Map<String, Value>],
+) -> Result<(), ParquetError> {
+    match column.kind {
+        Kind::Time | Kind::Number => {
+            write_values::<Int64Type, W>(group, column, rows, Value::as_i64)
+        }
+        Kind::Flag => write_values::<BoolType, W>(group, column, rows, Value::as_bool),
+        Kind::Text => write_values::<ByteArrayType, W>(group, column, rows, |value| {
+            value.as_str().map(ByteArray::from)
+        }),
+    }
+}
+
+fn write_values<T: DataType, W: std::io::Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    column: &Column,
+    rows: &[Map<String, Value>],
+    read: impl Fn(&Value) -> Option<T::T>,
+) -> Result<(), ParquetError> {
+    let cells: Vec<Option<T::T>> =
+        rows.iter().map(|row| row.get(column.name).and_then(&read)).collect();
+    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+    let values: Vec<T::T> = cells.into_iter().flatten().collect();
+    let mut writer = group.next_column()?.ok_or_else(|| ParquetError::EOF(column.name.into()))?;
+    let levels = (!column.required).then_some(levels.as_slice());
+    writer.typed::<T>().write_batch(&values, levels, None)?;
+    writer.close()
+}
+
+/// Reads a file. What others wrote is read as such: a damaged one is an error, whatever is wrong with it.
+///
+/// # Errors
+/// Where it is no file of incidents of this version.
+pub fn read(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
+    // The reader of the format is known to panic on some damaged files; that ends at this door.
+    let read = std::panic::catch_unwind(|| read_rows(bytes));
+    read.unwrap_or(Err(FileError::Damaged))
+}
+
+fn read_rows(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
+    let reader = SerializedFileReader::new(bytes)?;
+    check_schema(reader.metadata().file_metadata().key_value_metadata())?;
+    reader.get_row_iter(None)?.map(|row| incident(row?)).collect()
+}
+
+fn check_schema(told: Option<&Vec<KeyValue>>) -> Result<(), FileError> {
+    let value = |key: &str| {
+        let found = told.into_iter().flatten().find(|one| one.key == key);
+        found.and_then(|one| one.value.clone()).unwrap_or_default()
+    };
+    let found = format!("{} {}", value("whyoom.schema"), value("whyoom.version"));
+    if found == format!("{SCHEMA} {SCHEMA_VERSION}") {
+        Ok(())
+    } else {
+        Err(FileError::Schema { found })
+    }
+}
+
+fn incident(row: Row) -> Result<Incident, FileError> {
+    let is_known = |name: &str| COLUMNS.iter().any(|column| column.name == name);
+    let cells = row.into_columns().into_iter().filter(|(name, _)| is_known(name));
+    let object: Map<String, Value> = cells.map(|(name, field)| (name, value(field))).collect();
+    Ok(serde_json::from_value(Value::Object(object))?)
+}
+
+fn value(field: Field) -> Value {
+    match field {
+        Field::Long(number) | Field::TimestampMicros(number) => number.into(),
+        Field::Bool(flag) => flag.into(),
+        Field::Str(text) => text.into(),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Source;
+
+    fn some() -> Incident {
+        Incident {
+            id: Incident::id_of(&["a"]),
+            time: 1_794_972_099_246_526,
+            cluster: "lab".into(),
+            node: "n1".into(),
+            source: Source::Log,
+            file: "train.log".into(),
+            cause: "growth".into(),
+            strength: "explains".into(),
+            headline: "it grows".into(),
+            call_site: Some("train.py:4".into()),
+            remedy: None,
+            device: Some(0),
+            requested_bytes: Some(1 << 30),
+            capacity_bytes: None,
+            free_bytes: None,
+            allocated_bytes: None,
+            reserved_bytes: None,
+            scheduler: Some("kubernetes".into()),
+            namespace: Some("team".into()),
+            workload: None,
+            pod: None,
+            container: None,
+            job: None,
+            user: None,
+            run_seconds: Some(3600),
+            gpus: None,
+            has_history: false,
+            served_by: None,
+            version: "0.1.0".into(),
+            verdict: "{}".into(),
+            who: None,
+        }
+    }
+
+    #[test]
+    fn the_columns_are_the_fields_in_order() {
+        let text = serde_json::to_string(&some()).expect("it is written");
+        let fields = text.matches("\":").count();
+        assert_eq!(fields, COLUMNS.len(), "{text}");
+        let mut from = 0;
+        for column in COLUMNS {
+            let at = text[from..].find(&format!("\"{}\":", column.name));
+            from += at.unwrap_or_else(|| panic!("{} is not the next field", column.name));
+        }
+        for column in COLUMNS {
+            let mut object = as_object(&some()).expect("it is written");
+            object.insert(column.name.to_owned(), Value::Null);
+            let without = serde_json::from_value::<Incident>(Value::Object(object));
+            assert_eq!(without.is_err(), column.required, "{}", column.name);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut other = some();
+        other.remedy = Some("export A=1 # \u{1f600}".into());
+        other.has_history = true;
+        let all = [some(), other];
+        let bytes = write(&all).expect("it is written");
+        assert_eq!(read(bytes.into()).expect("it is read"), all);
+        assert_eq!(read(write(&[]).expect("it is written").into()).expect("it is read"), []);
+    }
+
+    #[test]
+    fn another_schema_is_refused() {
+        let file = crate::parquet::write(&[some()]).expect("it is written");
+        let at = file.windows(16).rposition(|part| part == SCHEMA.as_bytes()).expect("it is named");
+        let mut other = file.clone();
+        other[at] = b'x';
+        assert!(matches!(read(other.into()), Err(FileError::Schema { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_file_is_an_error_or_incidents(at in 0_usize..4000, to in any::<u8>(), cut in 0_usize..4000) {
+            let mut file = write(&[some(), some()]).expect("it is written");
+            let length = file.len();
+            file[at % length] = to;
+            let _ = read(file.clone().into());
+            file.truncate(cut % length);
+            prop_assert!(read(file.into()).is_err());
+        }
+    }
+}

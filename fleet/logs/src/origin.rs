@@ -1,0 +1,143 @@
+//! Whose log a file is, by its path. Paths below the folders of a container runtime are made by the runtime; a
+//! program cannot choose them.
+
+use std::path::Path;
+
+/// Whose log it is, as far as its path tells.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// `kubernetes`, `docker` or `slurm`.
+    pub scheduler: Option<&'static str>,
+    /// The pod's namespace.
+    pub namespace: Option<String>,
+    /// What the pod belongs to across restarts.
+    pub workload: Option<String>,
+    /// The pod.
+    pub pod: Option<String>,
+    /// The container, by its name or number.
+    pub container: Option<String>,
+    /// Slurm's job, with the task of an array.
+    pub job: Option<String>,
+}
+
+impl Origin {
+    /// Reads it from a path.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        kubernetes(path).or_else(|| docker(path)).or_else(|| slurm(path)).unwrap_or_default()
+    }
+}
+
+/// `…/pods/NAMESPACE_POD_UID/CONTAINER/0.log`
+fn kubernetes(path: &Path) -> Option<Origin> {
+    let mut parts = path.iter().rev().skip(1).map(|part| part.to_str());
+    let (container, folder, pods) = (parts.next()??, parts.next()??, parts.next()??);
+    let mut names = folder.splitn(3, '_');
+    let (namespace, pod, uid) = (names.next()?, names.next()?, names.next()?);
+    let is_it = pods == "pods" && !uid.is_empty();
+    is_it.then(|| Origin {
+        scheduler: Some("kubernetes"),
+        namespace: Some(namespace.to_owned()),
+        workload: Some(workload_of(pod).to_owned()),
+        pod: Some(pod.to_owned()),
+        container: Some(container.to_owned()),
+        job: None,
+    })
+}
+
+/// The name of a pod without what its controller added: `-x7k2p` of a Job or DaemonSet, `-6d4cf56db6-x7k2p` of a
+/// Deployment, `-0` of a StatefulSet or an Indexed Job.
+fn workload_of(pod: &str) -> &str {
+    // Letters and digits that Kubernetes makes names of: no vowels, nor 0, 1 and 3.
+    let is_made =
+        |part: &str| part.bytes().all(|byte| b"bcdfghjklmnpqrstvwxz2456789".contains(&byte));
+    let is_hash = |part: &str| part.len() <= 10 && part.len() >= 8 && is_made(part);
+    let Some((rest, last)) = pod.rsplit_once('-') else { return pod };
+    if !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()) {
+        return rest;
+    }
+    if last.len() != 5 || !is_made(last) {
+        return pod;
+    }
+    match rest.rsplit_once('-') {
+        Some((name, hash)) if is_hash(hash) => name,
+        // The pods of an Indexed Job: `NAME-INDEX-x7k2p`.
+        Some((name, index))
+            if !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            name
+        }
+        _ => rest,
+    }
+}
+
+/// `…/containers/ID/ID-json.log`
+fn docker(path: &Path) -> Option<Origin> {
+    let id = path.parent()?.file_name()?.to_str()?;
+    let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_it = is_id && path.file_name()?.to_str()?.starts_with(id);
+    is_it.then(|| Origin {
+        scheduler: Some("docker"),
+        container: Some(id[..12].to_owned()),
+        ..Origin::default()
+    })
+}
+
+/// `slurm-JOB.out`, `slurm-JOB_TASK.out`, as Slurm names what a script prints where the script does not.
+fn slurm(path: &Path) -> Option<Origin> {
+    let stem = path.file_name()?.to_str()?.strip_prefix("slurm-")?;
+    let job = stem.strip_suffix(".out").or_else(|| stem.strip_suffix(".err"))?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_job = match job.split_once('_') {
+        Some((array, task)) => is_number(array) && is_number(task),
+        None => is_number(job),
+    };
+    is_job.then(|| Origin {
+        scheduler: Some("slurm"),
+        job: Some(job.to_owned()),
+        ..Origin::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_by_its_folder() {
+        let path = Path::new("/var/log/pods/team-a_llama-6d4cf56db6-x7k2p_0f-1/vllm/3.log");
+        let origin = Origin::of(path);
+        assert_eq!(origin.namespace.as_deref(), Some("team-a"));
+        assert_eq!(origin.workload.as_deref(), Some("llama"));
+        assert_eq!(origin.pod.as_deref(), Some("llama-6d4cf56db6-x7k2p"));
+        assert_eq!(origin.container.as_deref(), Some("vllm"));
+    }
+
+    #[test]
+    fn workloads_of_pods() {
+        for (pod, workload) in [
+            ("train-x7k2p", "train"),
+            ("train-3-x7k2p", "train"),
+            ("web-6d4cf56db6-x7k2p", "web"),
+            ("db-0", "db"),
+            ("my-notebook", "my-notebook"),
+            ("alone", "alone"),
+            ("a-b-c", "a-b-c"),
+        ] {
+            assert_eq!(workload_of(pod), workload, "{pod}");
+        }
+    }
+
+    #[test]
+    fn containers_and_jobs() {
+        let id = "0123456789abcdef".repeat(4);
+        let path = format!("/var/lib/docker/containers/{id}/{id}-json.log");
+        assert_eq!(Origin::of(Path::new(&path)).container.as_deref(), Some("0123456789ab"));
+        let job = |name: &str| Origin::of(Path::new(name)).job;
+        assert_eq!(job("/home/a/slurm-12.out").as_deref(), Some("12"));
+        assert_eq!(job("/home/a/slurm-12_3.out").as_deref(), Some("12_3"));
+        assert_eq!(job("/home/a/slurm-.out"), None);
+        assert_eq!(job("/home/a/slurm-x.out"), None);
+        assert_eq!(Origin::of(Path::new("/home/a/train.log")), Origin::default());
+    }
+}
