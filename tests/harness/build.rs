@@ -79,6 +79,14 @@ impl Build {
         Ok(Self { folder: target().join(triple).join("release") })
     }
 
+    /// The operators' command, made if need be: few checks need it, and it has many dependencies.
+    pub fn fleet() -> Result<PathBuf> {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--release", "--package", "whyoom-fleet"]);
+        must_succeed(build.current_dir(root()))?;
+        Ok(target().join("release/whyoom-fleet"))
+    }
+
     /// The command, and all libraries.
     pub fn shipped(&self) -> impl Iterator<Item = PathBuf> {
         built_libraries().chain(PROGRAM).map(|name| self.file(name))

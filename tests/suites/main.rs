@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "the checks' own files")]
 
 mod fit;
+mod fleet;
 mod hardware;
 mod hostile;
 mod lab;
@@ -22,6 +23,7 @@ use harness::Suite;
 
 const SUITES: &[Suite] = &[
     Suite { name: "fit", checks: fit::checks },
+    Suite { name: "fleet", checks: fleet::checks },
     Suite { name: "hardware", checks: hardware::checks },
     Suite { name: "hostile", checks: hostile::checks },
     Suite { name: "lab", checks: lab::checks },

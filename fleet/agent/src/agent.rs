@@ -1,10 +1,10 @@
 //! The loop: look, judge, acknowledge, upload.
 
 use std::{
-    collections::BTreeSet,
     io,
+    path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
@@ -13,18 +13,19 @@ use std::{
 };
 
 use jiff::Timestamp;
-use whyoom_archive::ArchiveError;
+use rustix::process::{Resource, Rlimit};
+use whyoom_archive::{Archive, ArchiveError};
 use whyoom_logs::{Follower, Start};
 
 use crate::{
-    drops::{DropId, Drops},
-    journal::{Entry, Journal, JournalError},
-    judge::{Judge, Matter},
+    drops::Drops,
+    journal::{Entry, JournalError},
+    judge::{Judge, Judged, Matter},
+    ledger::{self, Ledger, lock},
     metrics::Metrics,
-    redaction::Redaction,
     serve,
-    settings::Settings,
-    state::{Checkpoint, State},
+    settings::{Settings, SettingsError},
+    state::State,
     telling::{Finding, Teller},
     textfile,
     upload::Uploader,
@@ -38,6 +39,10 @@ const LOOK: Duration = Duration::from_secs(10);
 const SAVE: Duration = Duration::from_secs(10);
 /// How long an incident waits for room in the journal before it is tried again.
 const NO_ROOM: Duration = Duration::from_secs(1);
+/// How often a verdict is asked for that could not be had for another reason than what is judged.
+const ATTEMPTS: u32 = 5;
+/// The pause between.
+const RETRY: Duration = Duration::from_secs(2);
 
 /// Why the agent cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -48,27 +53,38 @@ pub enum AgentError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A rule of redaction is no regular expression.
-    #[error("redact: {0}")]
-    Rule(#[from] regex::Error),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// The archive cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A thread of it has ended.
+    #[error("the thread that {0} has ended; start the agent again")]
+    Thread(&'static str),
 }
 
 /// Runs until `stop` is set. What is acknowledged then is on disk.
 ///
 /// # Errors
-/// Where it cannot start.
-pub fn run(settings: &Settings, stop: &AtomicBool) -> Result<(), AgentError> {
-    let mut agent = Agent::start(settings)?;
+/// Where it cannot start, or a part of it has ended.
+pub fn run(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), AgentError> {
+    // An address that names no store is told now, not with the first incident.
+    Archive::open(&settings.archive)?;
+    let mut agent = Agent::start(settings, stop)?;
     if let Some(listen) = settings.listen {
         serve::start(listen, agent.metrics.clone())?;
     }
-    let wake = agent.uploader(settings).start()?;
+    let (wake, uploading) = agent.uploader(settings).start()?;
     let _ = wake.send(());
     while !stop.load(Ordering::Relaxed) {
-        agent.round(settings);
+        if agent.judging.as_ref().is_some_and(thread::JoinHandle::is_finished) {
+            return Err(AgentError::Thread("judges"));
+        }
+        if uploading.is_finished() {
+            return Err(AgentError::Thread("uploads"));
+        }
+        agent.round();
         if agent.seal_when_due(settings.upload()) {
             let _ = wake.send(());
         }
@@ -84,64 +100,70 @@ pub fn run(settings: &Settings, stop: &AtomicBool) -> Result<(), AgentError> {
 /// # Errors
 /// Where it cannot start, or the archive refuses.
 pub fn run_once(settings: &Settings) -> Result<u64, AgentError> {
-    let mut agent = Agent::start(settings)?;
-    // Twice what makes a message complete, and the time that an upload needs.
-    let quiet = Instant::now() + Duration::from_secs(5);
+    let mut agent = Agent::start(settings, &Arc::default())?;
+    let uploader = agent.uploader(settings);
     loop {
-        agent.round(settings);
-        if Instant::now() >= quiet && agent.is_idle() {
+        agent.round();
+        if agent.judging.as_ref().is_some_and(thread::JoinHandle::is_finished) {
+            return Err(AgentError::Thread("judges"));
+        }
+        if agent.follower.is_done() && agent.is_idle() && !agent.is_drops_due {
             break;
+        }
+        // A journal that is full is emptied meanwhile.
+        if agent.seal_when_due(Duration::from_secs(1)) {
+            uploader.upload_all()?;
         }
         thread::sleep(Duration::from_millis(200));
     }
     let metrics = agent.metrics.clone();
-    let uploader = agent.uploader(settings);
     agent.stop();
     uploader.upload_all()?;
     Ok(metrics.archived.get())
 }
 
 struct Agent {
-    state: State,
     agent: String,
     node: String,
     follower: Follower,
     drops: Drops,
-    journal: Arc<Mutex<Journal>>,
+    ledger: ledger::Shared,
     metrics: Arc<Metrics>,
     queue: mpsc::SyncSender<Finding>,
     /// What was handed out and is not acknowledged.
     waiting: Arc<AtomicUsize>,
     judging: Option<thread::JoinHandle<()>>,
     looked: Option<Instant>,
-    saved: Instant,
+    /// What was left is to be looked for, as soon as there is room.
+    is_drops_due: bool,
+    saved: Option<Instant>,
     sealed: Instant,
     searched: u64,
+    lost: u64,
 }
 
 impl Agent {
-    fn start(settings: &Settings) -> Result<Self, AgentError> {
+    fn start(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<Self, AgentError> {
+        raise_files_limit();
         let state = State::open(&settings.state)?;
         let agent = state.agent()?;
         let node = settings.node_name();
-        let (journal, unsealed) = Journal::open(&state.journal(), settings.journal_bytes)?;
-        let saved = state.checkpoint()?;
-        let is_first = saved.is_none();
-        let mut checkpoint = saved.unwrap_or_default();
-        for entry in &unsealed {
-            checkpoint.add(entry);
-        }
-        let start = match is_first && !settings.from_start {
+        let (ledger, known) = Ledger::open(state, settings.journal_bytes)?;
+        let start = match known.is_none() && !settings.from_start {
             true => Start::Now,
             false => Start::First,
         };
-        let follower = Follower::new(&settings.logs, checkpoint.positions(), start);
-        let mut drops = Drops::new(&settings.snapshots, &settings.recordings, checkpoint.drops);
+        let checkpoint = known.unwrap_or_default();
+        let logs = Settings::patterns(&settings.logs)?;
+        let follower = Follower::new(logs, checkpoint.positions(), start);
+        let snapshots = Settings::patterns(&settings.snapshots)?;
+        let recordings = Settings::patterns(&settings.recordings)?;
+        let mut drops = Drops::new(snapshots, recordings, checkpoint.drops);
         if start == Start::Now {
             drops.skip_all();
         }
         let metrics = Arc::new(Metrics::new());
-        let journal = Arc::new(Mutex::new(journal));
+        let ledger = Arc::new(std::sync::Mutex::new(ledger));
         let waiting = Arc::new(AtomicUsize::new(0));
         let (queue, found) = mpsc::sync_channel(QUEUE);
         let judging = Judging {
@@ -150,32 +172,33 @@ impl Agent {
                 cluster: settings.cluster.clone(),
                 node: node.clone(),
                 agent: agent.clone(),
-                redaction: Redaction::new(&settings.redact)?,
+                redaction: settings.redaction()?,
             },
-            journal: journal.clone(),
+            ledger: ledger.clone(),
             metrics: metrics.clone(),
             waiting: waiting.clone(),
             textfile: settings.textfile.clone(),
             who: settings.who(),
+            stop: stop.clone(),
         };
         let judging =
             thread::Builder::new().name("judge".into()).spawn(move || judging.run(&found))?;
-        let now = Instant::now();
         Ok(Self {
-            state,
             agent,
             node,
             follower,
             drops,
-            journal,
+            ledger,
             metrics,
             queue,
             waiting,
             judging: Some(judging),
             looked: None,
-            saved: now,
-            sealed: now,
+            is_drops_due: true,
+            saved: None,
+            sealed: Instant::now(),
             searched: 0,
+            lost: 0,
         })
     }
 
@@ -184,13 +207,9 @@ impl Agent {
             archive: settings.archive.clone(),
             node: self.node.clone(),
             agent: self.agent.clone(),
-            journal: self.journal.clone(),
+            ledger: self.ledger.clone(),
             metrics: self.metrics.clone(),
         }
-    }
-
-    fn journal(&self) -> std::sync::MutexGuard<'_, Journal> {
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_idle(&self) -> bool {
@@ -198,25 +217,29 @@ impl Agent {
     }
 
     /// Looks at everything once.
-    fn round(&mut self, settings: &Settings) {
+    fn round(&mut self) {
         let now = Instant::now();
-        let is_look = self.looked.is_none_or(|looked| now.duration_since(looked) >= LOOK);
-        if is_look {
-            self.follower.look();
+        if self.looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
+            self.follower.look(now);
             self.looked = Some(now);
+            self.is_drops_due = true;
         }
-        // When positions are to be saved or the journal is to be sealed, what was found is judged first.
-        let is_draining = self.is_save_due(now) || self.is_seal_due(now, settings.upload());
-        let room = match is_draining {
+        // When positions are to be saved, what was found is judged first.
+        let is_save_due = self.saved.is_none_or(|saved| now.duration_since(saved) >= SAVE);
+        if is_save_due && self.is_idle() {
+            self.save();
+        }
+        let room = match is_save_due && !self.is_idle() {
             true => 0,
             false => QUEUE.saturating_sub(self.waiting.load(Ordering::Acquire)),
         };
         let found = self.follower.poll(now, room);
+        let room = room - found.len();
         let found = found.into_iter().map(|found| Finding::Log(Box::new(found)));
         let mut found: Vec<Finding> = found.collect();
-        if is_look {
-            let room = room - found.len();
+        if self.is_drops_due && room > 0 {
             let dropped = self.drops.take(SystemTime::now(), room);
+            self.is_drops_due = dropped.len() == room;
             found.extend(dropped.into_iter().map(Finding::Dropped));
         }
         for finding in found {
@@ -227,51 +250,37 @@ impl Agent {
             }
         }
         self.tell_figures();
-        if self.is_save_due(now) && self.is_idle() {
-            self.save();
-        }
     }
 
     fn tell_figures(&mut self) {
         self.metrics.log_bytes.inc_by(self.follower.searched - self.searched);
         self.searched = self.follower.searched;
+        self.metrics.lost.inc_by(self.follower.lost - self.lost);
+        self.lost = self.follower.lost;
         self.metrics.log_files.set(self.follower.files() as i64);
-        self.metrics.journal.set(self.journal().bytes() as i64);
-    }
-
-    fn is_save_due(&self, now: Instant) -> bool {
-        now.duration_since(self.saved) >= SAVE
-    }
-
-    fn is_seal_due(&self, now: Instant, after: Duration) -> bool {
-        now.duration_since(self.sealed) >= after && self.journal().has_open()
+        self.metrics.passed_over.set(self.follower.passed_over as i64);
+        self.metrics.journal.set(lock(&self.ledger).bytes() as i64);
     }
 
     /// Saves how far everything was read. Only while nothing waits to be acknowledged.
-    fn save(&mut self) -> bool {
-        let drops: BTreeSet<DropId> = self.drops.seen();
-        let checkpoint = Checkpoint::new(self.follower.positions(), drops);
-        self.saved = Instant::now();
-        let saved = self.state.save(&checkpoint);
-        if saved.is_err() {
+    fn save(&mut self) {
+        let (positions, drops) = (self.follower.positions(), self.drops.seen());
+        self.saved = Some(Instant::now());
+        if lock(&self.ledger).save(positions, drops).is_err() {
             self.metrics.failed("state");
         }
-        saved.is_ok()
     }
 
-    /// Seals the journal's file when it is due and nothing waits. Returns whether something is to be uploaded.
+    /// Seals the journal's file when it is due. Returns whether something is to be uploaded.
     fn seal_when_due(&mut self, after: Duration) -> bool {
-        let is_due = self.is_seal_due(Instant::now(), after) && self.is_idle();
-        is_due && self.seal()
-    }
-
-    fn seal(&mut self) -> bool {
-        // First how far was read: what is sealed is forgotten once it is in the archive.
-        if !self.save() {
-            return false;
+        let mut ledger = lock(&self.ledger);
+        // Once it is half full it is due at once.
+        let is_due = self.sealed.elapsed() >= after || ledger.is_half_full();
+        if !is_due || !ledger.has_open() {
+            return !ledger.sealed().is_empty() && is_due;
         }
         self.sealed = Instant::now();
-        let sealed = self.journal().seal();
+        let sealed = ledger.seal();
         if sealed.is_err() {
             self.metrics.failed("journal");
         }
@@ -286,33 +295,45 @@ impl Agent {
             let _ = judging.join();
         }
         if self.is_idle() {
-            self.seal();
+            self.save();
+        }
+        if lock(&self.ledger).seal().is_err() {
+            self.metrics.failed("journal");
         }
     }
+}
+
+/// A log that is followed is an open file.
+fn raise_files_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where it stays, files that cannot be opened are counted.
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
 }
 
 /// The thread that judges.
 struct Judging {
     judge: Judge,
     teller: Teller,
-    journal: Arc<Mutex<Journal>>,
+    ledger: ledger::Shared,
     metrics: Arc<Metrics>,
     waiting: Arc<AtomicUsize>,
-    textfile: Option<std::path::PathBuf>,
+    textfile: Option<PathBuf>,
     who: Option<Duration>,
+    stop: Arc<AtomicBool>,
 }
+
+/// The textfile is written at least as often.
+const TEXTFILE: Duration = Duration::from_secs(60);
 
 impl Judging {
     fn run(mut self, found: &mpsc::Receiver<Finding>) {
         loop {
-            let next = match self.who {
-                Some(every) => found.recv_timeout(every),
-                None => found.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
-            };
-            match next {
+            match found.recv_timeout(self.who.unwrap_or(TEXTFILE)) {
                 Ok(finding) => {
-                    self.judge(&finding);
-                    self.waiting.fetch_sub(1, Ordering::AcqRel);
+                    if self.judge(&finding) {
+                        self.waiting.fetch_sub(1, Ordering::AcqRel);
+                    }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => drop(self.look()),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return,
@@ -325,7 +346,9 @@ impl Judging {
         }
     }
 
+    /// Who holds memory, where the site wants to know.
     fn look(&mut self) -> Option<serde_json::Value> {
+        self.who?;
         let who = self.judge.who(Instant::now());
         match &who {
             Some(who) => self.metrics.look_at(who),
@@ -334,47 +357,75 @@ impl Judging {
         who
     }
 
-    fn judge(&mut self, finding: &Finding) {
+    /// Whether it is done with: acknowledged, or not to be had.
+    fn judge(&mut self, finding: &Finding) -> bool {
         let who = self.look();
         let (matter, position, dropped) = match finding {
             Finding::Log(found) => {
                 (Matter::Text(found.text.clone()), Some(found.position.clone()), None)
             }
-            Finding::Dropped(dropped) => {
-                (Matter::Path(dropped.path.clone(), dropped.source), None, Some(dropped.id))
-            }
+            Finding::Dropped(dropped) => (Matter::Left(dropped.clone()), None, Some(dropped.id)),
         };
-        let judged = match self.judge.why(matter) {
+        let judged = match self.verdict(&matter) {
             Ok(judged) => judged,
-            Err(_) => {
+            Err(error) => {
                 // Counted, and not told as an incident: nothing is known of it.
                 self.metrics.failed("why");
-                return;
+                eprintln!("whyoom-fleet: no verdict: {error}");
+                return !self.is_stopped();
             }
         };
         if judged.verdict.cause == "healthy" {
             self.metrics.dismissed.inc();
-            return;
+            return true;
         }
         let time = Timestamp::now().as_microsecond();
         let incident = self.teller.incident(finding, judged, who, time);
-        self.metrics.count(&incident);
-        self.acknowledge(&Entry { incident, position, dropped });
+        let entry = Entry { incident, position, dropped };
+        let is_acknowledged = self.acknowledge(&entry);
+        if is_acknowledged {
+            self.metrics.count(&entry.incident);
+        }
+        is_acknowledged
     }
 
-    /// Until there is room: meanwhile the queue fills, and logs wait.
-    fn acknowledge(&self, entry: &Entry) {
+    /// What hinders `whyoom` may pass: it is being replaced, or there are too many processes.
+    fn verdict(&self, matter: &Matter) -> io::Result<Judged> {
+        let mut attempt = 1;
         loop {
-            let appended =
-                self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(entry);
-            match appended {
-                Ok(()) => return,
-                Err(error) => {
+            match self.judge.why(matter) {
+                Err(error)
+                    if error.kind() != io::ErrorKind::InvalidData
+                        && attempt < ATTEMPTS
+                        && !self.is_stopped() =>
+                {
+                    attempt += 1;
+                    thread::sleep(RETRY);
+                }
+                judged => return judged,
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Until there is room: meanwhile the queue fills, and logs wait. An agent that is told to stop finds it again.
+    fn acknowledge(&self, entry: &Entry) -> bool {
+        let mut is_told = false;
+        loop {
+            match lock(&self.ledger).append(entry) {
+                Ok(()) => return true,
+                Err(_) if self.is_stopped() => return false,
+                Err(error) if !is_told => {
+                    is_told = true;
                     self.metrics.failed("journal");
                     eprintln!("whyoom-fleet: {error}");
-                    thread::sleep(NO_ROOM);
                 }
+                Err(_) => {}
             }
+            thread::sleep(NO_ROOM);
         }
     }
 }

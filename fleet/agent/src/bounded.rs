@@ -33,7 +33,7 @@ pub(crate) enum Input {
 /// Runs `whyoom` and returns what it printed.
 ///
 /// # Errors
-/// Where it cannot be started, fails, or takes too long.
+/// Where it cannot be started or takes too long, which may pass. `InvalidData` where it fails: it would again.
 pub(crate) fn run(
     program: &Path,
     arguments: &[&str],
@@ -47,6 +47,12 @@ pub(crate) fn run(
     };
     let mut command = Command::new(program);
     command.args(arguments).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
+    // What reads other people's texts has no use for the key of the archive.
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"AWS_"))
+    {
+        command.env_remove(name);
+    }
     let mut child = command.spawn()?;
     let printed = attend(&mut child, text, limit);
     if printed.is_err() {
@@ -61,24 +67,25 @@ fn attend(child: &mut Child, text: Option<String>, limit: Duration) -> io::Resul
     restrict(child)?;
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
     // It may end before it has read all.
-    let writer = thread::spawn(move || {
+    let writer = thread::Builder::new().spawn(move || {
         if let (Some(stdin), Some(text)) = (&mut stdin, text) {
             let _ = stdin.write_all(text.as_bytes());
         }
-    });
+    })?;
     let (send, receive) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut printed = Vec::new();
         let read = stdout.map(|out| out.take(LONGEST).read_to_end(&mut printed));
         let _ = send.send(read.unwrap_or(Ok(0)).map(|_| printed));
-    });
+    })?;
     let printed = receive.recv_timeout(limit).map_err(|_| io::ErrorKind::TimedOut)??;
     let status = ended(child, Instant::now() + limit)?;
     let _ = writer.join();
     if !status.success() {
-        return Err(io::Error::other(format!("{status}")));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{status}")));
     }
-    String::from_utf8(printed).map_err(io::Error::other)
+    let text = |_| io::Error::new(io::ErrorKind::InvalidData, "it printed no text");
+    String::from_utf8(printed).map_err(text)
 }
 
 /// Before it has read a byte: its input is written afterwards.

@@ -57,6 +57,8 @@ pub struct Journal {
     next: u64,
     open: Option<Open>,
     sealed: Vec<Sealed>,
+    /// What an earlier agent left open.
+    left: Vec<(u64, PathBuf)>,
 }
 
 #[derive(Debug)]
@@ -78,7 +80,7 @@ pub struct Sealed {
 
 impl Journal {
     /// Opens the journal of a folder, and returns what was acknowledged and not sealed: what was read for those
-    /// is not read again.
+    /// must not be read again. Save that, then call [`Journal::seal_left`].
     ///
     /// # Errors
     /// Where the folder cannot be read.
@@ -86,40 +88,47 @@ impl Journal {
         if !folder.exists() {
             private::create_folder(folder)?;
         }
-        let mut journal =
-            Self { folder: folder.to_owned(), capacity, next: 1, open: None, sealed: Vec::new() };
-        let mut unsealed = Vec::new();
+        let mut journal = Self {
+            folder: folder.to_owned(),
+            capacity,
+            next: 1,
+            open: None,
+            sealed: Vec::new(),
+            left: Vec::new(),
+        };
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let Some(number) = number_of(&path) else { continue };
             journal.next = journal.next.max(number + 1);
             match path.extension().and_then(|kind| kind.to_str()) {
                 Some(SEALED) => journal.add_sealed(number, path)?,
-                Some(OPEN) => unsealed.push((number, path)),
+                Some(OPEN) => journal.left.push((number, path)),
                 _ => {}
             }
         }
         journal.next = journal.next.max(journal.counted()?);
         let mut entries = Vec::new();
-        for (number, path) in unsealed {
-            entries.extend(journal.adopt(number, &path)?);
+        for (_, path) in &journal.left {
+            entries.extend(parse(&untrusted::read_entry(path, u64::MAX)?));
         }
         journal.sealed.sort_by_key(|sealed| sealed.number);
         Ok((journal, entries))
     }
 
-    /// Takes over what an earlier agent left open.
-    fn adopt(&mut self, number: u64, path: &Path) -> Result<Vec<Entry>, JournalError> {
-        let bytes = untrusted::read_entry(path, u64::MAX)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        if whole == 0 {
-            fs::remove_file(path)?;
-            return Ok(Vec::new());
+    /// Seals what an earlier agent left open.
+    ///
+    /// # Errors
+    /// Where a file cannot be renamed.
+    pub fn seal_left(&mut self) -> Result<(), JournalError> {
+        for (number, path) in std::mem::take(&mut self.left) {
+            if parse(&untrusted::read_entry(&path, u64::MAX)?).is_empty() {
+                fs::remove_file(&path)?;
+            } else {
+                self.seal_file(number, &path)?;
+            }
         }
-        fs::OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
-        let entries = parse(&bytes[..whole])?;
-        self.seal_file(number, path)?;
-        Ok(entries)
+        self.sealed.sort_by_key(|sealed| sealed.number);
+        Ok(())
     }
 
     /// The number that is kept beside the files: those that are gone had numbers, too.
@@ -148,8 +157,11 @@ impl Journal {
         let open = self.opened()?;
         let written = open.file.write_all(&line).and_then(|()| open.file.sync_data());
         if let Err(error) = written {
-            // What was written of it goes, so that the next begins a line.
-            open.file.set_len(open.bytes)?;
+            // What was written of it goes. Where that fails, too, the next begins another file: a line that is
+            // no entry was never acknowledged, and is passed over.
+            if open.file.set_len(open.bytes).is_err() {
+                self.seal()?;
+            }
             return Err(error.into());
         }
         open.bytes += line.len() as u64;
@@ -181,9 +193,12 @@ impl Journal {
     /// # Errors
     /// Where the file cannot be renamed.
     pub fn seal(&mut self) -> Result<(), JournalError> {
-        if let Some(open) = self.open.take_if(|open| open.bytes > 0) {
-            self.seal_file(open.number, &open.path)?;
-        }
+        let open = self.open.as_ref().filter(|open| open.bytes > 0);
+        let Some((number, path)) = open.map(|open| (open.number, open.path.clone())) else {
+            return Ok(());
+        };
+        self.seal_file(number, &path)?;
+        self.open = None;
         Ok(())
     }
 
@@ -223,11 +238,23 @@ impl Journal {
         Ok(())
     }
 
+    /// What is not sealed.
+    #[must_use]
+    pub fn open_bytes(&self) -> u64 {
+        self.open.as_ref().map_or(0, |open| open.bytes)
+    }
+
+    /// What it may hold.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
     /// What it holds on the disk.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let sealed: u64 = self.sealed.iter().map(|sealed| sealed.bytes).sum();
-        sealed + self.open.as_ref().map_or(0, |open| open.bytes)
+        sealed + self.open_bytes()
     }
 }
 
@@ -238,13 +265,14 @@ impl Sealed {
     /// Where it cannot be read.
     pub fn incidents(&self) -> Result<Vec<Incident>, JournalError> {
         let bytes = untrusted::read_entry(&self.path, u64::MAX)?;
-        Ok(parse(&bytes)?.into_iter().map(|entry| entry.incident).collect())
+        Ok(parse(&bytes).into_iter().map(|entry| entry.incident).collect())
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    Ok(lines.map(serde_json::from_slice).collect::<Result<_, _>>()?)
+/// What is no entry was never acknowledged.
+fn parse(bytes: &[u8]) -> Vec<Entry> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 fn number_of(path: &Path) -> Option<u64> {

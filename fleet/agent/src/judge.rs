@@ -6,12 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use whyoom_files::untrusted;
 use whyoom_incident::Source;
 
-use crate::bounded::{self, Input};
+use crate::{
+    bounded::{self, Input},
+    drops::Dropped,
+};
 
 /// A verdict takes a tenth of a second; a snapshot of a gigabyte takes longer.
 const WHY_LIMIT: Duration = Duration::from_secs(60);
@@ -57,9 +59,15 @@ pub(crate) struct Verdict {
     pub(crate) cause: String,
     pub(crate) strength: String,
     pub(crate) headline: String,
+    #[serde(deserialize_with = "ordinal")]
     pub(crate) device: Option<i64>,
     pub(crate) call_sites: Vec<CallSite>,
     pub(crate) remedies: Vec<Remedy>,
+}
+
+/// The GPU's index. The host has none; it is told by a word.
+fn ordinal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_i64())
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,7 +95,7 @@ pub(crate) enum Matter {
     /// A text from a log.
     Text(String),
     /// A snapshot or a recording.
-    Path(PathBuf, Source),
+    Left(Dropped),
 }
 
 /// The document of `whyoom replay --json`, as far as it is needed.
@@ -112,8 +120,16 @@ struct Row {
 }
 
 impl Replay {
-    /// What would have served every run.
-    fn served_by(&self) -> Vec<String> {
+    /// What would have served every run; nothing where it is not known how much memory there was.
+    fn served_by(&self) -> Option<Vec<String>> {
+        let is_known = |run: &Run| run.rows.iter().any(|row| row.fits.is_some());
+        if self.runs.is_empty() || !self.runs.iter().all(is_known) {
+            return None;
+        }
+        Some(self.serving())
+    }
+
+    fn serving(&self) -> Vec<String> {
         let serves = |run: &Run, name: &str| {
             run.rows.iter().any(|row| row.allocator == name && row.fits == Some(true))
         };
@@ -130,55 +146,45 @@ impl Judge {
     }
 
     /// Why memory ran out.
-    pub(crate) fn why(&self, matter: Matter) -> io::Result<Judged> {
-        let is_text = matches!(matter, Matter::Text(_));
-        let printed = match &matter {
-            Matter::Text(text) => {
-                self.run(&["why", "--json"], Input::Text(text.clone()), WHY_LIMIT)?
-            }
-            Matter::Path(path, source) => {
-                self.run_on(path, *source, &["why", "--json"], WHY_LIMIT)?
-            }
+    pub(crate) fn why(&self, matter: &Matter) -> io::Result<Judged> {
+        let wish = ["why", "--json"];
+        let printed = match matter {
+            Matter::Text(text) => self.run(&wish, Input::Text(text.clone()), WHY_LIMIT)?,
+            Matter::Left(dropped) => self.run_on(dropped, &wish, WHY_LIMIT)?,
         };
         let document: Value = serde_json::from_str(&printed)?;
         let why = Why::deserialize(&document)?;
         if (why.schema.as_str(), why.version) != ("whyoom.why", 1) {
-            return Err(io::Error::other(format!("{} {} is not known", why.schema, why.version)));
+            let unknown = format!("{} {} is not known", why.schema, why.version);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, unknown));
         }
-        let replayed = match matter {
-            Matter::Path(path, source) if !is_text => self.served_by(&path, source),
-            _ => None,
+        let served_by = match matter {
+            Matter::Left(dropped) => self.served_by(dropped),
+            Matter::Text(_) => None,
         };
         Ok(Judged {
             verdict: why.verdict,
             request: why.incidents.into_iter().next(),
             document,
-            has_history: replayed.is_some(),
-            served_by: replayed,
+            has_history: served_by.is_some(),
+            served_by,
         })
     }
 
     /// The settings that would have served the run. Nothing where there is no history, or it takes too long.
-    fn served_by(&self, path: &std::path::Path, source: Source) -> Option<Vec<String>> {
-        let printed = self.run_on(path, source, &["replay", "--json"], REPLAY_LIMIT).ok()?;
+    fn served_by(&self, dropped: &Dropped) -> Option<Vec<String>> {
+        let printed = self.run_on(dropped, &["replay", "--json"], REPLAY_LIMIT).ok()?;
         let replay: Replay = serde_json::from_str(&printed).ok()?;
-        Some(replay.served_by())
+        replay.served_by()
     }
 
-    fn run_on(
-        &self,
-        path: &std::path::Path,
-        source: Source,
-        arguments: &[&str],
-        limit: Duration,
-    ) -> io::Result<String> {
-        if source == Source::Recording {
-            let path = path.to_str().ok_or_else(|| io::Error::other("a path that is no text"))?;
-            return self.run(&[arguments, &["--", path]].concat(), Input::Nothing, limit);
-        }
-        // Opened here, so that nobody can put something else in its place.
-        let input = Input::File(untrusted::open_entry(path)?);
-        self.run(&[arguments, &["-"]].concat(), input, limit)
+    /// It is opened here, so that nobody can put something else in its place.
+    fn run_on(&self, dropped: &Dropped, arguments: &[&str], limit: Duration) -> io::Result<String> {
+        let (opened, name) = match dropped.source {
+            Source::Recording => (dropped.open_folder()?, "/proc/self/fd/0"),
+            _ => (dropped.open()?, "-"),
+        };
+        self.run(&[arguments, &["--", name]].concat(), Input::File(opened), limit)
     }
 
     fn run(&self, arguments: &[&str], input: Input, limit: Duration) -> io::Result<String> {

@@ -20,6 +20,7 @@ mod bounded;
 mod drops;
 pub mod journal;
 mod judge;
+mod ledger;
 mod metrics;
 mod redaction;
 mod serve;

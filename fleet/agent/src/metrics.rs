@@ -52,6 +52,8 @@ pub(crate) struct Metrics {
     pub(crate) dismissed: Counter,
     pub(crate) log_bytes: Counter,
     pub(crate) log_files: Gauge,
+    pub(crate) passed_over: Gauge,
+    pub(crate) lost: Counter,
     pub(crate) journal: Gauge,
 }
 
@@ -79,7 +81,13 @@ impl Metrics {
         let help = "Messages that turned out to be no failure";
         registry.register("agent_dismissed_messages", help, dismissed.clone());
         registry.register("agent_log_bytes", "Bytes of logs that were read", log_bytes.clone());
-        let (log_files, journal) = (Gauge::default(), Gauge::default());
+        let (log_files, journal, passed_over) =
+            (Gauge::default(), Gauge::default(), Gauge::default());
+        let help = "Logs that could not be followed: too many, or not to be opened";
+        registry.register("agent_passed_over_files", help, passed_over.clone());
+        let lost = Counter::default();
+        let help = "Messages whose log was gone before they were read";
+        registry.register("agent_lost_messages", help, lost.clone());
         registry.register("agent_log_files", "Logs that are followed", log_files.clone());
         let help = "Incidents that wait for the archive, on disk";
         registry.register_with_unit("agent_journal", help, Unit::Bytes, journal.clone());
@@ -95,6 +103,8 @@ impl Metrics {
             dismissed,
             log_bytes,
             log_files,
+            passed_over,
+            lost,
             journal,
         }
     }

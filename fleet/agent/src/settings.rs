@@ -8,9 +8,17 @@ use std::{
 
 use serde::Deserialize;
 use whyoom_files::untrusted;
+use whyoom_logs::Pattern;
+
+use crate::redaction::Redaction;
 
 /// A longer file is no settings.
 const LONGEST: u64 = 1 << 20;
+
+/// The journal has room for an incident, whatever it is.
+const LEAST_JOURNAL: u64 = 16 << 10;
+/// The node's name, where a settings file serves many nodes.
+const NODE_VARIABLE: &str = "WHYOOM_NODE";
 
 /// What the site decides. Every key has a default but `archive`.
 #[derive(Debug, Clone, Deserialize)]
@@ -21,7 +29,7 @@ pub struct Settings {
     /// The cluster's name.
     #[serde(default)]
     pub cluster: String,
-    /// The node's name; by default the machine's.
+    /// The node's name; by default that of the variable `WHYOOM_NODE`, or the machine's.
     #[serde(default)]
     pub node: Option<String>,
     /// Logs, by patterns.
@@ -102,8 +110,24 @@ pub enum SettingsError {
     )]
     Listen(SocketAddr),
     /// A number makes no sense.
-    #[error("{0} must be more than 0")]
-    Zero(&'static str),
+    #[error("{name} must be at least {least}")]
+    Small {
+        /// The key.
+        name: &'static str,
+        /// The least that works.
+        least: &'static str,
+    },
+    /// A pattern is none.
+    #[error("{path}: {error}")]
+    Pattern {
+        /// The pattern.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// A rule of redaction is none.
+    #[error("redact: {0}")]
+    Rule(#[from] regex::Error),
 }
 
 fn default_logs() -> Vec<PathBuf> {
@@ -153,9 +177,31 @@ impl Settings {
             return Err(SettingsError::Listen(listen));
         }
         if !(self.poll_seconds.is_finite() && self.poll_seconds > 0.0) {
-            return Err(SettingsError::Zero("poll-seconds"));
+            return Err(SettingsError::Small { name: "poll-seconds", least: "0.001" });
         }
+        if self.journal_bytes < LEAST_JOURNAL {
+            return Err(SettingsError::Small { name: "journal-bytes", least: "16384" });
+        }
+        for patterns in [&self.logs, &self.snapshots, &self.recordings] {
+            Self::patterns(patterns)?;
+        }
+        self.redaction()?;
         Ok(self)
+    }
+
+    /// Patterns that can be looked for.
+    pub(crate) fn patterns(paths: &[PathBuf]) -> Result<Vec<Pattern>, SettingsError> {
+        let pattern = |path: &PathBuf| {
+            Pattern::new(path).map_err(|error| SettingsError::Pattern {
+                path: path.clone(),
+                error: error.to_string(),
+            })
+        };
+        paths.iter().map(pattern).collect()
+    }
+
+    pub(crate) fn redaction(&self) -> Result<Redaction, SettingsError> {
+        Ok(Redaction::new(&self.redact)?)
     }
 
     pub(crate) fn poll(&self) -> Duration {
@@ -172,8 +218,9 @@ impl Settings {
 
     /// The node's name.
     pub(crate) fn node_name(&self) -> String {
+        let told = || std::env::var(NODE_VARIABLE).ok().filter(|name| !name.is_empty());
         let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
-        self.node.clone().unwrap_or_else(machine)
+        self.node.clone().or_else(told).unwrap_or_else(machine)
     }
 }
 
@@ -194,7 +241,14 @@ mod tests {
         assert!(!settings.logs.is_empty());
         assert!(read("").is_err());
         assert!(read("archive = \"x\"\nlogz = []").is_err(), "a misspelt key is no default");
-        assert!(read("archive = \"x\"\npoll-seconds = 0").is_err());
+        for wrong in [
+            "poll-seconds = 0",
+            "journal-bytes = 0",
+            "logs = ['/a/**b']",
+            "redact = [{pattern = '('}]",
+        ] {
+            assert!(read(&format!("archive = 'x'\n{wrong}")).is_err(), "{wrong}");
+        }
     }
 
     #[test]

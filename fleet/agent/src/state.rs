@@ -2,10 +2,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
+use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use whyoom_files::{private, untrusted};
 use whyoom_logs::{Position, Positions};
@@ -18,7 +20,7 @@ const LONGEST: u64 = 64 << 20;
 const NAME: usize = 12;
 
 /// How far everything was read.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Checkpoint {
     positions: Vec<Position>,
@@ -34,15 +36,10 @@ impl Checkpoint {
     /// What was acknowledged after it was saved counts, too.
     pub(crate) fn add(&mut self, entry: &Entry) {
         if let Some(position) = &entry.position {
-            let is_it = |one: &Position| one.id == position.id && one.head == position.head;
-            match self.positions.iter_mut().find(|one| is_it(one)) {
-                Some(one) if one.offset < position.offset => *one = position.clone(),
+            match self.positions.iter_mut().find(|one| one.id == position.id) {
+                Some(one) if position.is_after(one) => *one = position.clone(),
                 Some(_) => {}
-                None => {
-                    // Another file that had its number is gone.
-                    self.positions.retain(|one| one.id != position.id);
-                    self.positions.push(position.clone());
-                }
+                None => self.positions.push(position.clone()),
             }
         }
         self.drops.extend(entry.dropped);
@@ -57,6 +54,8 @@ impl Checkpoint {
 #[derive(Debug)]
 pub(crate) struct State {
     folder: PathBuf,
+    /// Held as long as the agent lives: two would write over each other.
+    _lock: File,
 }
 
 impl State {
@@ -68,7 +67,11 @@ impl State {
                 private::create_folder(folder)?;
             }
         }
-        Ok(Self { folder: folder.to_owned() })
+        let lock = private::append_to(&folder.join("lock"))?;
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            io::Error::other(format!("{}: another agent uses it", folder.display()))
+        })?;
+        Ok(Self { folder: folder.to_owned(), _lock: lock })
     }
 
     pub(crate) fn journal(&self) -> PathBuf {
@@ -119,5 +122,6 @@ mod tests {
         assert!(state.checkpoint().unwrap().is_none());
         state.save(&Checkpoint::default()).unwrap();
         assert!(state.checkpoint().unwrap().is_some());
+        assert!(State::open(&folder.path().join("a/b")).is_err(), "one agent at a time");
     }
 }

@@ -31,11 +31,7 @@ impl Finding {
     /// What tells it from others, also when it is found again.
     fn name(&self) -> String {
         match self {
-            Self::Log(found) => {
-                let position = &found.position;
-                let file = format!("{}:{}", position.id.device, position.id.inode);
-                format!("log:{file}:{}:{}", position.head, found.at)
-            }
+            Self::Log(found) => format!("log:{}", found.name),
             Self::Dropped(dropped) => format!("drop:{}", dropped.id.name()),
         }
     }
@@ -43,7 +39,7 @@ impl Finding {
     fn path(&self) -> String {
         match self {
             Self::Log(found) => found.path.display().to_string(),
-            Self::Dropped(dropped) => dropped.path.display().to_string(),
+            Self::Dropped(dropped) => dropped.path().display().to_string(),
         }
     }
 
@@ -65,11 +61,11 @@ impl Teller {
         time: i64,
     ) -> Incident {
         let Judged { verdict, request, document, has_history, served_by } = judged;
-        let (origin, age) = match finding {
-            Finding::Log(found) => (found.origin.clone(), found.age),
-            Finding::Dropped(_) => (Origin::default(), None),
+        let origin = match finding {
+            Finding::Log(found) => found.origin.clone(),
+            Finding::Dropped(_) => Origin::default(),
         };
-        let holders = Holders::of(who.as_ref(), &origin);
+        let holders = Holders::of(who.as_ref(), &origin, time);
         let text = |text: &str| self.redaction.text(text);
         let bytes =
             |figure: fn(&crate::judge::Request) -> Option<i64>| request.as_ref().and_then(figure);
@@ -92,13 +88,13 @@ impl Teller {
             allocated_bytes: bytes(|request| request.allocated_bytes),
             reserved_bytes: bytes(|request| request.reserved_bytes),
             scheduler: origin.scheduler.map(str::to_owned),
-            namespace: origin.namespace,
-            workload: origin.workload,
-            pod: origin.pod,
-            container: origin.container,
-            job: origin.job,
+            namespace: origin.namespace.as_deref().map(text),
+            workload: origin.workload.as_deref().map(text),
+            pod: origin.pod.as_deref().map(text),
+            container: origin.container.as_deref().map(text),
+            job: origin.job.as_deref().map(text),
             user: holders.user.as_deref().map(text),
-            run_seconds: age.and_then(|age| age.as_secs().try_into().ok()),
+            run_seconds: holders.seconds,
             gpus: holders.gpus,
             has_history,
             served_by: served_by.map(|names| names.join(";")),
@@ -126,21 +122,30 @@ impl Teller {
 struct Holders {
     user: Option<String>,
     gpus: Option<i64>,
+    /// Since its first process that holds memory was started.
+    seconds: Option<i64>,
 }
 
 impl Holders {
-    fn of(who: Option<&Value>, origin: &Origin) -> Self {
+    fn of(who: Option<&Value>, origin: &Origin, now: i64) -> Self {
+        let owner = origin.owner.and_then(uzers::get_user_by_uid);
+        let owner = owner.as_ref().and_then(|owner| owner.name().to_str());
         let mut users = BTreeSet::new();
         let mut gpus = 0;
+        let mut started: Option<u64> = None;
         for device in array(who.map(|who| &who["devices"])) {
-            let is_its = |holder: &&Value| belongs(&holder["workload"], origin);
+            let is_its = |holder: &&Value| belongs(holder, origin, owner);
             let own: Vec<&Value> = array(Some(&device["holders"])).filter(is_its).collect();
             gpus += i64::from(!own.is_empty());
             users.extend(own.iter().filter_map(|holder| holder["user"].as_str()));
+            let first = own.iter().filter_map(|holder| holder["started"].as_u64()).min();
+            started = started.into_iter().chain(first).min();
         }
         // Of several users none is the job's.
         let user = if users.len() == 1 { users.pop_first().map(str::to_owned) } else { None };
-        Self { user, gpus: (gpus > 0).then_some(gpus) }
+        let started = started.and_then(|started| i64::try_from(started / 1000).ok());
+        let seconds = started.map(|started| (now - started).max(0) / 1_000_000);
+        Self { user, gpus: (gpus > 0).then_some(gpus), seconds }
     }
 }
 
@@ -149,12 +154,20 @@ fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
 }
 
 /// Whether a holder of memory runs in the job that a log is of.
-fn belongs(workload: &Value, origin: &Origin) -> bool {
+fn belongs(holder: &Value, origin: &Origin, owner: Option<&str>) -> bool {
+    let workload = &holder["workload"];
     let same =
         |key: &str, wanted: Option<&str>| wanted.is_some() && workload[key].as_str() == wanted;
-    // Slurm's number is that of the array's task; a log has the array's and the task's.
-    let job = origin.job.as_deref().filter(|job| !job.contains('_'));
-    same("job", job) || same("id", origin.container.as_deref())
+    match origin.scheduler {
+        // Anybody may call a file as Slurm calls a job's: only its own user's counts. The number of an array's task
+        // is another than the one in the name.
+        Some("slurm") => {
+            let job = origin.job.as_deref().filter(|job| !job.contains('_'));
+            same("job", job) && owner.is_some() && holder["user"].as_str() == owner
+        }
+        Some("kubernetes") => same("uid", origin.uid.as_deref()),
+        _ => same("id", origin.container.as_deref()),
+    }
 }
 
 #[cfg(test)]
@@ -163,19 +176,42 @@ mod tests {
 
     #[test]
     fn who_holds_memory_in_the_job_tells_its_user_and_gpus() {
-        let holder = |job: &str, user: &str| serde_json::json!({"user": user, "workload": {"kind": "slurm", "job": job}});
+        let holder = |job: &str, user: &str| {
+            let workload = serde_json::json!({"kind": "slurm", "job": job});
+            serde_json::json!({"user": user, "started": 4_000_000_000_u64, "workload": workload})
+        };
         let who = serde_json::json!({"devices": [
-            {"holders": [holder("7", "ann"), holder("8", "bob")]},
-            {"holders": [holder("7", "ann")]},
+            {"holders": [holder("7", "root"), holder("8", "bob")]},
+            {"holders": [holder("7", "root")]},
             {"holders": []},
         ]});
-        let of = |job: &str| {
-            let origin = Origin { job: Some(job.into()), ..Origin::default() };
-            let found = Holders::of(Some(&who), &origin);
-            (found.user, found.gpus)
+        let of = |job: &str, owner: u32| {
+            let scheduler = Some("slurm");
+            let origin = Origin {
+                job: Some(job.into()),
+                owner: Some(owner),
+                scheduler,
+                ..Origin::default()
+            };
+            let found = Holders::of(Some(&who), &origin, 10_000_000);
+            (found.user, found.gpus, found.seconds)
         };
-        assert_eq!(of("7"), (Some("ann".into()), Some(2)));
-        assert_eq!(of("9"), (None, None));
-        assert_eq!(Holders::of(None, &Origin::default()).gpus, None);
+        assert_eq!(of("7", 0), (Some("root".into()), Some(2), Some(6)));
+        assert_eq!(of("8", 0), (None, None, None), "a log that calls itself another user's");
+        assert_eq!(of("9", 0), (None, None, None));
+        assert_eq!(Holders::of(None, &Origin::default(), 0).gpus, None);
+    }
+
+    #[test]
+    fn a_pod_is_known_by_its_uid() {
+        let pod = |uid: &str| serde_json::json!({"workload": {"kind": "pod", "uid": uid, "container": "c"}});
+        let origin = Origin {
+            scheduler: Some("kubernetes"),
+            uid: Some("u1".into()),
+            container: Some("c".into()),
+            ..Origin::default()
+        };
+        assert!(belongs(&pod("u1"), &origin, None));
+        assert!(!belongs(&pod("u2"), &origin, None));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, mpsc},
     thread,
     time::Duration,
 };
@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use whyoom_archive::{Archive, ArchiveError, Key};
 
 use crate::{
-    journal::{Journal, Sealed},
+    journal::Sealed,
+    ledger::{self, lock},
     metrics::Metrics,
 };
 
@@ -25,15 +26,15 @@ pub(crate) struct Uploader {
     pub(crate) archive: String,
     pub(crate) node: String,
     pub(crate) agent: String,
-    pub(crate) journal: Arc<Mutex<Journal>>,
+    pub(crate) ledger: ledger::Shared,
     pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Uploader {
     /// Starts the thread. It looks whenever it is told, and when a pause after a failure is over.
-    pub(crate) fn start(self) -> io::Result<mpsc::Sender<()>> {
+    pub(crate) fn start(self) -> io::Result<(mpsc::Sender<()>, thread::JoinHandle<()>)> {
         let (send, receive) = mpsc::channel();
-        thread::Builder::new().name("upload".into()).spawn(move || {
+        let thread = thread::Builder::new().name("upload".into()).spawn(move || {
             let mut pause = FIRST_PAUSE;
             let mut failed = false;
             loop {
@@ -48,13 +49,12 @@ impl Uploader {
                 pause = if failed { (2 * pause).min(LONGEST_PAUSE) } else { FIRST_PAUSE };
             }
         })?;
-        Ok(send)
+        Ok((send, thread))
     }
 
     /// Uploads whatever is sealed, the oldest first.
     pub(crate) fn upload_all(&self) -> Result<(), ArchiveError> {
-        let waiting = |journal: &Journal| journal.sealed().to_vec();
-        let sealed = waiting(&self.journal.lock().unwrap_or_else(PoisonError::into_inner));
+        let sealed = lock(&self.ledger).sealed();
         if sealed.is_empty() {
             return Ok(());
         }
@@ -65,8 +65,7 @@ impl Uploader {
             match self.upload(&archive, &one) {
                 Ok(count) => {
                     self.metrics.archived.inc_by(count);
-                    let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
-                    if journal.remove(one.number).is_err() {
+                    if lock(&self.ledger).remove(one.number).is_err() {
                         self.metrics.failed("journal");
                     }
                 }

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::civil::Date;
 use object_store::{
@@ -22,6 +23,8 @@ use crate::key::{FOLDER, Key, date_of, folder_of};
 
 /// Objects that are read at the same time.
 const AT_ONCE: usize = 32;
+/// How often objects are listed again that were gone when they were read.
+const ATTEMPTS: u32 = 5;
 /// A longer object is none of ours.
 const LONGEST: u64 = 1 << 30;
 
@@ -44,6 +47,14 @@ pub enum ArchiveError {
     Foreign {
         /// Its path.
         path: String,
+    },
+    /// An object has a column that this version does not know, and would drop.
+    #[error("{path} has the column {column}, of a newer version: compact with that")]
+    Newer {
+        /// Its path.
+        path: String,
+        /// The column.
+        column: String,
     },
     /// An object is too long.
     #[error("{path} is too long: {bytes} bytes")]
@@ -140,13 +151,17 @@ impl Archive {
     }
 
     pub(crate) async fn read_at(&self, path: &str) -> Result<Vec<Incident>, ArchiveError> {
+        let bytes = self.bytes_at(path).await?;
+        parquet::read(bytes).map_err(|error| ArchiveError::File { path: path.to_owned(), error })
+    }
+
+    pub(crate) async fn bytes_at(&self, path: &str) -> Result<Bytes, ArchiveError> {
         let found = self.store.get(&Path::from(path)).await?;
         let bytes = found.meta.size;
         if bytes > LONGEST {
             return Err(ArchiveError::TooLong { path: path.to_owned(), bytes });
         }
-        let bytes = found.bytes().await?;
-        parquet::read(bytes).map_err(|error| ArchiveError::File { path: path.to_owned(), error })
+        Ok(found.bytes().await?)
     }
 
     /// The paths of the objects of some days, in order.
@@ -190,8 +205,19 @@ impl Archive {
     /// Where the store cannot be reached, or an object is no file of incidents.
     pub fn incidents(&self, days: impl Fn(Date) -> bool) -> Result<Vec<Incident>, ArchiveError> {
         self.wait(async {
-            let paths = self.objects_below(FOLDER, days).await?;
-            self.read_all(&paths).await
+            let mut attempt = 1;
+            loop {
+                let paths = self.objects_below(FOLDER, &days).await?;
+                match self.read_all(&paths).await {
+                    // Compaction has put it into another object meanwhile.
+                    Err(ArchiveError::Store(object_store::Error::NotFound { .. }))
+                        if attempt < ATTEMPTS =>
+                    {
+                        attempt += 1;
+                    }
+                    read => return read,
+                }
+            }
         })
     }
 
@@ -211,10 +237,7 @@ impl Archive {
     /// # Errors
     /// Where the store cannot be reached.
     pub fn bytes(&self, path: &str) -> Result<Vec<u8>, ArchiveError> {
-        self.wait(async {
-            let found = self.store.get(&Path::from(path)).await?;
-            Ok(found.bytes().await?.to_vec())
-        })
+        Ok(self.wait(self.bytes_at(path))?.to_vec())
     }
 
     /// Removes the objects of the days before one. Returns how many those were.
@@ -247,7 +270,8 @@ fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, ArchiveError> {
     let folder = PathBuf::from(path);
     std::fs::create_dir_all(&folder).map_err(|error| address(path, error))?;
     let store = LocalFileSystem::new_with_prefix(&folder).map_err(|error| address(path, error))?;
-    Ok(Arc::new(store.with_automatic_cleanup(false)))
+    // What is said to be there must survive a loss of power: its only other copy is removed then.
+    Ok(Arc::new(store.with_automatic_cleanup(false).with_fsync(true)))
 }
 
 fn s3(url: &str, rest: &str) -> Result<Arc<dyn ObjectStore>, ArchiveError> {

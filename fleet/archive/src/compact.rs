@@ -2,7 +2,7 @@
 //! at once too: what is removed was written elsewhere and read back before.
 
 use jiff::civil::Date;
-use whyoom_incident::Incident;
+use whyoom_incident::{Incident, parquet};
 
 use crate::{
     archive::{Archive, ArchiveError},
@@ -34,6 +34,9 @@ impl Archive {
 
     async fn compact_day(&self, date: Date) -> Result<Compacted, ArchiveError> {
         let inputs = self.objects_of(date).await?;
+        for path in &inputs {
+            self.knows_all_columns(path).await?;
+        }
         let incidents = self.read_all(&inputs).await?;
         let outputs: Vec<(String, &[Incident])> =
             incidents.chunks(MOST_ROWS).map(|rows| (path_of(date, rows), rows)).collect();
@@ -48,6 +51,20 @@ impl Archive {
         let done: Vec<String> = inputs.into_iter().filter(|path| !stays(path)).collect();
         self.remove(&done).await?;
         Ok(Compacted { read: done.len(), written: outputs.len(), incidents: incidents.len() })
+    }
+}
+
+impl Archive {
+    /// A newer agent may write columns that this version would drop.
+    async fn knows_all_columns(&self, path: &str) -> Result<(), ArchiveError> {
+        let unknown = parquet::unknown_columns(self.bytes_at(path).await?)
+            .map_err(|error| ArchiveError::File { path: path.to_owned(), error })?;
+        match unknown.first() {
+            None => Ok(()),
+            Some(column) => {
+                Err(ArchiveError::Newer { path: path.to_owned(), column: column.clone() })
+            }
+        }
     }
 }
 

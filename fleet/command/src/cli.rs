@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Agent(AgentWish),
     /// Show what the cluster ran out of memory for, and which one change would help most
     Report(ReportWish),
+    /// Copy the objects into a folder, for engines that read files
+    Copy(CopyWish),
     /// Merge the small objects of each day into few
     Compact(CompactWish),
     /// Remove the objects of old days
@@ -54,6 +56,14 @@ pub(crate) struct ReportWish {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder
+    pub(crate) archive: String,
+    /// The folder, which then is an archive, too. What is there already is not copied again
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! `whyoom-fleet`: why the GPUs of a cluster run out of memory.
 
 mod cli;
+mod copy;
 mod report;
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
-use jiff::{ToSpan as _, Zoned, civil::Date};
+use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use whyoom_agent::Settings;
 use whyoom_archive::Archive;
 
@@ -33,6 +34,7 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Agent(wish) => agent(&wish),
         Command::Report(wish) => report::run(&wish),
+        Command::Copy(wish) => copy::run(&wish),
         Command::Compact(wish) => compact(&wish),
         Command::Forget(wish) => forget(&wish),
     }
@@ -80,7 +82,7 @@ fn compact(wish: &CompactWish) -> Result<()> {
 
 fn forget(wish: &ForgetWish) -> Result<()> {
     let archive = Archive::open(&wish.archive)?;
-    let today = Zoned::now().date();
+    let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let first = today.checked_sub(i64::from(wish.days).days()).context("too many days")?;
     println!("{} objects of before {first} removed", archive.remove_before(first)?);
     Ok(())

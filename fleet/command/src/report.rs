@@ -6,6 +6,7 @@ mod text;
 use std::io::Write as _;
 
 use anyhow::Result;
+use jiff::{ToSpan as _, civil::Date};
 use whyoom_archive::Archive;
 
 use self::figures::Figures;
@@ -14,8 +15,12 @@ use crate::cli::ReportWish;
 pub(crate) fn run(wish: &ReportWish) -> Result<()> {
     let archive = Archive::open(&wish.archive)?;
     let is_wanted =
-        |day| wish.from.is_none_or(|from| day >= from) && wish.to.is_none_or(|to| day <= to);
-    let incidents = archive.incidents(is_wanted)?;
+        |day: Date| wish.from.is_none_or(|from| day >= from) && wish.to.is_none_or(|to| day <= to);
+    // An object is of the day of its first incident, by the agent's clock.
+    let mut incidents = archive.incidents(|day| {
+        [day, day.saturating_add(1.day()), day.saturating_sub(1.day())].into_iter().any(is_wanted)
+    })?;
+    incidents.retain(|incident| is_wanted(figures::day_of(incident.time)));
     let figures = Figures::of(&incidents);
     let text = match wish.json {
         true => serde_json::to_string_pretty(&figures)? + "\n",

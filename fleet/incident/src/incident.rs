@@ -72,7 +72,7 @@ pub struct Incident {
     pub job: Option<String>,
     /// The user.
     pub user: Option<String>,
-    /// Seconds between the start of the log and the incident: what the run may have cost, at most.
+    /// Seconds since the start of the job's first process that held memory: what the run may have cost, at most.
     pub run_seconds: Option<i64>,
     /// GPUs that the program used, as far as that is known.
     pub gpus: Option<i64>,

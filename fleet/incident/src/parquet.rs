@@ -143,6 +143,21 @@ fn read_rows(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
     reader.get_row_iter(None)?.map(|row| incident(row?)).collect()
 }
 
+/// The columns of a file that this version does not know.
+///
+/// # Errors
+/// Where it is no Parquet file.
+pub fn unknown_columns(bytes: Bytes) -> Result<Vec<String>, FileError> {
+    let read = std::panic::catch_unwind(|| {
+        let reader = SerializedFileReader::new(bytes)?;
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let names = schema.columns().iter().map(|column| column.name().to_owned());
+        let is_known = |name: &String| COLUMNS.iter().any(|column| column.name == name);
+        Ok(names.filter(|name| !is_known(name)).collect())
+    });
+    read.unwrap_or(Err(FileError::Damaged))
+}
+
 fn check_schema(told: Option<&Vec<KeyValue>>) -> Result<(), FileError> {
     let value = |key: &str| {
         let found = told.into_iter().flatten().find(|one| one.key == key);
@@ -240,6 +255,7 @@ mod tests {
         other.has_history = true;
         let all = [some(), other];
         let bytes = write(&all).expect("it is written");
+        assert!(unknown_columns(bytes.clone().into()).expect("it is read").is_empty());
         assert_eq!(read(bytes.into()).expect("it is read"), all);
         assert_eq!(read(write(&[]).expect("it is written").into()).expect("it is read"), []);
     }

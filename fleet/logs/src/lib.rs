@@ -16,12 +16,14 @@ mod origin;
 mod position;
 mod shapes;
 mod tail;
+mod walk;
 
 pub use follow::{Follower, Start};
 pub use framing::decode;
 pub use origin::Origin;
 pub use position::{FileId, Position, Positions};
 pub use tail::Found;
+pub use walk::{Entry, Pattern, Wanted, open_folder_entry};
 
 #[cfg(test)]
 mod tests;

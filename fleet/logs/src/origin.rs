@@ -1,5 +1,5 @@
-//! Whose log a file is, by its path. Paths below the folders of a container runtime are made by the runtime; a
-//! program cannot choose them.
+//! Whose log a file is, by its path. Below the folders of a container runtime the runtime makes the paths, and a
+//! program cannot choose them; elsewhere a path says only which job of Slurm it may be.
 
 use std::path::Path;
 
@@ -14,34 +14,46 @@ pub struct Origin {
     pub workload: Option<String>,
     /// The pod.
     pub pod: Option<String>,
+    /// The pod's uid.
+    pub uid: Option<String>,
     /// The container, by its name or number.
     pub container: Option<String>,
     /// Slurm's job, with the task of an array.
     pub job: Option<String>,
+    /// The file's owner.
+    pub owner: Option<u32>,
 }
 
 impl Origin {
-    /// Reads it from a path.
+    /// Reads it from the folder that the site named and the path below it. What looks like a runtime's folder
+    /// deeper down was made by somebody else.
     #[must_use]
-    pub fn of(path: &Path) -> Self {
-        kubernetes(path).or_else(|| docker(path)).or_else(|| slurm(path)).unwrap_or_default()
+    pub fn of(folder: &Path, below: &Path) -> Self {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        let found = match name {
+            Some("pods") => kubernetes(below),
+            Some("containers") => docker(below),
+            _ => slurm(below),
+        };
+        found.unwrap_or_default()
     }
 }
 
-/// `…/pods/NAMESPACE_POD_UID/CONTAINER/0.log`
-fn kubernetes(path: &Path) -> Option<Origin> {
-    let mut parts = path.iter().rev().skip(1).map(|part| part.to_str());
-    let (container, folder, pods) = (parts.next()??, parts.next()??, parts.next()??);
+/// `NAMESPACE_POD_UID/CONTAINER/0.log`
+fn kubernetes(below: &Path) -> Option<Origin> {
+    let mut parts = below.iter().map(|part| part.to_str());
+    let (folder, container) = (parts.next()??, parts.next()??);
     let mut names = folder.splitn(3, '_');
     let (namespace, pod, uid) = (names.next()?, names.next()?, names.next()?);
-    let is_it = pods == "pods" && !uid.is_empty();
+    let is_it = parts.count() == 1 && !uid.is_empty();
     is_it.then(|| Origin {
         scheduler: Some("kubernetes"),
         namespace: Some(namespace.to_owned()),
         workload: Some(workload_of(pod).to_owned()),
         pod: Some(pod.to_owned()),
+        uid: Some(uid.to_owned()),
         container: Some(container.to_owned()),
-        job: None,
+        ..Origin::default()
     })
 }
 
@@ -71,7 +83,7 @@ fn workload_of(pod: &str) -> &str {
     }
 }
 
-/// `…/containers/ID/ID-json.log`
+/// `ID/ID-json.log`
 fn docker(path: &Path) -> Option<Origin> {
     let id = path.parent()?.file_name()?.to_str()?;
     let is_id = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -105,12 +117,15 @@ mod tests {
 
     #[test]
     fn a_pod_by_its_folder() {
-        let path = Path::new("/var/log/pods/team-a_llama-6d4cf56db6-x7k2p_0f-1/vllm/3.log");
-        let origin = Origin::of(path);
+        let below = Path::new("team-a_llama-6d4cf56db6-x7k2p_0f-1/vllm/3.log");
+        let origin = Origin::of(Path::new("/var/log/pods"), below);
         assert_eq!(origin.namespace.as_deref(), Some("team-a"));
         assert_eq!(origin.workload.as_deref(), Some("llama"));
         assert_eq!(origin.pod.as_deref(), Some("llama-6d4cf56db6-x7k2p"));
+        assert_eq!(origin.uid.as_deref(), Some("0f-1"));
         assert_eq!(origin.container.as_deref(), Some("vllm"));
+        let made = Path::new("ann/pods/team-a_llama_0f-1/vllm/3.log");
+        assert_eq!(Origin::of(Path::new("/home"), made), Origin::default());
     }
 
     #[test]
@@ -131,13 +146,14 @@ mod tests {
     #[test]
     fn containers_and_jobs() {
         let id = "0123456789abcdef".repeat(4);
-        let path = format!("/var/lib/docker/containers/{id}/{id}-json.log");
-        assert_eq!(Origin::of(Path::new(&path)).container.as_deref(), Some("0123456789ab"));
-        let job = |name: &str| Origin::of(Path::new(name)).job;
-        assert_eq!(job("/home/a/slurm-12.out").as_deref(), Some("12"));
-        assert_eq!(job("/home/a/slurm-12_3.out").as_deref(), Some("12_3"));
-        assert_eq!(job("/home/a/slurm-.out"), None);
-        assert_eq!(job("/home/a/slurm-x.out"), None);
-        assert_eq!(Origin::of(Path::new("/home/a/train.log")), Origin::default());
+        let below = format!("{id}/{id}-json.log");
+        let origin = Origin::of(Path::new("/var/lib/docker/containers"), Path::new(&below));
+        assert_eq!(origin.container.as_deref(), Some("0123456789ab"));
+        let job = |name: &str| Origin::of(Path::new("/home"), Path::new(name)).job;
+        assert_eq!(job("a/slurm-12.out").as_deref(), Some("12"));
+        assert_eq!(job("a/slurm-12_3.out").as_deref(), Some("12_3"));
+        assert_eq!(job("a/slurm-.out"), None);
+        assert_eq!(job("a/slurm-x.out"), None);
+        assert_eq!(job("a/train.log"), None);
     }
 }

@@ -26,12 +26,22 @@ pub struct Position {
     pub id: FileId,
     /// Its path when it was last seen.
     pub path: PathBuf,
-    /// Its first bytes as a number: numbers of files are given again.
-    pub head: u64,
+    /// How often it was emptied and written anew.
+    pub generation: u64,
     /// What comes before was searched.
     pub offset: u64,
+    /// The last bytes before that, as a number: a file whose bytes there are others was written anew.
+    pub before: u64,
     /// An incident that was told reaches up to here.
     pub told: u64,
+}
+
+impl Position {
+    /// Whether it is further than another of the same file.
+    #[must_use]
+    pub fn is_after(&self, other: &Self) -> bool {
+        (self.generation, self.offset) > (other.generation, other.offset)
+    }
 }
 
 /// The positions of all files.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Follower, Found, Positions, Start};
+use crate::{Follower, Found, Pattern, Positions, Start};
 
 const MESSAGE: &str = "Traceback (most recent call last):\n  File \"train.py\", line 4, in <module>\n\
     torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.25 \
@@ -25,7 +25,7 @@ impl Logs {
     }
 
     fn follower(folder: &Path, known: Positions, start: Start) -> Follower {
-        Follower::new(&[folder.join("*.log")], known, start)
+        Follower::new(vec![Pattern::new(&folder.join("*.log")).expect("a pattern")], known, start)
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -39,7 +39,7 @@ impl Logs {
 
     /// A round, and one that comes after what is quiet is taken for complete.
     fn found(&mut self) -> Vec<Found> {
-        self.follower.look();
+        self.follower.look(self.now);
         let mut all = self.follower.poll(self.now, 100);
         self.now += Duration::from_secs(3);
         all.extend(self.follower.poll(self.now, 100));
@@ -77,10 +77,10 @@ fn a_message_is_found_once_with_its_traceback() {
 #[test]
 fn a_message_that_comes_in_pieces_is_one() {
     let mut logs = Logs::new(Start::First);
-    logs.follower.look();
+    logs.follower.look(logs.now);
     let (first, rest) = MESSAGE.split_at(MESSAGE.find("of memory").expect("it is there"));
     logs.add("a.log", first);
-    logs.follower.look();
+    logs.follower.look(logs.now);
     assert!(logs.follower.poll(logs.now, 100).is_empty());
     logs.add("a.log", rest);
     let found = logs.found();
@@ -120,6 +120,10 @@ fn a_file_that_is_renamed_is_read_to_its_end() {
     writer.write_all(MESSAGE.as_bytes()).expect("it is written");
     logs.add("a.log", MESSAGE);
     assert_eq!(logs.found().len(), 2);
+    writer.write_all(MESSAGE.as_bytes()).expect("it is written");
+    assert_eq!(logs.found().len(), 1, "its writer does not know yet");
+    logs.now += Duration::from_secs(100);
+    logs.found();
     assert_eq!(logs.follower.files(), 1, "the old one is let go");
 }
 
@@ -129,6 +133,95 @@ fn a_file_that_is_emptied_is_read_anew() {
     logs.add("a.log", &"step\n".repeat(1000));
     assert!(logs.found().is_empty());
     File::create(logs.path("a.log")).expect("it is emptied");
+    logs.add("a.log", MESSAGE);
+    assert_eq!(logs.found().len(), 1);
+}
+
+#[test]
+fn what_was_pending_when_a_file_is_emptied_is_told() {
+    let mut logs = Logs::new(Start::First);
+    let mut names = Vec::new();
+    for _ in 0..3 {
+        File::create(logs.path("a.log")).expect("it is emptied");
+        logs.add("a.log", MESSAGE);
+        logs.follower.look(logs.now);
+        names.extend(logs.follower.poll(logs.now, 100).into_iter().map(|found| found.name));
+        // As long as before, and the same up to there: only the bytes tell.
+        logs.now += Duration::from_millis(100);
+        File::create(logs.path("a.log")).expect("it is emptied");
+        logs.add("a.log", &"another step\n".repeat(1000));
+        names.extend(logs.found().into_iter().map(|found| found.name));
+    }
+    assert_eq!(names.len(), 3, "{names:?}");
+    names.dedup();
+    assert_eq!(names.len(), 3, "three incidents have three names");
+}
+
+#[test]
+fn a_flood_in_one_file_is_bounded_and_keeps_nobody_waiting() {
+    let mut logs = Logs::new(Start::First);
+    logs.add("a.log", &MESSAGE.repeat(20_000));
+    logs.add("b.log", MESSAGE);
+    logs.follower.look(logs.now);
+    let mut of_b = 0;
+    for _ in 0..3 {
+        logs.now += Duration::from_secs(3);
+        for found in logs.follower.poll(logs.now, 2) {
+            assert!(found.text.len() < 300_000, "{}", found.text.len());
+            of_b += usize::from(found.path.ends_with("b.log"));
+        }
+    }
+    assert_eq!(of_b, 1);
+}
+
+#[test]
+fn lines_that_are_none_do_not_hide_those_of_others() {
+    let mut logs = Logs::new(Start::First);
+    let mut flood = String::new();
+    for number in 0..12_000 {
+        flood += &format!(
+            "enough memory {}\n",
+            format!("{number:b}").replace('0', "a").replace('1', "b")
+        );
+    }
+    logs.add("a.log", &(flood + MESSAGE));
+    for _ in 0..10 {
+        logs.found();
+    }
+    logs.add("b.log", MESSAGE);
+    assert_eq!(logs.found().len(), 1);
+}
+
+#[test]
+fn a_message_behind_a_bar_of_progress_is_found() {
+    let mut logs = Logs::new(Start::First);
+    let bar = "\r 10%|#         | 10/100".repeat(10_000);
+    logs.add("a.log", &format!("{bar}CUDA out of memory. Tried to allocate 2.00 GiB\n"));
+    assert_eq!(logs.found().len(), 1);
+}
+
+#[test]
+fn a_second_message_in_a_framed_log_is_decoded() {
+    let mut logs = Logs::new(Start::First);
+    let framed = |text: &str| -> String {
+        text.lines()
+            .map(|line| format!("2026-11-18T03:04:05.123456789Z stderr F {line}\n"))
+            .collect()
+    };
+    logs.add("a.log", &framed(MESSAGE));
+    logs.add("a.log", &framed(&"a line that is long\n".repeat(1000)));
+    assert_eq!(logs.found().len(), 1);
+    logs.add("a.log", &framed(MESSAGE));
+    let found = logs.found();
+    assert_eq!(found.len(), 1);
+    assert!(!found[0].text.contains("stderr F"), "{}", &found[0].text[..200]);
+}
+
+#[test]
+fn holes_are_passed_over() {
+    let mut logs = Logs::new(Start::First);
+    let file = File::create(logs.path("a.log")).expect("it is made");
+    file.set_len(1 << 40).expect("it is long");
     logs.add("a.log", MESSAGE);
     assert_eq!(logs.found().len(), 1);
 }
@@ -163,7 +256,7 @@ fn what_has_no_room_waits() {
     for name in ["a.log", "b.log", "c.log"] {
         logs.add(name, MESSAGE);
     }
-    logs.follower.look();
+    logs.follower.look(logs.now);
     assert!(logs.follower.poll(logs.now, 0).is_empty());
     logs.now += Duration::from_secs(3);
     assert_eq!(logs.follower.poll(logs.now, 2).len(), 2);

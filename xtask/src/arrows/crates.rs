@@ -90,7 +90,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "whyoom-tests",
         &[
             "whyoom-allocators",
+            "whyoom-archive",
             "whyoom-causes",
+            "whyoom-incident",
             "whyoom-lab-core",
             "whyoom-memory",
             "whyoom-recording",

@@ -60,7 +60,9 @@ fn a_line_that_was_cut_was_not_acknowledged() {
     let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(b"{\"incident\":{\"id\":\"3").unwrap();
     drop(journal);
-    let (journal, entries) = Journal::open(folder.path(), 1 << 20).unwrap();
+    let (mut journal, entries) = Journal::open(folder.path(), 1 << 20).unwrap();
+    assert!(journal.sealed().is_empty());
+    journal.seal_left().unwrap();
     assert_eq!(ids(&entries), ids(&[entry(1), entry(2)]));
     assert_eq!(journal.sealed().len(), 1);
     assert_eq!(journal.sealed()[0].incidents().unwrap().len(), 2);
@@ -96,6 +98,9 @@ fn a_full_journal_refuses_and_goes_on_when_there_is_room() {
 }
 
 proptest! {
+    // Each step waits for the disk.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     /// Whatever is done and wherever it is stopped: each acknowledged incident is in exactly one file.
     #[test]
     fn what_is_acknowledged_is_there_once(steps in prop::collection::vec(0_u8..5, 1..60)) {
@@ -110,7 +115,10 @@ proptest! {
                     acknowledged.push(entry(step as u64).incident.id);
                 }
                 2 => journal.seal().unwrap(),
-                3 => journal = Journal::open(folder.path(), 1 << 20).unwrap().0,
+                3 => {
+                    journal = Journal::open(folder.path(), 1 << 20).unwrap().0;
+                    journal.seal_left().unwrap();
+                }
                 _ => {
                     if let Some(sealed) = journal.sealed().first().cloned() {
                         prop_assert!(numbers.insert(sealed.number), "a number twice");

@@ -1,8 +1,12 @@
-//! The figures of a report. `fleet/queries` asks the same of the same objects in SQL.
+//! The figures of a report. `queries` asks the same of the same objects in SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{Timestamp, civil::Weekday, tz::TimeZone};
+use jiff::{
+    Timestamp,
+    civil::{Date, Weekday},
+    tz::TimeZone,
+};
 use serde::Serialize;
 use whyoom_incident::Incident;
 
@@ -22,7 +26,8 @@ pub(crate) struct Figures {
     pub(crate) weeks: Vec<Week>,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) users: Vec<Share>,
-    /// GPU-hours of the runs that ended so, at most: from the start of each log, on the GPUs that were seen.
+    /// GPU-hours of the runs that ended so, at most: since the start of their first process, on the GPUs that
+    /// they were seen on.
     pub(crate) gpu_hours_at_most: f64,
     /// Incidents whose run and GPUs are known, which those hours are of.
     pub(crate) gpu_hours_known_of: u64,
@@ -141,9 +146,14 @@ fn weeks(incidents: &[Incident]) -> Vec<Week> {
     weeks.into_values().collect()
 }
 
-fn monday_of(time: i64) -> String {
+/// The day of a moment, in UTC.
+pub(super) fn day_of(time: i64) -> Date {
     let time = Timestamp::from_microsecond(time).unwrap_or(Timestamp::UNIX_EPOCH);
-    let day = time.to_zoned(TimeZone::UTC).date();
+    time.to_zoned(TimeZone::UTC).date()
+}
+
+fn monday_of(time: i64) -> String {
+    let day = day_of(time);
     let back = i64::from(day.weekday().since(Weekday::Monday));
     day.saturating_sub(jiff::Span::new().days(back)).to_string()
 }

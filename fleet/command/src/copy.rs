@@ -1,0 +1,32 @@
+//! `whyoom-fleet copy`: objects do not change, so a copy of one is never out of date.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::{Context as _, Result};
+use whyoom_archive::Archive;
+
+use crate::cli::CopyWish;
+
+pub(crate) fn run(wish: &CopyWish) -> Result<()> {
+    let archive = Archive::open(&wish.archive)?;
+    let wanted: BTreeSet<String> = archive.objects(|_| true)?.into_iter().collect();
+    let folder = wish.folder.to_str().context("a folder whose name is no text")?;
+    let there: BTreeSet<String> = Archive::open(folder)?.objects(|_| true)?.into_iter().collect();
+    for path in wanted.difference(&there) {
+        write(&wish.folder.join(path), &archive.bytes(path)?)?;
+    }
+    // What compaction has merged is in another object now.
+    for path in there.difference(&wanted) {
+        fs::remove_file(wish.folder.join(path))?;
+    }
+    println!("{} objects in {folder}, {} new", wanted.len(), wanted.difference(&there).count());
+    Ok(())
+}
+
+/// As a whole or not at all: the name tells who reads that it is there.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::create_dir_all(path.parent().context("an object without a folder")?)?;
+    let part = path.with_extension("part");
+    fs::write(&part, bytes)?;
+    Ok(fs::rename(part, path)?)
+}
