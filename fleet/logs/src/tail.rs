@@ -28,7 +28,7 @@ const AFTER: u64 = 16 << 10;
 /// Messages that follow each other closely are one incident, up to so much text.
 const MOST: u64 = 192 << 10;
 /// What is kept in memory of a message, in case that its file is emptied.
-const KEPT: usize = 16 << 10;
+const KEPT: usize = 4 << 10;
 /// A message is over when nothing was added for so long.
 const QUIET: Duration = Duration::from_secs(2);
 /// A program that prints messages without an end has one incident in this time.

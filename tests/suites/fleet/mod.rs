@@ -1,5 +1,6 @@
 //! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
 
+mod engines;
 mod logs;
 mod monitoring;
 mod node;
@@ -12,11 +13,14 @@ use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
     Ok(vec![
+        Check::new("engines::questions", || engines::run(engines::GATE)),
+        Check::new("engines::deep-questions", || engines::run(engines::DEEP)),
         Check::new("logs::verdicts", logs::verdicts),
         Check::new("monitoring::prometheus", monitoring::prometheus),
         Check::new("monitoring::rules", monitoring::rules),
-        Check::new("node::burst", node::burst),
-        Check::new("node::cost", node::cost),
+        Check::new("node::burst", || node::burst(node::GATE_BURST)),
+        Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
+        Check::new("node::deep-cost", node::cost),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])

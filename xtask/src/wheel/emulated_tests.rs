@@ -42,6 +42,14 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "package(whyoom-exports) and test(/^(parquet|test_trace)::tests::(the_schema|every_format)/)",
         "a quarter of an hour each",
     ),
+    (
+        "package(/^whyoom-(agent|archive|fleet|incident|logs)$/)",
+        "not in the wheel; and the emulator has no openat2",
+    ),
+    (
+        "package(whyoom-files) and test(/::below_a_folder_no_link_is_followed$/)",
+        "the emulator has no openat2",
+    ),
     ("package(whyoom)", "starts the command hundreds of times, at seconds each"),
 ];
 
