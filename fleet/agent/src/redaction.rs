@@ -1,10 +1,20 @@
 //! What must not leave the node.
 
 use regex::Regex;
+use serde::Deserialize;
 use serde_json::Value;
 use whyoom_redact::mask;
 
-use crate::settings::Rule;
+/// A rule of redaction.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// A regular expression.
+    pub pattern: String,
+    /// What takes its place; `$1` is its first group.
+    #[serde(default)]
+    pub with: String,
+}
 
 /// The rules: secrets, the names of home folders, and what the site adds.
 #[derive(Debug)]

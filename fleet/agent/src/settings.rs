@@ -10,7 +10,7 @@ use serde::Deserialize;
 use whyoom_files::untrusted;
 use whyoom_logs::Pattern;
 
-use crate::redaction::Redaction;
+use crate::redaction::{Redaction, Rule};
 
 /// A longer file is no settings.
 const LONGEST: u64 = 1 << 20;
@@ -57,10 +57,10 @@ pub struct Settings {
     /// What must not leave the node: patterns, and what takes their place.
     #[serde(default)]
     pub redact: Vec<Rule>,
-    /// Seconds between two looks at the logs.
+    /// Refresh interval of the logs, in seconds.
     #[serde(default = "default_poll")]
     poll_seconds: f64,
-    /// Seconds between two looks at the GPUs; 0 for none.
+    /// Refresh interval of the GPUs, in seconds; 0 for none.
     #[serde(default = "default_who")]
     who_seconds: u64,
     /// An incident is in the archive after so many seconds, where it can be reached.
@@ -72,17 +72,6 @@ pub struct Settings {
     /// Whether logs that are there at the very first start are read from their first line.
     #[serde(default)]
     pub from_start: bool,
-}
-
-/// A rule of redaction.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// A regular expression.
-    pub pattern: String,
-    /// What takes its place; `$1` is its first group.
-    #[serde(default)]
-    pub with: String,
 }
 
 /// Why settings cannot be used.
