@@ -152,6 +152,7 @@ pub(super) fn burst(incidents: usize) -> Result<Held> {
         ),
     )?;
     let agent = node.start()?;
+    wait_for("metrics answer", 30, || Ok(http_get(ports[0], "/healthz").is_ok()))?;
     let message = fs::read_to_string(root().join("tests/fixtures/logs/four-ranks.log"))?;
     for number in 0..incidents {
         fs::write(node.path("logs").join(format!("{number}.log")), &message)?;
