@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn what_it_prints_is_returned() {
         assert_eq!(shell("cat", Input::Text("x".repeat(200_000)), 5000).unwrap().len(), 200_000);
-        assert_eq!(shell("nice", Input::Nothing, 5000).unwrap().trim(), "19");
+        assert_eq!(shell("read go; nice", Input::Text("\n".into()), 5000).unwrap().trim(), "19");
         assert!(shell("exit 3", Input::Nothing, 5000).is_err());
         assert!(shell("true", Input::Text("x".repeat(1 << 20)), 5000).is_ok(), "it need not read");
     }
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn its_memory_is_limited() {
-        let taken = shell("ulimit -v", Input::Nothing, 5000).unwrap();
+        let taken = shell("read go; ulimit -v", Input::Text("\n".into()), 5000).unwrap();
         assert_eq!(taken.trim(), (MEMORY / 1024).to_string());
     }
 }
