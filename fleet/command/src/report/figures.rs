@@ -61,7 +61,7 @@ pub(crate) struct Week {
 }
 
 /// A workload.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Workload {
     pub(crate) namespace: String,
     pub(crate) workload: String,
@@ -180,13 +180,5 @@ fn workloads(incidents: &[Incident]) -> Vec<Workload> {
 }
 
 fn repeating(workloads: &[Workload]) -> Vec<Workload> {
-    let often = workloads.iter().filter(|one| one.incidents >= REPEATS);
-    often
-        .map(|one| Workload {
-            namespace: one.namespace.clone(),
-            workload: one.workload.clone(),
-            cause: one.cause.clone(),
-            incidents: one.incidents,
-        })
-        .collect()
+    workloads.iter().filter(|one| one.incidents >= REPEATS).cloned().collect()
 }

@@ -71,11 +71,19 @@ fn write(out: &mut String, figures: &Figures, rows: usize) -> std::fmt::Result {
 
 /// Which one change would have stopped most of it.
 fn headline(out: &mut String, figures: &Figures) -> std::fmt::Result {
-    let Some(best) = figures.served_by.first() else {
+    if figures.with_history == 0 {
         return writeln!(
             out,
             "No incident has a history of allocations, so no setting could be tried by replay \
              (record with whyoom run, or let frameworks write snapshots)."
+        );
+    }
+    let Some(best) = figures.served_by.first() else {
+        return writeln!(
+            out,
+            "No setting that was tried by replay would have served a request that failed ({} of {} incidents have a \
+             history)",
+            figures.with_history, figures.incidents
         );
     };
     writeln!(
@@ -112,4 +120,31 @@ fn print(out: &mut String, table: &Table) -> std::fmt::Result {
         writeln!(out, "{line}")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use whyoom_incident::Incident;
+
+    use super::*;
+
+    fn said(has_history: bool, served_by: Option<&str>) -> String {
+        let incident: Incident = serde_json::from_value(serde_json::json!({
+            "id": "a", "time": 0, "cluster": "", "node": "n", "source": "snapshot", "file": "f", "cause": "growth",
+            "strength": "explains", "headline": "h", "version": "0", "verdict": "{}",
+            "has_history": has_history, "served_by": served_by,
+        }))
+        .unwrap();
+        text(&Figures::of(&[incident]), 10)
+    }
+
+    #[test]
+    fn no_history_is_not_the_same_as_no_setting() {
+        assert!(said(false, None).contains("No incident has a history"));
+        assert!(said(true, Some("")).contains("No setting that was tried by replay"));
+        assert!(
+            said(true, Some("stitch;expandable")).contains("expandable would have served 100.0 %")
+        );
+        assert_eq!(text(&Figures::of(&[]), 10), "No incident in these days.\n");
+    }
 }
