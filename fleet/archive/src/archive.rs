@@ -110,6 +110,17 @@ impl Archive {
         Ok(Self { store, runtime })
     }
 
+    /// Opens a store to read it: a folder that is not there is a misspelt name, and not an empty archive.
+    ///
+    /// # Errors
+    /// Also where the folder is not there.
+    pub fn existing(url: &str) -> Result<Self, ArchiveError> {
+        if !url.contains("://") && !std::path::Path::new(url).is_dir() {
+            return Err(address(url, "there is no such folder"));
+        }
+        Self::open(url)
+    }
+
     pub(crate) fn wait<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }

@@ -119,4 +119,9 @@ fn an_address_that_names_no_store_says_so() {
     for url in ["gs://bucket", "http://x"] {
         assert!(matches!(Archive::open(url), Err(ArchiveError::Address { .. })), "{url}");
     }
+    let Place { folder, .. } = place();
+    let absent = folder.path().join("absent");
+    assert!(Archive::existing(absent.to_str().expect("text")).is_err());
+    assert!(!absent.exists(), "nothing is made");
+    assert!(Archive::existing(folder.path().to_str().expect("text")).is_ok());
 }

@@ -8,7 +8,7 @@ use whyoom_archive::Archive;
 use crate::cli::CopyWish;
 
 pub(crate) fn run(wish: &CopyWish) -> Result<()> {
-    let archive = Archive::open(&wish.archive)?;
+    let archive = Archive::existing(&wish.archive)?;
     let wanted: BTreeSet<String> = archive.objects(|_| true)?.into_iter().collect();
     let folder = wish.folder.to_str().context("a folder whose name is no text")?;
     let there: BTreeSet<String> = Archive::open(folder)?.objects(|_| true)?.into_iter().collect();

@@ -66,7 +66,7 @@ fn agent(wish: &AgentWish) -> Result<()> {
 }
 
 fn compact(wish: &CompactWish) -> Result<()> {
-    let archive = Archive::open(&wish.archive)?;
+    let archive = Archive::existing(&wish.archive)?;
     let mut days: Vec<Date> = Vec::new();
     for day in archive.days()? {
         if wish.day.is_none_or(|wanted| wanted == day) {
@@ -81,7 +81,7 @@ fn compact(wish: &CompactWish) -> Result<()> {
 }
 
 fn forget(wish: &ForgetWish) -> Result<()> {
-    let archive = Archive::open(&wish.archive)?;
+    let archive = Archive::existing(&wish.archive)?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let first = today.checked_sub(i64::from(wish.days).days()).context("too many days")?;
     println!("{} objects of before {first} removed", archive.remove_before(first)?);

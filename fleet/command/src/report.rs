@@ -13,7 +13,7 @@ use self::figures::Figures;
 use crate::cli::ReportWish;
 
 pub(crate) fn run(wish: &ReportWish) -> Result<()> {
-    let archive = Archive::open(&wish.archive)?;
+    let archive = Archive::existing(&wish.archive)?;
     let is_wanted =
         |day: Date| wish.from.is_none_or(|from| day >= from) && wish.to.is_none_or(|to| day <= to);
     // An object is of the day of its first incident, by the agent's clock.
