@@ -5,7 +5,9 @@ mod logs;
 mod monitoring;
 mod node;
 mod place;
+mod processes;
 mod servers;
+mod slurm;
 mod store;
 
 use anyhow::Result;
@@ -21,6 +23,8 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::burst", || node::burst(node::GATE_BURST)),
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
         Check::new("node::deep-cost", node::cost),
+        Check::new("slurm::comment", slurm::comment),
+        Check::new("slurm::orphan", slurm::orphan),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])
