@@ -68,3 +68,9 @@ pub(super) fn kill_with_mounts_of(pid: u32) {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// What a process calls itself: its command line.
+pub(super) fn name(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
+}
