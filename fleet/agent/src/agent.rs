@@ -15,12 +15,12 @@ use std::{
 use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit};
 use whyoom_archive::{Archive, ArchiveError};
+use whyoom_judge::{Judge, Judged};
 use whyoom_logs::{Follower, Start};
 
 use crate::{
     drops::Drops,
     journal::{Entry, JournalError},
-    judge::{Judge, Judged, Matter},
     ledger::{self, Ledger, lock},
     metrics::Metrics,
     serve,
@@ -167,7 +167,7 @@ impl Agent {
         let waiting = Arc::new(AtomicUsize::new(0));
         let (queue, found) = mpsc::sync_channel(QUEUE);
         let judging = Judging {
-            judge: Judge::new(settings.whyoom.clone()),
+            judge: Judge::new(settings.whyoom.clone(), settings.replay.clone()),
             teller: Teller {
                 cluster: settings.cluster.clone(),
                 node: node.clone(),
@@ -360,13 +360,11 @@ impl Judging {
     /// Whether it is done with: acknowledged, or not to be had.
     fn judge(&mut self, finding: &Finding) -> bool {
         let who = self.look();
-        let (matter, position, dropped) = match finding {
-            Finding::Log(found) => {
-                (Matter::Text(found.text.clone()), Some(found.position.clone()), None)
-            }
-            Finding::Dropped(dropped) => (Matter::Left(dropped.clone()), None, Some(dropped.id)),
+        let (position, dropped) = match finding {
+            Finding::Log(found) => (Some(found.position.clone()), None),
+            Finding::Dropped(dropped) => (None, Some(dropped.id)),
         };
-        let judged = match self.verdict(&matter) {
+        let (judged, served_by) = match self.verdict(finding) {
             Ok(judged) => judged,
             Err(error) => {
                 // Counted, and not told as an incident: nothing is known of it.
@@ -380,7 +378,7 @@ impl Judging {
             return true;
         }
         let time = Timestamp::now().as_microsecond();
-        let incident = self.teller.incident(finding, judged, who, time);
+        let incident = self.teller.incident(finding, judged, served_by, who, time);
         let entry = Entry { incident, position, dropped };
         let is_acknowledged = self.acknowledge(&entry);
         if is_acknowledged {
@@ -390,10 +388,10 @@ impl Judging {
     }
 
     /// What hinders `whyoom` may pass: it is being replaced, or there are too many processes.
-    fn verdict(&self, matter: &Matter) -> io::Result<Judged> {
+    fn verdict(&self, finding: &Finding) -> io::Result<(Judged, Option<Vec<String>>)> {
         let mut attempt = 1;
         loop {
-            match self.judge.why(matter) {
+            match self.ask(finding) {
                 Err(error)
                     if error.kind() != io::ErrorKind::InvalidData
                         && attempt < ATTEMPTS
@@ -405,6 +403,15 @@ impl Judging {
                 judged => return judged,
             }
         }
+    }
+
+    /// The verdict, and what would have served the run.
+    fn ask(&self, finding: &Finding) -> io::Result<(Judged, Option<Vec<String>>)> {
+        let matter = finding.matter()?;
+        let judged = self.judge.why(&matter)?;
+        // A replay that takes too long is none; the verdict stands without.
+        let served_by = self.judge.served_by(&matter).unwrap_or_default();
+        Ok((judged, served_by))
     }
 
     fn is_stopped(&self) -> bool {

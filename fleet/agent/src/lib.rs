@@ -16,10 +16,8 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod agent;
-mod bounded;
 mod drops;
 pub mod journal;
-mod judge;
 mod ledger;
 mod metrics;
 mod redaction;

@@ -54,6 +54,10 @@ pub struct Settings {
     /// The command `whyoom`.
     #[serde(default = "default_whyoom")]
     pub whyoom: PathBuf,
+    /// What a replay tries beside the allocators that it knows: settings of PyTorch, as in
+    /// `PYTORCH_CUDA_ALLOC_CONF`.
+    #[serde(default)]
+    pub replay: Vec<String>,
     /// What must not leave the node: patterns, and what takes their place.
     #[serde(default)]
     pub redact: Vec<Rule>,

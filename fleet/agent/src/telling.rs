@@ -1,12 +1,13 @@
 //! An incident, from what was found and what `whyoom` says of it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io};
 
 use serde_json::Value;
 use whyoom_incident::{Incident, Source};
+use whyoom_judge::{Judged, Matter, Request};
 use whyoom_logs::{Found, Origin};
 
-use crate::{drops::Dropped, judge::Judged, redaction::Redaction};
+use crate::{drops::Dropped, redaction::Redaction};
 
 /// A longer document is cut down to its verdict.
 const LONGEST_DOCUMENT: usize = 64 << 10;
@@ -43,6 +44,17 @@ impl Finding {
         }
     }
 
+    /// What is judged.
+    pub(crate) fn matter(&self) -> io::Result<Matter> {
+        Ok(match self {
+            Self::Log(found) => Matter::Text(found.text.clone()),
+            Self::Dropped(dropped) if dropped.source == Source::Recording => {
+                Matter::Recording(dropped.open_folder()?)
+            }
+            Self::Dropped(dropped) => Matter::Snapshot(dropped.open()?),
+        })
+    }
+
     fn source(&self) -> Source {
         match self {
             Self::Log(_) => Source::Log,
@@ -57,18 +69,18 @@ impl Teller {
         &self,
         finding: &Finding,
         judged: Judged,
+        served_by: Option<Vec<String>>,
         who: Option<Value>,
         time: i64,
     ) -> Incident {
-        let Judged { verdict, request, document, has_history, served_by } = judged;
+        let Judged { verdict, request, document } = judged;
         let origin = match finding {
             Finding::Log(found) => found.origin.clone(),
             Finding::Dropped(_) => Origin::default(),
         };
         let holders = Holders::of(who.as_ref(), &origin, time);
         let text = |text: &str| self.redaction.text(text);
-        let bytes =
-            |figure: fn(&crate::judge::Request) -> Option<i64>| request.as_ref().and_then(figure);
+        let bytes = |figure: fn(&Request) -> Option<i64>| request.as_ref().and_then(figure);
         Incident {
             id: Incident::id_of(&[&self.agent, &finding.name()]),
             time,
@@ -96,7 +108,7 @@ impl Teller {
             user: holders.user.as_deref().map(text),
             run_seconds: holders.seconds,
             gpus: holders.gpus,
-            has_history,
+            has_history: served_by.is_some(),
             served_by: served_by.map(|names| names.join(";")),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             verdict: self.document(document),

@@ -140,17 +140,7 @@ impl Archive {
         incidents: &[Incident],
     ) -> Result<Put, ArchiveError> {
         let file = |error| ArchiveError::File { path: path.to_owned(), error };
-        let payload = PutPayload::from(parquet::write(incidents).map_err(file)?);
-        let options = PutOptions::from(PutMode::Create);
-        let put = match self.store.put_opts(&Path::from(path), payload, options).await {
-            Ok(_) => Put::Written,
-            // Written by an earlier attempt; a store says the first where two run into each other.
-            Err(
-                object_store::Error::AlreadyExists { .. }
-                | object_store::Error::Precondition { .. },
-            ) => Put::WasThere,
-            Err(error) => return Err(error.into()),
-        };
+        let put = self.create(path, parquet::write(incidents).map_err(file)?.into()).await?;
         // A store may say yes and keep nothing, or half.
         let there = self.read_at(path).await?;
         let ids = |all: &[Incident]| all.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
@@ -158,6 +148,21 @@ impl Archive {
             Ok(put)
         } else {
             Err(ArchiveError::Foreign { path: path.to_owned() })
+        }
+    }
+
+    /// Writes an object where there is none.
+    pub(crate) async fn create(&self, path: &str, bytes: Bytes) -> Result<Put, ArchiveError> {
+        let options = PutOptions::from(PutMode::Create);
+        let put = self.store.put_opts(&Path::from(path), PutPayload::from(bytes), options).await;
+        match put {
+            Ok(_) => Ok(Put::Written),
+            // Written by an earlier attempt; a store says the second where two run into each other.
+            Err(
+                object_store::Error::AlreadyExists { .. }
+                | object_store::Error::Precondition { .. },
+            ) => Ok(Put::WasThere),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -6,11 +6,13 @@
 //!
 //! - [`Archive`] opens a store, puts, lists and reads;
 //! - [`Key`] is the name of an object;
+//! - `document` is what stands beside the incidents: the manifests and results of replays;
 //! - `compact` merges the objects of a day; [`Archive::remove_before`] forgets old days.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod archive;
 mod compact;
+mod document;
 mod key;
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Agent(AgentWish),
     /// Show what the cluster ran out of memory for, and which one change would help most
     Report(ReportWish),
+    /// Replay recordings of the cluster under other settings, in shards on many machines
+    Replay(ReplayWish),
     /// Copy the objects into a folder, for engines that read files
     Copy(CopyWish),
     /// Merge the small objects of each day into few
@@ -56,6 +58,54 @@ pub(crate) struct ReportWish {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("step").required(true).args(["plan", "shard", "sum"]))]
+pub(crate) struct ReplayWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder
+    pub(crate) archive: String,
+    /// List recordings and snapshots in a manifest, which is put into the archive
+    #[arg(long, value_name = "PATTERN", num_args = 1.., conflicts_with = "manifest")]
+    pub(crate) plan: Vec<PathBuf>,
+    /// With --plan: also try PyTorch with these settings, as in PYTORCH_CUDA_ALLOC_CONF; repeatable
+    #[arg(long, value_name = "NAME:VALUE", requires = "plan")]
+    pub(crate) set: Vec<String>,
+    /// The manifest that --plan has named
+    #[arg(long, value_name = "NAME", required_unless_present = "plan")]
+    pub(crate) manifest: Option<String>,
+    /// Replay this part of the manifest, I from 0 to N-1; what has a result is not replayed again
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Show what would have served how many, once each has a result
+    #[arg(long)]
+    pub(crate) sum: bool,
+    /// With --sum: print JSON
+    #[arg(long, requires = "sum")]
+    pub(crate) json: bool,
+    /// The command whyoom
+    #[arg(long, value_name = "PATH", default_value = "whyoom")]
+    pub(crate) whyoom: PathBuf,
+}
+
+/// A part of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    pub(crate) index: usize,
+    pub(crate) count: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = text.split_once('/').and_then(|(index, count)| {
+            Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
+        });
+        parsed
+            .filter(|shard| shard.index < shard.count)
+            .ok_or("use I/N with I from 0 to N-1, as in 0/16")
+    }
 }
 
 #[derive(Debug, Args)]

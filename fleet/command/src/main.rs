@@ -2,6 +2,7 @@
 
 mod cli;
 mod copy;
+mod replay;
 mod report;
 
 use std::{
@@ -34,6 +35,7 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Agent(wish) => agent(&wish),
         Command::Report(wish) => report::run(&wish),
+        Command::Replay(wish) => replay::run(&wish),
         Command::Copy(wish) => copy::run(&wish),
         Command::Compact(wish) => compact(&wish),
         Command::Forget(wish) => forget(&wish),

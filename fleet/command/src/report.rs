@@ -1,6 +1,6 @@
 //! `whyoom-fleet report`: what the cluster ran out of memory for, folded from the archive in one pass.
 
-mod figures;
+pub(crate) mod figures;
 mod text;
 
 use std::io::Write as _;

@@ -110,7 +110,7 @@ fn gpu_hours(incident: &Incident) -> Option<f64> {
     Some(incident.run_seconds? as f64 * incident.gpus? as f64 / 3600.0)
 }
 
-fn shares(names: impl Iterator<Item = String>, all: u64) -> Vec<Share> {
+pub(crate) fn shares(names: impl Iterator<Item = String>, all: u64) -> Vec<Share> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for name in names {
         *counts.entry(name).or_default() += 1;
@@ -126,7 +126,7 @@ fn shares(names: impl Iterator<Item = String>, all: u64) -> Vec<Share> {
 }
 
 /// Of those that would have served as many, the one that is a variable comes first: a site can set it for all.
-fn easiest_first(mut shares: Vec<Share>) -> Vec<Share> {
+pub(crate) fn easiest_first(mut shares: Vec<Share>) -> Vec<Share> {
     shares.sort_by_key(|share| (std::cmp::Reverse(share.incidents), share.name != EASIEST));
     shares
 }

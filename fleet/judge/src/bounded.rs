@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read as _, Write as _},
+    os::unix::process::ExitStatusExt as _,
     path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -19,6 +20,8 @@ const LONGEST: u64 = 4 << 20;
 const TICK: Duration = Duration::from_millis(5);
 /// It is the last to run.
 const NICE: i32 = 19;
+/// Signals that come from outside: a hang-up, an interrupt, a kill, a request to end.
+const KILLS: [i32; 4] = [1, 2, 9, 15];
 
 /// What it reads.
 pub(crate) enum Input {
@@ -82,7 +85,10 @@ fn attend(child: &mut Child, text: Option<String>, limit: Duration) -> io::Resul
     let status = ended(child, Instant::now() + limit)?;
     let _ = writer.join();
     if !status.success() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{status}")));
+        // Whoever was killed from outside says nothing of its input.
+        let is_killed = status.signal().is_some_and(|signal| KILLS.contains(&signal));
+        let kind = if is_killed { io::ErrorKind::Interrupted } else { io::ErrorKind::InvalidData };
+        return Err(io::Error::new(kind, format!("{status}")));
     }
     let text = |_| io::Error::new(io::ErrorKind::InvalidData, "it printed no text");
     String::from_utf8(printed).map_err(text)
@@ -122,7 +128,10 @@ mod tests {
     fn what_it_prints_is_returned() {
         assert_eq!(shell("cat", Input::Text("x".repeat(200_000)), 5000).unwrap().len(), 200_000);
         assert_eq!(shell("read go; nice", Input::Text("\n".into()), 5000).unwrap().trim(), "19");
-        assert!(shell("exit 3", Input::Nothing, 5000).is_err());
+        let failed = |script| shell(script, Input::Nothing, 5000).unwrap_err().kind();
+        assert_eq!(failed("exit 3"), io::ErrorKind::InvalidData);
+        assert_eq!(failed("kill -ABRT $$"), io::ErrorKind::InvalidData);
+        assert_eq!(failed("kill -KILL $$"), io::ErrorKind::Interrupted);
         assert!(shell("true", Input::Text("x".repeat(1 << 20)), 5000).is_ok(), "it need not read");
     }
 

@@ -1,0 +1,13 @@
+//! Asks `whyoom`: why memory ran out, who holds it, what would have served the request that failed.
+//!
+//! What other people's programs wrote is never parsed in the process that asks: `whyoom` does that, as a process
+//! of its own with limits.
+//!
+//! - [`Judge`] asks, and reads the answers' documents;
+//! - `bounded` runs a process with little memory, little time, and after everybody else.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+mod bounded;
+mod judge;
+
+pub use judge::{CallSite, Judge, Judged, Matter, Remedy, Request, Verdict};
