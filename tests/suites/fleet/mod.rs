@@ -6,6 +6,7 @@ mod monitoring;
 mod node;
 mod place;
 mod processes;
+mod replay;
 mod servers;
 mod slurm;
 mod store;
@@ -23,6 +24,9 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::burst", || node::burst(node::GATE_BURST)),
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
         Check::new("node::deep-cost", node::cost),
+        Check::new("replay::ray", || replay::ray(replay::GATE)),
+        Check::new("replay::deep-ray", || replay::ray(replay::DEEP)),
+        Check::new("replay::slurm", replay::slurm),
         Check::new("slurm::comment", slurm::comment),
         Check::new("slurm::orphan", slurm::orphan),
         Check::new("store::agents", || store::run(store::GATE)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use whyoom_allocators::{
-    Grant, Policy, Request, SimulatedDevice,
+    Device, Grant, Policy, Request, SimulatedDevice,
     policies::pytorch::{PyTorch, PyTorchSettings},
 };
 use whyoom_recording::{Lease, Options, Part, now};

@@ -25,6 +25,8 @@ pub(super) struct Ray {
     /// Where the nodes find commands.
     path: String,
     port: u16,
+    /// Ray listens beyond the loopback, and runs what it is asked to.
+    token: String,
     head: Option<RayNode>,
     node: Option<RayNode>,
 }
@@ -47,7 +49,8 @@ impl Ray {
         fs::create_dir(&folder)?;
         let path = format!("{}:{}", text(bin), env::var("PATH").unwrap_or_default());
         let (environment, port) = (environment("ray")?, free_ports(1)?[0]);
-        let mut ray = Self { environment, folder, path, port, head: None, node: None };
+        let token = fs::read_to_string("/proc/sys/kernel/random/uuid")?.trim().replace('-', "");
+        let mut ray = Self { environment, folder, path, port, token, head: None, node: None };
         let words = [
             "--head".to_owned(),
             format!("--port={port}"),
@@ -91,9 +94,7 @@ impl Ray {
     pub(super) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.environment.join("bin").join(name));
         command.env("PATH", &self.path);
-        // Ray listens beyond the loopback, and runs what it is asked to.
-        let token = format!("{:x}", self.port as u64 * 7919);
-        command.env("RAY_AUTH_MODE", "token").env("RAY_AUTH_TOKEN", token);
+        command.env("RAY_AUTH_MODE", "token").env("RAY_AUTH_TOKEN", &self.token);
         command.env("RAY_ADDRESS", format!("127.0.0.1:{}", self.port));
         command
     }
