@@ -1,6 +1,7 @@
 //! A fleet's recordings, replayed in shards: by a plain pool of processes, on Ray while workers and a node are killed,
 //! and as a Slurm array.
 
+mod device;
 mod made;
 mod ray;
 

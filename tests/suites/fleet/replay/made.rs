@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use whyoom_allocators::{
-    Device, Grant, Policy, Request, SimulatedDevice,
+    Device as _, Grant, Policy as _, Request,
     policies::pytorch::{PyTorch, PyTorchSettings},
 };
 use whyoom_recording::{Lease, Options, Part, now};
@@ -12,6 +12,8 @@ use whyoom_sources::recording::Ending;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, Origin, PoolId, StreamId, ThreadId, Time,
 };
+
+use super::device::Recorded;
 
 const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 4 << 30;
@@ -29,7 +31,7 @@ pub(super) fn write(folder: &Path, number: usize, events: u64) -> Result<()> {
         part: &part,
         lease,
         policy: PyTorch::new(PyTorchSettings::default()),
-        device: SimulatedDevice::new(CAPACITY),
+        device: Recorded::new(CAPACITY),
         start: now(),
         events: 0,
     };
@@ -52,7 +54,7 @@ struct Run<'a> {
     part: &'a Part,
     lease: Lease,
     policy: PyTorch,
-    device: SimulatedDevice,
+    device: Recorded,
     start: Time,
     events: u64,
 }
@@ -68,7 +70,12 @@ impl Run<'_> {
     /// Nothing where the request fails.
     fn try_alloc(&mut self, size: u64) -> Result<Option<Grant>> {
         let request = Request { size, stream: StreamId(0), pool: PoolId(0) };
-        let Ok(grant) = self.policy.alloc(request, &mut self.device) else { return Ok(None) };
+        let granted = self.policy.alloc(request, &mut self.device);
+        // Before it gives up, the allocator gives back what it can.
+        for call in std::mem::take(&mut self.device.calls) {
+            self.push(call)?;
+        }
+        let Ok(grant) = granted else { return Ok(None) };
         let (address, requested) = (Address(grant.address), Bytes(size));
         self.push(Action::BlockAlloc { address, requested, size: Bytes(grant.size) })?;
         Ok(Some(grant))
