@@ -80,8 +80,8 @@ impl Work {
     }
 
     /// One process a core, and nothing between: what the others are compared with.
-    pub(super) fn plain(&self, name: &str) -> Result<Done> {
-        let (archive, manifest) = self.plan(name)?;
+    pub(super) fn plain(&self) -> Result<Done> {
+        let (archive, manifest) = self.plan("plain")?;
         let shards: Vec<usize> = (0..self.size.shards).collect();
         let started = Instant::now();
         let ended = two_at_a_time(&shards, |shard| {
