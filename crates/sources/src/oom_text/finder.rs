@@ -12,7 +12,7 @@ const STRIDE: usize = 4;
 /// The bytes of a window.
 const WINDOW: usize = 5;
 /// No word is shorter. Of a word that is shorter than eight bytes, windows reach one byte beyond it.
-pub(super) const SHORTEST_WORD: usize = WINDOW + STRIDE - 3;
+const SHORTEST_WORD: usize = WINDOW + STRIDE - 3;
 /// Upper and lower case are the same with this bit. So are some other bytes; words are compared in the end.
 const FOLD: u8 = 0x20;
 const FOLDS: u64 = u64::from_le_bytes([FOLD; 8]);
@@ -48,6 +48,7 @@ struct Window {
 impl Finder {
     pub(super) fn new<'w>(words: impl Iterator<Item = &'w str>) -> Self {
         let words = shortest(words.map(|word| word.to_ascii_lowercase().into_bytes()).collect());
+        debug_assert!(words.iter().all(|word| word.len() >= SHORTEST_WORD));
         let costs = Costs::of(&words);
         let mut windows: Vec<Window> = Vec::new();
         for (number, word) in words.iter().enumerate() {

@@ -39,7 +39,7 @@ impl EventSink for Nothing {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::finder::SHORTEST_WORD, *};
+    use super::*;
 
     #[test]
     fn a_message_is_found_and_other_words_are_not_one() {
@@ -52,9 +52,9 @@ mod tests {
     }
 
     #[test]
-    fn no_anchor_is_longer_or_shorter() {
+    fn no_anchor_is_longer() {
         for anchor in anchors() {
-            assert!((SHORTEST_WORD..LONGEST_ANCHOR).contains(&anchor.len()), "{anchor}");
+            assert!(anchor.len() < LONGEST_ANCHOR, "{anchor}");
         }
     }
 }
