@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit};
 use whyoom_archive::{Archive, ArchiveError};
 use whyoom_judge::{Judge, Judged};
-use whyoom_logs::{Follower, Start};
+use whyoom_logs::{Follower, Journald, Start};
 
 use crate::{
     drops::Drops,
@@ -107,7 +107,7 @@ pub fn run_once(settings: &Settings) -> Result<u64, AgentError> {
         if agent.judging.as_ref().is_some_and(thread::JoinHandle::is_finished) {
             return Err(AgentError::Thread("judges"));
         }
-        if agent.follower.is_done() && agent.is_idle() && !agent.is_drops_due {
+        if agent.is_read() && agent.is_idle() {
             break;
         }
         // A journal that is full is emptied meanwhile.
@@ -126,6 +126,7 @@ struct Agent {
     agent: String,
     node: String,
     follower: Follower,
+    journald: Option<Journald>,
     drops: Drops,
     ledger: ledger::Shared,
     metrics: Arc<Metrics>,
@@ -154,7 +155,15 @@ impl Agent {
             false => Start::First,
         };
         let checkpoint = known.unwrap_or_default();
-        let logs = Settings::patterns(&settings.logs)?;
+        let mut logs = Settings::patterns(&settings.logs)?;
+        let journald = match &settings.journald {
+            Some(journal) => {
+                let start = if settings.from_start { Start::First } else { Start::Now };
+                logs.extend(Journald::pattern(&settings.state).ok());
+                Some(Journald::new(journal.clone(), &settings.state, start)?)
+            }
+            None => None,
+        };
         let follower = Follower::new(logs, checkpoint.positions(), start);
         let snapshots = Settings::patterns(&settings.snapshots)?;
         let recordings = Settings::patterns(&settings.recordings)?;
@@ -187,6 +196,7 @@ impl Agent {
             agent,
             node,
             follower,
+            journald,
             drops,
             ledger,
             metrics,
@@ -216,8 +226,29 @@ impl Agent {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
+    /// Whether everything that is there was read and handed out.
+    fn is_read(&self) -> bool {
+        let is_journal_read = self.journald.as_ref().is_none_or(Journald::is_done);
+        is_journal_read && self.follower.is_done() && !self.is_drops_due
+    }
+
+    /// What units have printed becomes logs.
+    fn pump(&mut self) {
+        let Some(journald) = &mut self.journald else { return };
+        let failures = journald.failures;
+        if journald.pump().is_err() || journald.failures > failures {
+            self.metrics.failed("journald");
+        }
+        if std::mem::take(&mut journald.has_new_logs) {
+            self.looked = None;
+        }
+    }
+
     /// Looks at everything once.
     fn round(&mut self) {
+        if self.waiting.load(Ordering::Acquire) < QUEUE {
+            self.pump();
+        }
         let now = Instant::now();
         if self.looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
             self.follower.look(now);

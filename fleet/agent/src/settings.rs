@@ -35,6 +35,9 @@ pub struct Settings {
     /// Logs, by patterns.
     #[serde(default = "default_logs")]
     pub logs: Vec<PathBuf>,
+    /// The folder of systemd's journal, where what units print is read, too.
+    #[serde(default)]
+    pub journald: Option<PathBuf>,
     /// Snapshots that frameworks write when memory runs out, by patterns.
     #[serde(default)]
     pub snapshots: Vec<PathBuf>,

@@ -1,6 +1,7 @@
 //! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
 
 mod engines;
+mod journal;
 mod logs;
 mod monitoring;
 mod node;
