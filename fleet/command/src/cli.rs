@@ -58,6 +58,9 @@ pub(crate) struct ReportWish {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write one HTML file, in place of what is there
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

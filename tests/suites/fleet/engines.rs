@@ -98,11 +98,16 @@ fn plant(folder: &Path, size: Size) -> Result<()> {
             (0..rows).map(|row| incident(object * rows + row, day, &mut random)).collect();
         let again = incidents.iter().take(5).cloned().collect();
         incidents.extend(std::mem::replace(&mut before, again));
-        let path: PathBuf = folder.join(format!("incidents/date={}", date(day)));
-        fs::create_dir_all(&path)?;
-        fs::write(path.join(format!("00-n-a-{object:010}.parquet")), parquet::write(&incidents)?)?;
+        write(folder, object, day, &incidents)?;
     }
     Ok(())
+}
+
+/// An object of a day.
+pub(super) fn write(folder: &Path, object: u64, day: i64, incidents: &[Incident]) -> Result<()> {
+    let path: PathBuf = folder.join(format!("incidents/date={}", date(day)));
+    fs::create_dir_all(&path)?;
+    Ok(fs::write(path.join(format!("00-n-a-{object:010}.parquet")), parquet::write(incidents)?)?)
 }
 
 fn date(day: i64) -> String {
@@ -110,7 +115,7 @@ fn date(day: i64) -> String {
     if day < 13 { format!("2026-10-{:02}", 19 + day) } else { format!("2026-11-{:02}", day - 12) }
 }
 
-fn incident(number: u64, day: i64, random: &mut Random) -> Incident {
+pub(super) fn incident(number: u64, day: i64, random: &mut Random) -> Incident {
     let mut pick = random.within(0..100);
     let mut cause = PLANTED[0].0;
     for (name, share) in PLANTED {

@@ -6,6 +6,7 @@ mod logs;
 mod monitoring;
 mod node;
 mod place;
+mod report;
 mod servers;
 mod store;
 
@@ -22,6 +23,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::burst", || node::burst(node::GATE_BURST)),
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
         Check::new("node::deep-cost", node::cost),
+        Check::new("report::page", report::page),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])
