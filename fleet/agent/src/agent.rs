@@ -73,7 +73,7 @@ pub fn run(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), AgentError
     Archive::open(&settings.archive)?;
     let mut agent = Agent::start(settings, stop)?;
     if let Some(listen) = settings.listen {
-        serve::start(listen, agent.metrics.clone())?;
+        serve::start(listen, settings.guard()?, agent.metrics.clone())?;
     }
     let (wake, uploading) = agent.uploader(settings).start()?;
     let _ = wake.send(());

@@ -17,6 +17,7 @@
 
 mod agent;
 mod drops;
+mod guard;
 pub mod journal;
 mod ledger;
 mod metrics;

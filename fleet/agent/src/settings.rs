@@ -1,6 +1,7 @@
 //! What the site decides: one file.
 
 use std::{
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,7 +11,10 @@ use serde::Deserialize;
 use whyoom_files::untrusted;
 use whyoom_logs::Pattern;
 
-use crate::redaction::{Redaction, Rule};
+use crate::{
+    guard::Guard,
+    redaction::{Redaction, Rule},
+};
 
 /// A longer file is no settings.
 const LONGEST: u64 = 1 << 20;
@@ -47,10 +51,18 @@ pub struct Settings {
     /// What the agent remembers.
     #[serde(default = "default_state")]
     pub state: PathBuf,
-    /// Where Prometheus scrapes; the loopback alone. Off the loopback, a proxy with TLS and a token belongs
-    /// before it.
+    /// Where Prometheus scrapes. Off the loopback it needs the three that follow.
     #[serde(default)]
     pub listen: Option<SocketAddr>,
+    /// The certificate for scraping over TLS, with its chain, as PEM.
+    #[serde(default)]
+    tls_certificate: Option<PathBuf>,
+    /// Its key, as PEM.
+    #[serde(default)]
+    tls_key: Option<PathBuf>,
+    /// A file with the token that a scraper sends as `Authorization: Bearer`.
+    #[serde(default)]
+    token_file: Option<PathBuf>,
     /// A file for node-exporter's textfile collector.
     #[serde(default)]
     pub textfile: Option<PathBuf>,
@@ -101,10 +113,11 @@ pub enum SettingsError {
         error: String,
     },
     /// It would show metrics to others.
-    #[error(
-        "listen = \"{0}\": only the loopback is served; put a proxy with TLS and a token before it"
-    )]
+    #[error("listen = \"{0}\": off the loopback, set tls-certificate, tls-key and token-file")]
     Listen(SocketAddr),
+    /// Some of what guards it is missing, or cannot be used.
+    #[error("tls-certificate, tls-key, token-file: {0}")]
+    Guard(io::Error),
     /// A number makes no sense.
     #[error("{name} must be at least {least}")]
     Small {
@@ -169,7 +182,8 @@ impl Settings {
     }
 
     fn checked(self) -> Result<Self, SettingsError> {
-        if let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) {
+        let open = self.listen.filter(|listen| !listen.ip().is_loopback());
+        if let (Some(listen), None) = (open, self.guard()?) {
             return Err(SettingsError::Listen(listen));
         }
         if !(self.poll_seconds.is_finite() && self.poll_seconds > 0.0) {
@@ -183,6 +197,17 @@ impl Settings {
         }
         self.redaction()?;
         Ok(self)
+    }
+
+    /// What a scraper must have; nothing where the site wants nothing.
+    pub(crate) fn guard(&self) -> Result<Option<Guard>, SettingsError> {
+        match (&self.tls_certificate, &self.tls_key, &self.token_file) {
+            (None, None, None) => Ok(None),
+            (Some(certificate), Some(key), Some(token)) => {
+                Guard::read(certificate, key, token).map(Some).map_err(SettingsError::Guard)
+            }
+            _ => Err(SettingsError::Guard(io::Error::other("all three belong together"))),
+        }
     }
 
     /// Patterns that can be looked for.
@@ -252,5 +277,7 @@ mod tests {
         assert!(read("archive = \"x\"\nlisten = \"127.0.0.1:9400\"").is_ok());
         let open = read("archive = \"x\"\nlisten = \"0.0.0.0:9400\"");
         assert!(matches!(open, Err(SettingsError::Listen(_))), "{open:?}");
+        let half = read("archive = \"x\"\nlisten = \"0.0.0.0:9400\"\ntoken-file = \"/x\"");
+        assert!(matches!(half, Err(SettingsError::Guard(_))), "{half:?}");
     }
 }
