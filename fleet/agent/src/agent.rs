@@ -23,6 +23,7 @@ use crate::{
     judge::{Judge, Judged, Matter},
     ledger::{self, Ledger, lock},
     metrics::Metrics,
+    otlp::{self, Otlp},
     serve,
     settings::{Settings, SettingsError},
     state::State,
@@ -90,7 +91,9 @@ pub fn run(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), AgentError
         }
         thread::sleep(settings.poll());
     }
+    let otlp = agent.otlp.take();
     agent.stop();
+    otlp.into_iter().for_each(Otlp::finish);
     Ok(())
 }
 
@@ -116,9 +119,11 @@ pub fn run_once(settings: &Settings) -> Result<u64, AgentError> {
         }
         thread::sleep(Duration::from_millis(200));
     }
-    let metrics = agent.metrics.clone();
+    let (metrics, otlp) = (agent.metrics.clone(), agent.otlp.take());
     agent.stop();
-    uploader.upload_all()?;
+    let uploaded = uploader.upload_all();
+    otlp.into_iter().for_each(Otlp::finish);
+    uploaded?;
     Ok(metrics.archived.get())
 }
 
@@ -129,6 +134,7 @@ struct Agent {
     drops: Drops,
     ledger: ledger::Shared,
     metrics: Arc<Metrics>,
+    otlp: Option<Otlp>,
     queue: mpsc::SyncSender<Finding>,
     /// What was handed out and is not acknowledged.
     waiting: Arc<AtomicUsize>,
@@ -163,6 +169,11 @@ impl Agent {
             drops.skip_all();
         }
         let metrics = Arc::new(Metrics::new());
+        let identity = otlp::Identity { agent: &agent, node: &node, cluster: &settings.cluster };
+        let otlp = settings
+            .receiver()?
+            .map(|(receiver, every)| Otlp::start(receiver, every, &identity, &metrics));
+        let otlp = otlp.transpose()?;
         let ledger = Arc::new(std::sync::Mutex::new(ledger));
         let waiting = Arc::new(AtomicUsize::new(0));
         let (queue, found) = mpsc::sync_channel(QUEUE);
@@ -176,6 +187,7 @@ impl Agent {
             },
             ledger: ledger.clone(),
             metrics: metrics.clone(),
+            otlp: otlp.as_ref().map(|otlp| otlp.queue.clone()),
             waiting: waiting.clone(),
             textfile: settings.textfile.clone(),
             who: settings.who(),
@@ -190,6 +202,7 @@ impl Agent {
             drops,
             ledger,
             metrics,
+            otlp,
             queue,
             waiting,
             judging: Some(judging),
@@ -317,6 +330,7 @@ struct Judging {
     teller: Teller,
     ledger: ledger::Shared,
     metrics: Arc<Metrics>,
+    otlp: Option<otlp::Queue>,
     waiting: Arc<AtomicUsize>,
     textfile: Option<PathBuf>,
     who: Option<Duration>,
@@ -385,6 +399,7 @@ impl Judging {
         let is_acknowledged = self.acknowledge(&entry);
         if is_acknowledged {
             self.metrics.count(&entry.incident);
+            self.otlp.iter().for_each(|otlp| otlp.tell(&entry.incident));
         }
         is_acknowledged
     }

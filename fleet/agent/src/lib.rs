@@ -4,7 +4,7 @@
 //! ```text
 //! logs ─────┐            ┌→ judge (whyoom why, who, replay: processes of their own) ─→ redaction
 //! dropped ──┴→ found ────┘                                                              │
-//!                     metrics ←────────────────────────────── journal (on disk) ←───────┘
+//!            OTLP ←── metrics ←────────────────────────────── journal (on disk) ←───────┘
 //!                                                               └→ upload → archive
 //! ```
 //!
@@ -22,6 +22,7 @@ pub mod journal;
 mod judge;
 mod ledger;
 mod metrics;
+mod otlp;
 mod redaction;
 mod serve;
 mod settings;
@@ -31,4 +32,5 @@ mod textfile;
 mod upload;
 
 pub use agent::{AgentError, run, run_once};
+pub use otlp::Headers;
 pub use settings::{Settings, SettingsError};
