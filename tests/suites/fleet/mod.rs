@@ -1,9 +1,10 @@
-//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
+//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus, a collector of OpenTelemetry; agents that are killed, stores that are cut off.
 
 mod engines;
 mod logs;
 mod monitoring;
 mod node;
+mod otlp;
 mod place;
 mod servers;
 mod store;
@@ -21,6 +22,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::burst", || node::burst(node::GATE_BURST)),
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
         Check::new("node::deep-cost", node::cost),
+        Check::new("otlp::received", otlp::received),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])
