@@ -199,3 +199,19 @@ impl Exporter {
 fn scope() -> Scope {
     Scope { name: NAME.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::some_incident;
+
+    #[test]
+    fn a_full_queue_does_not_keep_the_agent() {
+        let metrics = Arc::new(Metrics::new());
+        let (records, _waiting) = mpsc::sync_channel(QUEUE);
+        let queue = Queue { records, metrics: metrics.clone() };
+        (0..QUEUE + 3).for_each(|_| queue.tell(&some_incident()));
+        let text = metrics.text();
+        assert!(text.contains("whyoom_agent_failures_total{what=\"otlp\"} 3"), "{text}");
+    }
+}

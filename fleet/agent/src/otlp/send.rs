@@ -190,3 +190,72 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, reqwest::Error> {
     }
     Ok(read)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+    /// Answers so, one request after the other; the last answer is given again. Returns what was asked.
+    fn answered(answers: Vec<Vec<u8>>) -> (Result<u64, String>, usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let (asked, count) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            for (number, connection) in listener.incoming().enumerate() {
+                let mut connection = connection.unwrap();
+                asked.send(()).unwrap();
+                let _ = connection.read(&mut [0; 4096]).unwrap();
+                // Whoever asked may have heard enough.
+                let _ = connection.write_all(&answers[number.min(answers.len() - 1)]);
+            }
+        });
+        let receiver = Receiver::new(&address, &Headers::default()).unwrap();
+        let sent = Sender::new(&receiver).unwrap().send(&receiver.logs, vec![1, 2, 3]);
+        (sent, count.try_iter().count())
+    }
+
+    fn refusal(status: &str) -> Vec<u8> {
+        let more = "Retry-After: 0\r\nContent-Length: 0\r\nConnection: close";
+        format!("HTTP/1.1 {status}\r\n{more}\r\n\r\n").into_bytes()
+    }
+
+    #[test]
+    fn what_passes_is_tried_again_once() {
+        for status in ["429 Slowly", "502 Bad", "503 Busy", "504 Late"] {
+            assert_eq!(answered(vec![refusal(status), OK.into()]), (Ok(0), 2), "{status}");
+        }
+        let (sent, asked) = answered(vec![refusal("503 Busy")]);
+        assert!(sent.is_err_and(|why| why.contains("503")));
+        assert_eq!(asked, 2);
+        // Who hangs up may be back.
+        assert_eq!(answered(vec![Vec::new(), OK.into()]), (Ok(0), 2));
+    }
+
+    #[test]
+    fn what_does_not_pass_is_not() {
+        for status in ["400 Bad", "401 Who", "413 Long", "500 Broken", "307 There\r\nLocation: /x"]
+        {
+            let (sent, asked) = answered(vec![refusal(status), OK.into()]);
+            assert!(sent.is_err() && asked == 1, "{status}");
+        }
+        let later = b"HTTP/1.1 503 Busy\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(answered(vec![later.to_vec()]).1, 1, "an hour is too long");
+    }
+
+    #[test]
+    fn what_is_refused_is_counted_and_an_answer_has_an_end() {
+        let partial = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\x0a\x02\x08\x03";
+        assert_eq!(answered(vec![partial.to_vec()]), (Ok(3), 1));
+        let mut endless = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n".to_vec();
+        endless.resize(1 << 20, b'x');
+        assert_eq!(answered(vec![endless]), (Ok(0), 1));
+    }
+}
