@@ -1,7 +1,7 @@
 //! Incidents as OpenTelemetry's logs and figures as its metrics, by OTLP over HTTP.
 //!
-//! It is for eyes; the archive is the record. So a record is sent once or not at all: what waits is bounded, a thread of
-//! its own sends it, and what is not taken is counted and forgotten.
+//! It is for eyes; the archive is the record. So nothing waits for a receiver: the queue is bounded, a thread of its own
+//! sends, and what is not taken is counted and forgotten.
 
 mod logs;
 mod metrics;
