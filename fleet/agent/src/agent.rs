@@ -173,7 +173,8 @@ impl Agent {
         let otlp = settings
             .receiver()?
             .map(|(receiver, every)| Otlp::start(receiver, every, &identity, &metrics));
-        let otlp = otlp.transpose()?;
+        let otlp =
+            otlp.transpose().map_err(|error| SettingsError::Otlp(format!("otlp: {error}")))?;
         let ledger = Arc::new(std::sync::Mutex::new(ledger));
         let waiting = Arc::new(AtomicUsize::new(0));
         let (queue, found) = mpsc::sync_channel(QUEUE);

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, hash_map::RandomState},
-    error::Error as _,
+    error::Error,
     fmt,
     hash::BuildHasher as _,
     io,
@@ -106,7 +106,7 @@ impl Sender {
             // Nobody is identified, so that a node without authorities is no reason to fail.
             client = client.tls_certs_only([]);
         }
-        let client = client.build().map_err(io::Error::other)?;
+        let client = client.build().map_err(|error| io::Error::other(reason(&error)))?;
         Ok(Self { client, runtime: Builder::new_current_thread().enable_all().build()? })
     }
 
@@ -130,13 +130,13 @@ impl Sender {
     async fn attempt(&self, to: &Url, body: Vec<u8>) -> Result<u64, Refusal> {
         let request = self.client.post(to.clone()).body(body);
         let request = request.header(header::CONTENT_TYPE, "application/x-protobuf");
-        let response = request.send().await.map_err(unreachable)?;
+        let response = request.send().await.map_err(|error| unreachable(&error))?;
         let status = response.status();
         if !status.is_success() {
             let again = is_passing(status).then(|| pause(response.headers()));
             return Err(Refusal { why: format!("it answers {status}"), again });
         }
-        let answer = bounded(response).await.map_err(unreachable)?;
+        let answer = bounded(response).await.map_err(|error| unreachable(&error))?;
         // An answer that is none is no refusal.
         let partial = Answer::decode(answer.as_slice()).unwrap_or_default().partial_success;
         Ok(partial.map_or(0, |partial| partial.rejected.max(0) as u64))
@@ -149,18 +149,19 @@ struct Refusal {
     again: Option<Duration>,
 }
 
-fn unreachable(error: reqwest::Error) -> Refusal {
+fn unreachable(error: &reqwest::Error) -> Refusal {
     // What takes too long once would again.
     let again = (!error.is_timeout()).then(by_chance);
-    let error = error.without_url();
-    // The first says that a request failed, the last why.
-    let mut why = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        why = error.to_string();
-        source = error.source();
+    Refusal { why: reason(error), again }
+}
+
+/// The first error says that a request failed, the last why.
+fn reason(error: &reqwest::Error) -> String {
+    let mut reason: &dyn Error = error;
+    while let Some(deeper) = reason.source() {
+        reason = deeper;
     }
-    Refusal { why, again }
+    reason.to_string()
 }
 
 /// As the specification says: these pass, and no others.
