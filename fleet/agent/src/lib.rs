@@ -4,7 +4,7 @@
 //! ```text
 //! logs ─────┐            ┌→ judge (whyoom why, who, replay: processes of their own) ─→ redaction
 //! dropped ──┴→ found ────┘                                                              │
-//!                     metrics ←────────────────────────────── journal (on disk) ←───────┘
+//!            OTLP ←── metrics ←────────────────────────────── journal (on disk) ←───────┘
 //!                                                               └→ upload → archive
 //! ```
 //!
@@ -19,8 +19,10 @@ mod agent;
 mod drops;
 mod guard;
 pub mod journal;
+mod judging;
 mod ledger;
 mod metrics;
+mod otlp;
 mod redaction;
 mod serve;
 mod settings;
@@ -30,4 +32,5 @@ mod textfile;
 mod upload;
 
 pub use agent::{AgentError, run, run_once};
+pub use otlp::Headers;
 pub use settings::{Settings, SettingsError};

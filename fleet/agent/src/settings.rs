@@ -13,6 +13,7 @@ use whyoom_logs::Pattern;
 
 use crate::{
     guard::Guard,
+    otlp::{Headers, Receiver},
     redaction::{Redaction, Rule},
 };
 
@@ -66,6 +67,15 @@ pub struct Settings {
     /// A file for node-exporter's textfile collector.
     #[serde(default)]
     pub textfile: Option<PathBuf>,
+    /// A receiver of OTLP over HTTP, by its base address.
+    #[serde(default)]
+    pub otlp: Option<String>,
+    /// Headers that it wants, such as a token.
+    #[serde(default)]
+    pub otlp_headers: Headers,
+    /// It gets the figures every so many seconds.
+    #[serde(default = "default_otlp")]
+    otlp_seconds: u64,
     /// The command `whyoom`.
     #[serde(default = "default_whyoom")]
     pub whyoom: PathBuf,
@@ -134,6 +144,9 @@ pub enum SettingsError {
         /// What is wrong with it.
         error: String,
     },
+    /// A receiver of OTLP is none.
+    #[error("{0}")]
+    Otlp(String),
     /// A rule of redaction is none.
     #[error("redact: {0}")]
     Rule(#[from] regex::Error),
@@ -156,6 +169,10 @@ fn default_poll() -> f64 {
 }
 
 fn default_who() -> u64 {
+    60
+}
+
+fn default_otlp() -> u64 {
     60
 }
 
@@ -192,6 +209,10 @@ impl Settings {
         if self.journal_bytes < LEAST_JOURNAL {
             return Err(SettingsError::Small { name: "journal-bytes", least: "16384" });
         }
+        if self.otlp_seconds == 0 {
+            return Err(SettingsError::Small { name: "otlp-seconds", least: "1" });
+        }
+        self.receiver()?;
         for patterns in [&self.logs, &self.snapshots, &self.recordings] {
             Self::patterns(patterns)?;
         }
@@ -223,6 +244,13 @@ impl Settings {
 
     pub(crate) fn redaction(&self) -> Result<Redaction, SettingsError> {
         Ok(Redaction::new(&self.redact)?)
+    }
+
+    /// Who gets OTLP, and how often it gets the figures.
+    pub(crate) fn receiver(&self) -> Result<Option<(Receiver, Duration)>, SettingsError> {
+        let Some(base) = &self.otlp else { return Ok(None) };
+        let receiver = Receiver::new(base, &self.otlp_headers).map_err(SettingsError::Otlp)?;
+        Ok(Some((receiver, Duration::from_secs(self.otlp_seconds))))
     }
 
     pub(crate) fn poll(&self) -> Duration {
@@ -267,9 +295,25 @@ mod tests {
             "journal-bytes = 0",
             "logs = ['/a/**b']",
             "redact = [{pattern = '('}]",
+            "otlp = '127.0.0.1:4318'",
+            "otlp = 'http://ann:secret@127.0.0.1:4318'",
+            "otlp = 'http://127.0.0.1:4318'\notlp-seconds = 0",
+            "otlp = 'http://127.0.0.1:4318'\notlp-headers = {a = \"b\\nc\"}",
         ] {
             assert!(read(&format!("archive = 'x'\n{wrong}")).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_token_is_not_shown() {
+        let text =
+            "archive = 'x'\notlp = 'https://a/otlp/'\notlp-headers = {authorization = 'hunter2'}";
+        let settings = read(text).expect("it is right");
+        let (receiver, every) = settings.receiver().expect("it is right").expect("there is one");
+        assert_eq!(every, Duration::from_secs(60));
+        assert!(format!("{receiver:?}").contains("\"/otlp/v1/logs\""), "{receiver:?}");
+        let shown = format!("{settings:?} {receiver:?}");
+        assert!(shown.contains("authorization") && !shown.contains("hunter2"), "{shown}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
+//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus, a collector of OpenTelemetry, journald; agents that
+//! are killed, stores that are cut off.
 
 mod engines;
 mod journal;
 mod logs;
 mod monitoring;
 mod node;
+mod otlp;
 mod place;
 mod report;
 mod servers;
@@ -24,6 +26,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),
         Check::new("node::deep-cost", node::cost),
         Check::new("report::page", report::page),
+        Check::new("otlp::received", otlp::received),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])
