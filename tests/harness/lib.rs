@@ -6,6 +6,7 @@
 
 mod architecture;
 mod bounded;
+mod browser;
 mod build;
 mod checkout;
 pub mod documents;
@@ -34,6 +35,7 @@ mod zig;
 pub use self::{
     architecture::Architecture,
     bounded::{Bounded, STRANGER, VICTIM, give_to, input_bytes},
+    browser::{Look, Seen, look},
     build::Build,
     checkout::{cache, empty_folder, fresh, root, scratch, text},
     environment::{cuda, environment, lend, python, site_packages},

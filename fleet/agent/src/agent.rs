@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -12,22 +11,22 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit};
 use whyoom_archive::{Archive, ArchiveError};
-use whyoom_judge::{Judge, Judged};
-use whyoom_logs::{Follower, Start};
+use whyoom_judge::Judge;
+use whyoom_logs::{Follower, Journald, Start};
 
 use crate::{
     drops::Drops,
-    journal::{Entry, JournalError},
+    journal::JournalError,
+    judging::Judging,
     ledger::{self, Ledger, lock},
     metrics::Metrics,
+    otlp::{self, Otlp},
     serve,
     settings::{Settings, SettingsError},
     state::State,
     telling::{Finding, Teller},
-    textfile,
     upload::Uploader,
 };
 
@@ -37,12 +36,6 @@ const QUEUE: usize = 64;
 const LOOK: Duration = Duration::from_secs(10);
 /// How often positions are saved.
 const SAVE: Duration = Duration::from_secs(10);
-/// How long an incident waits for room in the journal before it is tried again.
-const NO_ROOM: Duration = Duration::from_secs(1);
-/// How often a verdict is asked for that could not be had for another reason than what is judged.
-const ATTEMPTS: u32 = 5;
-/// The pause between.
-const RETRY: Duration = Duration::from_secs(2);
 
 /// Why the agent cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +52,9 @@ pub enum AgentError {
     /// The archive cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// Metrics cannot be served.
+    #[error("listen: {0}")]
+    Listen(io::Error),
     /// A thread of it has ended.
     #[error("the thread that {0} has ended; start the agent again")]
     Thread(&'static str),
@@ -73,7 +69,8 @@ pub fn run(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), AgentError
     Archive::open(&settings.archive)?;
     let mut agent = Agent::start(settings, stop)?;
     if let Some(listen) = settings.listen {
-        serve::start(listen, agent.metrics.clone())?;
+        serve::start(listen, settings.guard()?, agent.metrics.clone())
+            .map_err(AgentError::Listen)?;
     }
     let (wake, uploading) = agent.uploader(settings).start()?;
     let _ = wake.send(());
@@ -90,7 +87,9 @@ pub fn run(settings: &Settings, stop: &Arc<AtomicBool>) -> Result<(), AgentError
         }
         thread::sleep(settings.poll());
     }
+    let otlp = agent.otlp.take();
     agent.stop();
+    otlp.into_iter().for_each(Otlp::finish);
     Ok(())
 }
 
@@ -107,7 +106,7 @@ pub fn run_once(settings: &Settings) -> Result<u64, AgentError> {
         if agent.judging.as_ref().is_some_and(thread::JoinHandle::is_finished) {
             return Err(AgentError::Thread("judges"));
         }
-        if agent.follower.is_done() && agent.is_idle() && !agent.is_drops_due {
+        if agent.is_read() && agent.is_idle() {
             break;
         }
         // A journal that is full is emptied meanwhile.
@@ -116,9 +115,11 @@ pub fn run_once(settings: &Settings) -> Result<u64, AgentError> {
         }
         thread::sleep(Duration::from_millis(200));
     }
-    let metrics = agent.metrics.clone();
+    let (metrics, otlp) = (agent.metrics.clone(), agent.otlp.take());
     agent.stop();
-    uploader.upload_all()?;
+    let uploaded = uploader.upload_all();
+    otlp.into_iter().for_each(Otlp::finish);
+    uploaded?;
     Ok(metrics.archived.get())
 }
 
@@ -126,9 +127,11 @@ struct Agent {
     agent: String,
     node: String,
     follower: Follower,
+    journald: Option<Journald>,
     drops: Drops,
     ledger: ledger::Shared,
     metrics: Arc<Metrics>,
+    otlp: Option<Otlp>,
     queue: mpsc::SyncSender<Finding>,
     /// What was handed out and is not acknowledged.
     waiting: Arc<AtomicUsize>,
@@ -154,7 +157,15 @@ impl Agent {
             false => Start::First,
         };
         let checkpoint = known.unwrap_or_default();
-        let logs = Settings::patterns(&settings.logs)?;
+        let mut logs = Settings::patterns(&settings.logs)?;
+        let journald = match &settings.journald {
+            Some(journal) => {
+                let start = if settings.from_start { Start::First } else { Start::Now };
+                logs.extend(Journald::pattern(&settings.state).ok());
+                Some(Journald::new(journal.clone(), &settings.state, start)?)
+            }
+            None => None,
+        };
         let follower = Follower::new(logs, checkpoint.positions(), start);
         let snapshots = Settings::patterns(&settings.snapshots)?;
         let recordings = Settings::patterns(&settings.recordings)?;
@@ -163,6 +174,12 @@ impl Agent {
             drops.skip_all();
         }
         let metrics = Arc::new(Metrics::new());
+        let identity = otlp::Identity { agent: &agent, node: &node, cluster: &settings.cluster };
+        let otlp = settings
+            .receiver()?
+            .map(|(receiver, every)| Otlp::start(receiver, every, &identity, &metrics));
+        let otlp =
+            otlp.transpose().map_err(|error| SettingsError::Otlp(format!("otlp: {error}")))?;
         let ledger = Arc::new(std::sync::Mutex::new(ledger));
         let waiting = Arc::new(AtomicUsize::new(0));
         let (queue, found) = mpsc::sync_channel(QUEUE);
@@ -176,6 +193,7 @@ impl Agent {
             },
             ledger: ledger.clone(),
             metrics: metrics.clone(),
+            otlp: otlp.as_ref().map(|otlp| otlp.queue.clone()),
             waiting: waiting.clone(),
             textfile: settings.textfile.clone(),
             who: settings.who(),
@@ -187,9 +205,11 @@ impl Agent {
             agent,
             node,
             follower,
+            journald,
             drops,
             ledger,
             metrics,
+            otlp,
             queue,
             waiting,
             judging: Some(judging),
@@ -216,8 +236,29 @@ impl Agent {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
+    /// Whether everything that is there was read and handed out.
+    fn is_read(&self) -> bool {
+        let is_journal_read = self.journald.as_ref().is_none_or(Journald::is_done);
+        is_journal_read && self.follower.is_done() && !self.is_drops_due
+    }
+
+    /// What units have printed becomes logs.
+    fn pump(&mut self) {
+        let Some(journald) = &mut self.journald else { return };
+        let failures = journald.failures;
+        if journald.pump().is_err() || journald.failures > failures {
+            self.metrics.failed("journald");
+        }
+        if std::mem::take(&mut journald.has_new_logs) {
+            self.looked = None;
+        }
+    }
+
     /// Looks at everything once.
     fn round(&mut self) {
+        if self.waiting.load(Ordering::Acquire) < QUEUE {
+            self.pump();
+        }
         let now = Instant::now();
         if self.looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
             self.follower.look(now);
@@ -309,130 +350,4 @@ fn raise_files_limit() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     // Where it stays, files that cannot be opened are counted.
     let _ = rustix::process::setrlimit(Resource::Nofile, raised);
-}
-
-/// The thread that judges.
-struct Judging {
-    judge: Judge,
-    teller: Teller,
-    ledger: ledger::Shared,
-    metrics: Arc<Metrics>,
-    waiting: Arc<AtomicUsize>,
-    textfile: Option<PathBuf>,
-    who: Option<Duration>,
-    stop: Arc<AtomicBool>,
-}
-
-/// The textfile is written at least as often.
-const TEXTFILE: Duration = Duration::from_secs(60);
-
-impl Judging {
-    fn run(mut self, found: &mpsc::Receiver<Finding>) {
-        loop {
-            match found.recv_timeout(self.who.unwrap_or(TEXTFILE)) {
-                Ok(finding) => {
-                    if self.judge(&finding) {
-                        self.waiting.fetch_sub(1, Ordering::AcqRel);
-                    }
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => drop(self.look()),
-                Err(mpsc::RecvTimeoutError::Disconnected) => return,
-            }
-            if let Some(path) = &self.textfile
-                && textfile::write(path, &self.metrics.text()).is_err()
-            {
-                self.metrics.failed("textfile");
-            }
-        }
-    }
-
-    /// Who holds memory, where the site wants to know.
-    fn look(&mut self) -> Option<serde_json::Value> {
-        self.who?;
-        let who = self.judge.who(Instant::now());
-        match &who {
-            Some(who) => self.metrics.look_at(who),
-            None => self.metrics.failed("who"),
-        }
-        who
-    }
-
-    /// Whether it is done with: acknowledged, or not to be had.
-    fn judge(&mut self, finding: &Finding) -> bool {
-        let who = self.look();
-        let (position, dropped) = match finding {
-            Finding::Log(found) => (Some(found.position.clone()), None),
-            Finding::Dropped(dropped) => (None, Some(dropped.id)),
-        };
-        let (judged, served_by) = match self.verdict(finding) {
-            Ok(judged) => judged,
-            Err(error) => {
-                // Counted, and not told as an incident: nothing is known of it.
-                self.metrics.failed("why");
-                eprintln!("whyoom-fleet: no verdict: {error}");
-                return !self.is_stopped();
-            }
-        };
-        if judged.verdict.cause == "healthy" {
-            self.metrics.dismissed.inc();
-            return true;
-        }
-        let time = Timestamp::now().as_microsecond();
-        let incident = self.teller.incident(finding, judged, served_by, who, time);
-        let entry = Entry { incident, position, dropped };
-        let is_acknowledged = self.acknowledge(&entry);
-        if is_acknowledged {
-            self.metrics.count(&entry.incident);
-        }
-        is_acknowledged
-    }
-
-    /// What hinders `whyoom` may pass: it is being replaced, or there are too many processes.
-    fn verdict(&self, finding: &Finding) -> io::Result<(Judged, Option<Vec<String>>)> {
-        let mut attempt = 1;
-        loop {
-            match self.ask(finding) {
-                Err(error)
-                    if error.kind() != io::ErrorKind::InvalidData
-                        && attempt < ATTEMPTS
-                        && !self.is_stopped() =>
-                {
-                    attempt += 1;
-                    thread::sleep(RETRY);
-                }
-                judged => return judged,
-            }
-        }
-    }
-
-    /// The verdict, and what would have served the run.
-    fn ask(&self, finding: &Finding) -> io::Result<(Judged, Option<Vec<String>>)> {
-        let matter = finding.matter()?;
-        let judged = self.judge.why(&matter)?;
-        // A replay that takes too long is none; the verdict stands without.
-        let served_by = self.judge.served_by(&matter).unwrap_or_default();
-        Ok((judged, served_by))
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Until there is room: meanwhile the queue fills, and logs wait. An agent that is told to stop finds it again.
-    fn acknowledge(&self, entry: &Entry) -> bool {
-        let mut is_told = false;
-        loop {
-            match lock(&self.ledger).append(entry) {
-                Ok(()) => return true,
-                Err(_) if self.is_stopped() => return false,
-                Err(error) if !is_told => {
-                    is_told = true;
-                    self.metrics.failed("journal");
-                    eprintln!("whyoom-fleet: {error}");
-                }
-                Err(_) => {}
-            }
-            thread::sleep(NO_ROOM);
-        }
-    }
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! logs ─────┐            ┌→ judge (whyoom why, who, replay: processes of their own) ─→ redaction
 //! dropped ──┴→ found ────┘                                                              │
-//!                     metrics ←────────────────────────────── journal (on disk) ←───────┘
+//!            OTLP ←── metrics ←────────────────────────────── journal (on disk) ←───────┘
 //!                                                               └→ upload → archive
 //! ```
 //!
@@ -17,9 +17,12 @@
 
 mod agent;
 mod drops;
+mod guard;
 pub mod journal;
+mod judging;
 mod ledger;
 mod metrics;
+mod otlp;
 mod redaction;
 mod serve;
 mod settings;
@@ -29,4 +32,5 @@ mod textfile;
 mod upload;
 
 pub use agent::{AgentError, run, run_once};
+pub use otlp::Headers;
 pub use settings::{Settings, SettingsError};

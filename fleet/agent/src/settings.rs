@@ -1,6 +1,7 @@
 //! What the site decides: one file.
 
 use std::{
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
@@ -10,7 +11,11 @@ use serde::Deserialize;
 use whyoom_files::untrusted;
 use whyoom_logs::Pattern;
 
-use crate::redaction::{Redaction, Rule};
+use crate::{
+    guard::Guard,
+    otlp::{Headers, Receiver},
+    redaction::{Redaction, Rule},
+};
 
 /// A longer file is no settings.
 const LONGEST: u64 = 1 << 20;
@@ -35,6 +40,9 @@ pub struct Settings {
     /// Logs, by patterns.
     #[serde(default = "default_logs")]
     pub logs: Vec<PathBuf>,
+    /// The folder of systemd's journal, where what units print is read, too.
+    #[serde(default)]
+    pub journald: Option<PathBuf>,
     /// Snapshots that frameworks write when memory runs out, by patterns.
     #[serde(default)]
     pub snapshots: Vec<PathBuf>,
@@ -44,13 +52,30 @@ pub struct Settings {
     /// What the agent remembers.
     #[serde(default = "default_state")]
     pub state: PathBuf,
-    /// Where Prometheus scrapes; the loopback alone. Off the loopback, a proxy with TLS and a token belongs
-    /// before it.
+    /// Where Prometheus scrapes. Off the loopback it needs the three that follow.
     #[serde(default)]
     pub listen: Option<SocketAddr>,
+    /// The certificate for scraping over TLS, with its chain, as PEM.
+    #[serde(default)]
+    tls_certificate: Option<PathBuf>,
+    /// Its key, as PEM.
+    #[serde(default)]
+    tls_key: Option<PathBuf>,
+    /// A file with the token that a scraper sends as `Authorization: Bearer`.
+    #[serde(default)]
+    token_file: Option<PathBuf>,
     /// A file for node-exporter's textfile collector.
     #[serde(default)]
     pub textfile: Option<PathBuf>,
+    /// A receiver of OTLP over HTTP, by its base address.
+    #[serde(default)]
+    pub otlp: Option<String>,
+    /// Headers that it wants, such as a token.
+    #[serde(default)]
+    pub otlp_headers: Headers,
+    /// It gets the figures every so many seconds.
+    #[serde(default = "default_otlp")]
+    otlp_seconds: u64,
     /// The command `whyoom`.
     #[serde(default = "default_whyoom")]
     pub whyoom: PathBuf,
@@ -98,10 +123,11 @@ pub enum SettingsError {
         error: String,
     },
     /// It would show metrics to others.
-    #[error(
-        "listen = \"{0}\": only the loopback is served; put a proxy with TLS and a token before it"
-    )]
+    #[error("listen = \"{0}\": off the loopback, set tls-certificate, tls-key and token-file")]
     Listen(SocketAddr),
+    /// Some of what guards it is missing, or cannot be used.
+    #[error("tls-certificate, tls-key, token-file: {0}")]
+    Guard(io::Error),
     /// A number makes no sense.
     #[error("{name} must be at least {least}")]
     Small {
@@ -118,6 +144,9 @@ pub enum SettingsError {
         /// What is wrong with it.
         error: String,
     },
+    /// A receiver of OTLP is none.
+    #[error("{0}")]
+    Otlp(String),
     /// A rule of redaction is none.
     #[error("redact: {0}")]
     Rule(#[from] regex::Error),
@@ -140,6 +169,10 @@ fn default_poll() -> f64 {
 }
 
 fn default_who() -> u64 {
+    60
+}
+
+fn default_otlp() -> u64 {
     60
 }
 
@@ -166,7 +199,8 @@ impl Settings {
     }
 
     fn checked(self) -> Result<Self, SettingsError> {
-        if let Some(listen) = self.listen.filter(|listen| !listen.ip().is_loopback()) {
+        let open = self.listen.filter(|listen| !listen.ip().is_loopback());
+        if let (Some(listen), None) = (open, self.guard()?) {
             return Err(SettingsError::Listen(listen));
         }
         if !(self.poll_seconds.is_finite() && self.poll_seconds > 0.0) {
@@ -175,11 +209,26 @@ impl Settings {
         if self.journal_bytes < LEAST_JOURNAL {
             return Err(SettingsError::Small { name: "journal-bytes", least: "16384" });
         }
+        if self.otlp_seconds == 0 {
+            return Err(SettingsError::Small { name: "otlp-seconds", least: "1" });
+        }
+        self.receiver()?;
         for patterns in [&self.logs, &self.snapshots, &self.recordings] {
             Self::patterns(patterns)?;
         }
         self.redaction()?;
         Ok(self)
+    }
+
+    /// What a scraper must have; nothing where the site wants nothing.
+    pub(crate) fn guard(&self) -> Result<Option<Guard>, SettingsError> {
+        match (&self.tls_certificate, &self.tls_key, &self.token_file) {
+            (None, None, None) => Ok(None),
+            (Some(certificate), Some(key), Some(token)) => {
+                Guard::read(certificate, key, token).map(Some).map_err(SettingsError::Guard)
+            }
+            _ => Err(SettingsError::Guard(io::Error::other("all three belong together"))),
+        }
     }
 
     /// Patterns that can be looked for.
@@ -195,6 +244,13 @@ impl Settings {
 
     pub(crate) fn redaction(&self) -> Result<Redaction, SettingsError> {
         Ok(Redaction::new(&self.redact)?)
+    }
+
+    /// Who gets OTLP, and how often it gets the figures.
+    pub(crate) fn receiver(&self) -> Result<Option<(Receiver, Duration)>, SettingsError> {
+        let Some(base) = &self.otlp else { return Ok(None) };
+        let receiver = Receiver::new(base, &self.otlp_headers).map_err(SettingsError::Otlp)?;
+        Ok(Some((receiver, Duration::from_secs(self.otlp_seconds))))
     }
 
     pub(crate) fn poll(&self) -> Duration {
@@ -239,9 +295,25 @@ mod tests {
             "journal-bytes = 0",
             "logs = ['/a/**b']",
             "redact = [{pattern = '('}]",
+            "otlp = '127.0.0.1:4318'",
+            "otlp = 'http://ann:secret@127.0.0.1:4318'",
+            "otlp = 'http://127.0.0.1:4318'\notlp-seconds = 0",
+            "otlp = 'http://127.0.0.1:4318'\notlp-headers = {a = \"b\\nc\"}",
         ] {
             assert!(read(&format!("archive = 'x'\n{wrong}")).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_token_is_not_shown() {
+        let text =
+            "archive = 'x'\notlp = 'https://a/otlp/'\notlp-headers = {authorization = 'hunter2'}";
+        let settings = read(text).expect("it is right");
+        let (receiver, every) = settings.receiver().expect("it is right").expect("there is one");
+        assert_eq!(every, Duration::from_secs(60));
+        assert!(format!("{receiver:?}").contains("\"/otlp/v1/logs\""), "{receiver:?}");
+        let shown = format!("{settings:?} {receiver:?}");
+        assert!(shown.contains("authorization") && !shown.contains("hunter2"), "{shown}");
     }
 
     #[test]
@@ -249,5 +321,7 @@ mod tests {
         assert!(read("archive = \"x\"\nlisten = \"127.0.0.1:9400\"").is_ok());
         let open = read("archive = \"x\"\nlisten = \"0.0.0.0:9400\"");
         assert!(matches!(open, Err(SettingsError::Listen(_))), "{open:?}");
+        let half = read("archive = \"x\"\nlisten = \"0.0.0.0:9400\"\ntoken-file = \"/x\"");
+        assert!(matches!(half, Err(SettingsError::Guard(_))), "{half:?}");
     }
 }

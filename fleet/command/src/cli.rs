@@ -19,6 +19,8 @@ pub(crate) enum Command {
     Agent(AgentWish),
     /// Show what the cluster ran out of memory for, and which one change would help most
     Report(ReportWish),
+    /// Ask the archive a question in SQL, by DuckDB
+    Sql(SqlWish),
     /// Replay recordings of the cluster under other settings, in shards on many machines
     Replay(ReplayWish),
     /// Copy the objects into a folder, for engines that read files
@@ -58,6 +60,17 @@ pub(crate) struct ReportWish {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write one HTML file, in place of what is there
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SqlWish {
+    /// The archive: s3://BUCKET/PREFIX or a folder. Of a bucket a copy is kept in the cache folder
+    pub(crate) archive: Option<String>,
+    /// The name of a question, or SQL over the table `incidents`; without, the names are listed
+    pub(crate) question: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -8,19 +8,25 @@ use whyoom_archive::Archive;
 use crate::cli::CopyWish;
 
 pub(crate) fn run(wish: &CopyWish) -> Result<()> {
-    let archive = Archive::existing(&wish.archive)?;
+    let (all, new) = copy(&wish.archive, &wish.folder)?;
+    println!("{all} objects in {}, {new} new", wish.folder.display());
+    Ok(())
+}
+
+/// Copies what a folder does not have yet. Returns how many objects there are, and how many were new.
+pub(crate) fn copy(archive: &str, folder: &Path) -> Result<(usize, usize)> {
+    let archive = Archive::existing(archive)?;
     let wanted: BTreeSet<String> = archive.objects(|_| true)?.into_iter().collect();
-    let folder = wish.folder.to_str().context("a folder whose name is no text")?;
-    let there: BTreeSet<String> = Archive::open(folder)?.objects(|_| true)?.into_iter().collect();
+    let name = folder.to_str().context("a folder whose name is no text")?;
+    let there: BTreeSet<String> = Archive::open(name)?.objects(|_| true)?.into_iter().collect();
     for path in wanted.difference(&there) {
-        write(&wish.folder.join(path), &archive.bytes(path)?)?;
+        write(&folder.join(path), &archive.bytes(path)?)?;
     }
     // What compaction has merged is in another object now.
     for path in there.difference(&wanted) {
-        fs::remove_file(wish.folder.join(path))?;
+        fs::remove_file(folder.join(path))?;
     }
-    println!("{} objects in {folder}, {} new", wanted.len(), wanted.difference(&there).count());
-    Ok(())
+    Ok((wanted.len(), wanted.difference(&there).count()))
 }
 
 /// As a whole or not at all: the name tells who reads that it is there.

@@ -4,6 +4,7 @@ mod cli;
 mod copy;
 mod replay;
 mod report;
+mod sql;
 
 use std::{
     process::ExitCode,
@@ -35,6 +36,7 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Agent(wish) => agent(&wish),
         Command::Report(wish) => report::run(&wish),
+        Command::Sql(wish) => sql::run(&wish),
         Command::Replay(wish) => replay::run(&wish),
         Command::Copy(wish) => copy::run(&wish),
         Command::Compact(wish) => compact(&wish),

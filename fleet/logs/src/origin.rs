@@ -3,10 +3,13 @@
 
 use std::path::Path;
 
+/// The folder of the logs that are made of the journal of systemd.
+pub(crate) const JOURNALD: &str = "journald";
+
 /// Whose log it is, as far as its path tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// `kubernetes`, `docker` or `slurm`.
+    /// `kubernetes`, `docker`, `slurm` or `systemd`.
     pub scheduler: Option<&'static str>,
     /// The pod's namespace.
     pub namespace: Option<String>,
@@ -33,6 +36,7 @@ impl Origin {
         let found = match name {
             Some("pods") => kubernetes(below),
             Some("containers") => docker(below),
+            Some(JOURNALD) => systemd(below),
             _ => slurm(below),
         };
         found.unwrap_or_default()
@@ -95,6 +99,23 @@ fn docker(path: &Path) -> Option<Origin> {
     })
 }
 
+/// `UNIT/CONTAINER.log`, where `-` is none. Any program can name a container in what it sends to the journal; only
+/// what runs containers is believed.
+fn systemd(path: &Path) -> Option<Origin> {
+    let unit = path.parent()?.file_name()?.to_str()?;
+    let container = path.file_name()?.to_str()?.strip_suffix(".log")?;
+    let is_named = |name: &&str| *name != "-";
+    let unit_name = unit.rsplit_once('.').map_or(unit, |(name, _)| name);
+    let is_runtime = unit_name == "docker" || unit_name.starts_with("libpod-");
+    let container = Some(container).filter(|name| is_named(name) && is_runtime);
+    Some(Origin {
+        scheduler: Some("systemd"),
+        workload: container.or(Some(unit_name).filter(is_named)).map(str::to_owned),
+        container: container.map(str::to_owned),
+        ..Origin::default()
+    })
+}
+
 /// `slurm-JOB.out`, `slurm-JOB_TASK.out`, as Slurm names what a script prints where the script does not.
 fn slurm(path: &Path) -> Option<Origin> {
     let stem = path.file_name()?.to_str()?.strip_prefix("slurm-")?;
@@ -114,6 +135,15 @@ fn slurm(path: &Path) -> Option<Origin> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_or_a_container_of_the_journal() {
+        let origin = |below: &str| Origin::of(Path::new("/state/journald"), Path::new(below));
+        assert_eq!(origin("train.service/-.log").workload.as_deref(), Some("train"));
+        assert_eq!(origin("docker.service/vllm.log").workload.as_deref(), Some("vllm"));
+        assert_eq!(origin("train.service/vllm.log").workload.as_deref(), Some("train"));
+        assert_eq!(origin("-/-.log").workload, None);
+    }
 
     #[test]
     fn a_pod_by_its_folder() {

@@ -5,10 +5,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
-use harness::{Build, Held, Random, empty_folder, environment, root};
+use harness::{Build, Held, Random, empty_folder, environment, root, text};
 use serde_json::Value;
 use whyoom_incident::{Incident, Source, parquet};
 
@@ -21,6 +22,9 @@ pub(super) struct Size {
 
 pub(super) const GATE: Size = Size { incidents: 10_000, objects: 50 };
 pub(super) const DEEP: Size = Size { incidents: 100_000, objects: 500 };
+/// The least of so many runs each, in turns.
+const RUNS: usize = 7;
+const MOST_RATIO: f64 = 1.1;
 const ENGINES: [&str; 3] = ["duckdb", "chdb", "datafusion"];
 /// Causes and how many of a hundred incidents have them.
 const PLANTED: [(&str, u64); 5] =
@@ -55,6 +59,7 @@ pub(super) fn run(size: Size) -> Result<Held> {
         }
     }
     let causes = causes_of(&answers[ENGINES[0]]["01-causes"])?;
+    let ratio = sql(&folder, &queries, &causes)?;
     let report = report(&folder, incidents)?;
     let mut worst: f64 = 0.0;
     for (cause, share) in PLANTED {
@@ -66,10 +71,44 @@ pub(super) fn run(size: Size) -> Result<Held> {
     ensure!(worst <= 0.01, "a share is {worst} from the planted one");
     Ok(Held::new(format!(
         "ten questions of {incidents} incidents in {objects} objects: the same answers from {}; the report has the same \
-         causes; shares within {:.2} % of the planted ones",
+         causes; shares within {:.2} % of the planted ones; `whyoom-fleet sql` takes {ratio:.2} of bare duckdb (at most \
+         {MOST_RATIO})",
         ENGINES.join(", "),
         100.0 * worst
     )))
+}
+
+/// The command answers as its engine does, and hardly later. Returns the ratio of their times.
+fn sql(folder: &Path, queries: &Path, causes: &BTreeMap<String, u64>) -> Result<f64> {
+    let bin = environment("engines")?.join("bin");
+    let paths = format!("{}:{}", bin.display(), std::env::var("PATH")?);
+    let fleet = Build::fleet()?;
+    let query = fs::read_to_string(queries.join("01-causes.sql"))?;
+    let view = fs::read_to_string(queries.join("incidents.duckdb.sql"))?;
+    let view = view.replace("{folder}", &text(folder));
+    let whole = format!("{view}\n{query}");
+    let ask = |program: &Path, words: &[&str]| -> Result<(Vec<u8>, Duration)> {
+        let started = Instant::now();
+        let asked = Command::new(program).args(words).env("PATH", &paths).output()?;
+        ensure!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+        Ok((asked.stdout, started.elapsed()))
+    };
+    let (mut ours, mut bare) = (Duration::MAX, Duration::MAX);
+    for _ in 0..RUNS {
+        let (answer, took) = ask(&fleet, &["sql", &text(folder), "causes"])?;
+        ours = ours.min(took);
+        let (engine, took) = ask(&bin.join("duckdb"), &["-c", &whole])?;
+        bare = bare.min(took);
+        ensure!(answer == engine, "other answers: {}", String::from_utf8_lossy(&answer));
+        let answer = String::from_utf8_lossy(&answer);
+        for (cause, count) in causes {
+            let is_row = |line: &str| line.contains(cause) && line.contains(&count.to_string());
+            ensure!(answer.lines().any(is_row), "{cause} {count} is not in\n{answer}");
+        }
+    }
+    let ratio = ours.as_secs_f64() / bare.as_secs_f64();
+    ensure!(ratio <= MOST_RATIO, "`whyoom-fleet sql` takes {ratio:.2} of bare duckdb");
+    Ok(ratio)
 }
 
 fn causes_of(answer: &Value) -> Result<BTreeMap<String, u64>> {
@@ -98,11 +137,16 @@ fn plant(folder: &Path, size: Size) -> Result<()> {
             (0..rows).map(|row| incident(object * rows + row, day, &mut random)).collect();
         let again = incidents.iter().take(5).cloned().collect();
         incidents.extend(std::mem::replace(&mut before, again));
-        let path: PathBuf = folder.join(format!("incidents/date={}", date(day)));
-        fs::create_dir_all(&path)?;
-        fs::write(path.join(format!("00-n-a-{object:010}.parquet")), parquet::write(&incidents)?)?;
+        write(folder, object, day, &incidents)?;
     }
     Ok(())
+}
+
+/// An object of a day.
+pub(super) fn write(folder: &Path, object: u64, day: i64, incidents: &[Incident]) -> Result<()> {
+    let path: PathBuf = folder.join(format!("incidents/date={}", date(day)));
+    fs::create_dir_all(&path)?;
+    Ok(fs::write(path.join(format!("00-n-a-{object:010}.parquet")), parquet::write(incidents)?)?)
 }
 
 fn date(day: i64) -> String {
@@ -110,7 +154,7 @@ fn date(day: i64) -> String {
     if day < 13 { format!("2026-10-{:02}", 19 + day) } else { format!("2026-11-{:02}", day - 12) }
 }
 
-fn incident(number: u64, day: i64, random: &mut Random) -> Incident {
+pub(super) fn incident(number: u64, day: i64, random: &mut Random) -> Incident {
     let mut pick = random.within(0..100);
     let mut cause = PLANTED[0].0;
     for (name, share) in PLANTED {

@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use harness::{Build, Held, documents::Why, files, must_succeed, root};
 
-use super::place::{Node, rows};
+use super::{
+    journal::Journal,
+    place::{Node, rows},
+};
 
 /// How a log is written.
 #[derive(Clone, Copy)]
@@ -18,9 +21,10 @@ enum Frame {
     Docker,
     Kubernetes,
     Slurm,
+    Journald,
 }
 
-const FRAMES: [Frame; 3] = [Frame::Docker, Frame::Kubernetes, Frame::Slurm];
+const FRAMES: [Frame; 4] = [Frame::Docker, Frame::Kubernetes, Frame::Slurm, Frame::Journald];
 
 /// Texts from which `whyoom why` concludes although nothing failed in them: no incident.
 const NO_FAILURE: [&str; 1] = ["pool_larger_than_the_card.txt"];
@@ -32,11 +36,12 @@ impl Frame {
     /// The name of the log of a case.
     fn log(self, number: usize) -> String {
         match self {
-            Self::Docker => format!("docker-{number:03}.log"),
+            Self::Docker => format!("logs/docker-{number:03}.log"),
             Self::Kubernetes => {
-                format!("pods/team_case{number:03}-6d4cf56db6-x7k2p_uid/main/0.log")
+                format!("logs/pods/team_case{number:03}-6d4cf56db6-x7k2p_uid/main/0.log")
             }
-            Self::Slurm => format!("slurm-{number:03}.log"),
+            Self::Slurm => format!("logs/slurm-{number:03}.log"),
+            Self::Journald => format!("state/journald/-/case{number:03}.log"),
         }
     }
 
@@ -58,7 +63,7 @@ impl Frame {
                 }
                 framed + &format!("{time} stderr F {rest}\n")
             }
-            Self::Slurm => format!("{line}\n"),
+            Self::Slurm | Self::Journald => format!("{line}\n"),
         })
     }
 }
@@ -74,8 +79,9 @@ pub(super) fn verdicts() -> Result<Held> {
     let cases = cases()?;
     let mut lost = Vec::new();
     let mut checked = 0;
-    let node = Node::new("fleet-logs", &settings()?)?;
-    let logs = write(&cases, &node)?;
+    let journal = Journal::start()?;
+    let node = Node::new("fleet-logs", &settings(&journal)?)?;
+    let logs = write(&cases, &node, &journal)?;
     must_succeed(node.agent()?.arg("--once"))?;
     let mut said: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     for incident in rows(&node.path("archive"))? {
@@ -97,18 +103,19 @@ pub(super) fn verdicts() -> Result<Held> {
         bail!("{} of {checked} differ:\n{}", lost.len(), lost.join("\n"));
     }
     Ok(Held::new(format!(
-        "{} logs in three frames: the verdicts of their texts alone; {} texts tell no failure",
+        "{} logs in four frames: the verdicts of their texts alone; {} texts tell no failure",
         checked - NO_FAILURE.len(),
         NO_FAILURE.len()
     )))
 }
 
-fn settings() -> Result<String> {
+fn settings(journal: &Journal) -> Result<String> {
     let whyoom = Build::ready()?.whyoom();
     Ok(format!(
-        "archive = '{}'\nwhyoom = '{}'\nwho-seconds = 0\n",
+        "archive = '{}'\nwhyoom = '{}'\njournald = '{}'\nwho-seconds = 0\n",
         harness::fresh("fleet-logs")?.join("archive").display(),
-        whyoom.display()
+        whyoom.display(),
+        journal.folder()?.display()
     ))
 }
 
@@ -140,26 +147,37 @@ fn case(path: &Path) -> Result<Option<Case>> {
 }
 
 /// Writes all logs at once, line by line in turns, as containers do.
-fn write<'c>(cases: &'c [Case], node: &Node) -> Result<Vec<(PathBuf, &'c Case)>> {
+fn write<'c>(
+    cases: &'c [Case],
+    node: &Node,
+    journal: &Journal,
+) -> Result<Vec<(PathBuf, &'c Case)>> {
     let mut logs = Vec::new();
     let mut pending = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         // Each case in one frame; all frames have many cases.
         let frame = FRAMES[number % FRAMES.len()];
-        let path = node.path("logs").join(frame.log(number));
-        fs::create_dir_all(path.parent().context("a log without a folder")?)?;
-        let file = OpenOptions::new().append(true).create(true).open(&path)?;
+        let path = node.path(&frame.log(number));
+        let file = match frame {
+            Frame::Journald => None,
+            _ => {
+                fs::create_dir_all(path.parent().context("a log without a folder")?)?;
+                Some(OpenOptions::new().append(true).create(true).open(&path)?)
+            }
+        };
         let lines: Vec<&str> = case.text.lines().collect();
-        pending.push((frame, file, lines.into_iter()));
+        pending.push((number, frame, file, lines.into_iter()));
         logs.push((path, case));
     }
     let mut is_written = true;
     while is_written {
         is_written = false;
-        for (frame, file, lines) in &mut pending {
-            if let Some(line) = lines.next() {
-                file.write_all(frame.line(line)?.as_bytes())?;
-                is_written = true;
+        for (number, frame, file, lines) in &mut pending {
+            let Some(line) = lines.next() else { continue };
+            is_written = true;
+            match file {
+                Some(file) => file.write_all(frame.line(line)?.as_bytes())?,
+                None => journal.send(&format!("case{number:03}"), line)?,
             }
         }
     }

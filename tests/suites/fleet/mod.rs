@@ -1,12 +1,16 @@
-//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
+//! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus, a collector of OpenTelemetry, journald; agents that
+//! are killed, stores that are cut off.
 
 mod engines;
+mod journal;
 mod logs;
 mod monitoring;
 mod node;
+mod otlp;
 mod place;
 mod processes;
 mod replay;
+mod report;
 mod servers;
 mod slurm;
 mod store;
@@ -29,6 +33,8 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("replay::slurm", replay::slurm),
         Check::new("slurm::comment", slurm::comment),
         Check::new("slurm::orphan", slurm::orphan),
+        Check::new("report::page", report::page),
+        Check::new("otlp::received", otlp::received),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
     ])

@@ -33,6 +33,10 @@ pub(super) struct Size {
 pub(super) const GATE: Size = Size { agents: 12, at_once: 12, incidents: 30, chaos: 12 };
 pub(super) const DEEP: Size = Size { agents: 1000, at_once: 125, incidents: 100, chaos: 60 };
 
+/// Shows a process another time.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+/// Clocks that are wrong: by what a store accepts, and by what it may not.
+const SKEWS: [&str; 5] = ["+0", "+10m", "-10m", "+2d", "-2d"];
 /// What an agent may keep on disk: room for a few incidents, so that it is full while the store is away.
 const JOURNAL_BYTES: usize = 24 << 10;
 
@@ -49,11 +53,14 @@ pub(super) fn run(size: Size) -> Result<Held> {
         let nodes =
             group.iter().map(|number| node(*number, &whyoom)).collect::<Result<Vec<_>>>()?;
         let mut agents =
-            nodes.iter().map(|node| start(node, cutter.port)).collect::<Result<Vec<_>>>()?;
+            nodes.iter().map(|node| start(node, cutter.port, "+0")).collect::<Result<Vec<_>>>()?;
         print_messages(&nodes, size.incidents)?;
         kills += chaos(&nodes, &mut agents, &mut store, &cutter, size.chaos)?;
         store_kills += 1;
-        // Nobody is killed any more, and every agent comes to its end.
+        // Clocks are put right, nobody is killed any more, and every agent comes to its end.
+        for (node, agent) in nodes.iter().zip(&mut agents) {
+            restart(node, agent, cutter.port, "+0")?;
+        }
         wait_for("the journals are empty", 240, || {
             Ok(nodes.iter().all(|node| is_settled(node, size.incidents)))
         })?;
@@ -71,7 +78,7 @@ pub(super) fn run(size: Size) -> Result<Held> {
     let (seconds, cuts) = (started.elapsed().as_secs(), cutter.cuts.load(Ordering::Relaxed));
     Ok(Held::new(format!(
         "{counted} incidents of {} agents, each there once, none half; {kills} agents killed, the store {store_kills} \
-         times, {cuts} connections cut, journals full; {seconds} s",
+         times, {cuts} connections cut, clocks wrong by up to two days, journals full; {seconds} s",
         size.agents
     )))
 }
@@ -86,8 +93,23 @@ fn node(number: usize, whyoom: &Path) -> Result<Node> {
     Node::new(&format!("fleet-store-{number}"), &settings)
 }
 
-fn start(node: &Node, port: u16) -> Result<Running> {
-    Ok(Running(node.agent()?.envs(Store::variables(port)).spawn()?))
+/// An agent whose clock is wrong by so much.
+fn start(node: &Node, port: u16, skew: &str) -> Result<Running> {
+    let mut agent = node.agent()?;
+    agent.envs(Store::variables(port));
+    ensure!(Path::new(FAKETIME).exists(), "apt-get install libfaketime");
+    agent
+        .env("LD_PRELOAD", FAKETIME)
+        .env("FAKETIME", skew)
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    Ok(Running(agent.spawn()?))
+}
+
+fn restart(node: &Node, agent: &mut Running, port: u16, skew: &str) -> Result<()> {
+    agent.0.kill()?;
+    agent.0.wait()?;
+    *agent = start(node, port, skew)?;
+    Ok(())
 }
 
 /// One log an incident: what is printed close together is one incident.
@@ -117,10 +139,8 @@ fn chaos(
     let (mut kills, mut is_dead, mut was_dead) = (0, false, false);
     while Instant::now() < until {
         let which = random.within(0..nodes.len() as u64) as usize;
-        let old = &mut agents[which].0;
-        old.kill()?;
-        old.wait()?;
-        agents[which] = start(&nodes[which], cutter.port)?;
+        let skew = SKEWS[random.within(0..SKEWS.len() as u64) as usize];
+        restart(&nodes[which], &mut agents[which], cutter.port, skew)?;
         kills += 1;
         if Instant::now() > store_dies && !was_dead {
             store.kill();

@@ -82,7 +82,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "whyoom-fleet",
         &[
             "whyoom-agent",
+            "whyoom-allocators",
             "whyoom-archive",
+            "whyoom-causes",
+            "whyoom-files",
             "whyoom-incident",
             "whyoom-judge",
             "whyoom-logs",

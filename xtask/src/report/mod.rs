@@ -1,7 +1,6 @@
 //! `cargo xtask report`: the report of ten million events, and what it looks like of a run that dies on the
 //! lab.
 
-mod browser;
 mod made;
 
 use std::{
@@ -11,11 +10,9 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Result, ensure};
-use harness::{Build, Held, Trial, fresh, must_succeed, python, root, text};
+use anyhow::{Context, Result, ensure};
+use harness::{Build, Held, Look, Trial, fresh, look, must_succeed, python, root, text};
 use whyoom_trace::Bytes;
-
-use self::browser::{Look, look};
 
 /// What it may take, and be.
 const MOST_SECONDS: f64 = 20.0;
@@ -58,7 +55,7 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
     let seconds = started.elapsed().as_secs_f64();
     fs::remove_dir_all(&recording)?;
     let size = fs::metadata(&file)?.len();
-    let ready = look(&SIZES.map(|size| looked_at(&file, size, SCHEMES[0])))?;
+    let ready = slowest(&SIZES.map(|size| looked_at(&file, size, SCHEMES[0])))?;
     println!("{:<34} {made:>12}", "events of a training run, made up");
     println!("{:<34} {seconds:>10.1} s", "whyoom report");
     println!("{:<34} {:>12}", "the report", Bytes(size).to_string());
@@ -73,7 +70,14 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
 
 fn looked_at(file: &Path, size: (&str, u32, u32), scheme: &'static str) -> Look {
     let (_, width, height) = size;
-    Look { file: file.to_owned(), width, height, scheme, screenshot: None }
+    let file = file.to_owned();
+    Look { file, width, height, scheme, screenshot: None, has_script: true, ask: None }
+}
+
+/// The most milliseconds until one was interactive.
+fn slowest(looks: &[Look]) -> Result<u64> {
+    let seen = look(looks)?;
+    seen.iter().map(|seen| seen.ready).max().context("no page was opened")
 }
 
 /// The report of a program that dies on the lab, looked at in every way; in how many.
@@ -96,7 +100,7 @@ fn lab_run(folder: &Path, screenshots: Option<&Path>) -> Result<usize> {
             looks.push(Look { screenshot, ..looked_at(&file, size, scheme) });
         }
     }
-    let ready = look(&looks)?;
+    let ready = slowest(&looks)?;
     println!("{:<34} {ready:>9} ms", "a run that dies on the lab");
     ensure!(ready < MOST_MILLISECONDS, "{ready} ms, over {MOST_MILLISECONDS}");
     Ok(looks.len())

@@ -4,6 +4,7 @@
 mod amount;
 mod failure;
 mod figures;
+mod finder;
 mod formats;
 mod gpus;
 mod known;

@@ -52,7 +52,7 @@ pub(crate) struct Share {
 }
 
 /// A week and its causes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Week {
     /// Its Monday.
     pub(crate) monday: String,

@@ -1,4 +1,4 @@
-//! Reports opened in headless Chromium.
+//! Pages opened in headless Chromium.
 
 use std::{
     io::Write,
@@ -7,38 +7,52 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use harness::{from_str, must_succeed, root};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{from_str, must_succeed, root};
 
 /// Debian's browser, and where another may be named.
 const CHROMIUM: &str = "chromium";
 const CHROMIUM_VARIABLE: &str = "WHYOOM_CHROMIUM";
 
-/// A report to open.
-#[derive(Serialize)]
-pub(super) struct Look {
-    pub(super) file: PathBuf,
-    pub(super) width: u32,
-    pub(super) height: u32,
-    pub(super) scheme: &'static str,
-    pub(super) screenshot: Option<PathBuf>,
+/// A page to open.
+#[derive(Debug, Clone, Serialize)]
+pub struct Look {
+    /// Where it is.
+    pub file: PathBuf,
+    /// Of the window, in pixels.
+    pub width: u32,
+    /// Of the window, in pixels.
+    pub height: u32,
+    /// `light` or `dark`.
+    pub scheme: &'static str,
+    /// Where its picture is put.
+    pub screenshot: Option<PathBuf>,
+    /// Whether a script says when it is ready.
+    pub has_script: bool,
+    /// An expression of JavaScript that is evaluated in it.
+    pub ask: Option<&'static str>,
 }
 
 /// What was seen.
-#[derive(Deserialize)]
-struct Seen {
-    ready: u64,
+#[derive(Debug, Deserialize)]
+pub struct Seen {
+    /// Milliseconds until it was interactive.
+    pub ready: u64,
     complaints: Vec<String>,
+    /// What was asked for.
+    pub answer: Value,
 }
 
-/// Opens each of them in a page of its own; the most milliseconds until one was interactive.
-pub(super) fn look(looks: &[Look]) -> Result<u64> {
+/// Opens each in a window of its own. An error, a request or what its policy refused is an error here.
+pub fn look(looks: &[Look]) -> Result<Vec<Seen>> {
     let web = root().join("web");
     if !web.join("node_modules/puppeteer-core").is_dir() {
         must_succeed(Command::new("npm").args(["ci", "--silent"]).current_dir(&web))?;
     }
     let mut node = Command::new("node")
-        .arg(root().join("xtask/src/report/browser.mjs"))
+        .arg(root().join("tests/harness/browser.mjs"))
         .args([chromium()?, web])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -55,7 +69,7 @@ pub(super) fn look(looks: &[Look]) -> Result<u64> {
     for (look, seen) in looks.iter().zip(&seen) {
         ensure!(seen.complaints.is_empty(), "{}: {:?}", look.file.display(), seen.complaints);
     }
-    seen.iter().map(|seen| seen.ready).max().context("no page was opened")
+    Ok(seen)
 }
 
 /// Where the browser is.
