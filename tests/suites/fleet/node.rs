@@ -20,7 +20,7 @@ const PROCESSES: usize = 200;
 /// Logs of a node, and what is written to all of them in a second.
 const LOGS: usize = 50;
 const BYTES_PER_SECOND: usize = 20 << 20;
-const SECONDS: u64 = 20;
+const SECONDS: u64 = 60;
 /// Of a core, beyond what reading alone takes.
 const MOST_SHARE: f64 = 0.01;
 const MOST_MEMORY: u64 = 40 << 20;

@@ -13,9 +13,10 @@ const STRIDE: usize = 4;
 const WINDOW: usize = 5;
 /// No word is shorter. Of a word that is shorter than eight bytes, windows reach one byte beyond it.
 const SHORTEST_WORD: usize = WINDOW + STRIDE - 3;
-/// Upper and lower case are the same with this bit. So are some other bytes; words are compared in the end.
-const FOLD: u8 = 0x20;
-const FOLDS: u64 = u64::from_le_bytes([FOLD; 8]);
+/// Upper and lower case are the same without this bit. So are some other bytes; words are compared in the end.
+const CASE: u8 = 0x20;
+/// What is left of eight bytes without it.
+const FOLDS: u64 = u64::from_le_bytes([!CASE; 8]);
 /// The bytes of a window, of eight.
 const MASK: u64 = u64::MAX >> (64 - 8 * WINDOW);
 /// Windows have numbers of so many bits.
@@ -39,7 +40,10 @@ type Filter = [u64; 1 << (BITS - 6)];
 /// A part of a word.
 #[derive(Debug, Clone, Copy)]
 struct Window {
-    folded: u64,
+    /// The window and what of the word follows, eight bytes at most.
+    eight: u64,
+    /// Which of them those are.
+    mask: u64,
     word: u16,
     /// Where the word starts, from the window.
     start: i16,
@@ -54,11 +58,11 @@ impl Finder {
         for (number, word) in words.iter().enumerate() {
             windows.extend(chosen(word, number as u16, &costs));
         }
-        windows.sort_by_key(|window| number_of(window.folded));
+        windows.sort_by_key(|window| number_of(window.eight));
         let mut filter: Box<Filter> = Box::new([0; _]);
         let mut starts = vec![0; filter.len() + 1];
         for window in &windows {
-            let number = number_of(window.folded);
+            let number = number_of(window.eight);
             filter[number >> 6] |= 1 << (number & 63);
             starts[(number >> 6) + 1] += 1;
         }
@@ -74,7 +78,7 @@ impl Finder {
         let mut rest = text;
         while !rest.is_empty() {
             rest = skip(rest, &self.filter);
-            self.compare(text, text.len() - rest.len(), window_at(rest), &mut found);
+            self.compare(text, text.len() - rest.len(), eight_at(rest), &mut found);
             rest = rest.get(STRIDE..).unwrap_or_default();
         }
         found.sort_unstable();
@@ -83,10 +87,11 @@ impl Finder {
     }
 
     /// Compares with the words of a window.
-    fn compare(&self, text: &[u8], place: usize, folded: u64, found: &mut Vec<usize>) {
-        let at = number_of(folded) >> 6;
+    fn compare(&self, text: &[u8], place: usize, eight: u64, found: &mut Vec<usize>) {
+        let at = number_of(eight) >> 6;
         let (from, to) = (self.starts[at] as usize, self.starts[at + 1] as usize);
-        for window in self.windows[from..to].iter().filter(|window| window.folded == folded) {
+        let is_it = |window: &&Window| eight & window.mask == window.eight;
+        for window in self.windows[from..to].iter().filter(is_it) {
             let word = &self.words[usize::from(window.word)];
             let start = place.checked_add_signed(isize::from(window.start));
             let there = start.and_then(|start| text.get(start..start + word.len()));
@@ -99,14 +104,15 @@ impl Finder {
 
 /// Goes on to a place that may have a window: nearly all of the time is spent here.
 fn skip<'t>(mut rest: &'t [u8], filter: &Filter) -> &'t [u8] {
-    while let Some(bytes) = rest.first_chunk::<8>() {
-        let number = number_of(folded(*bytes));
-        if filter[number >> 6] >> (number & 63) & 1 == 1 {
-            break;
-        }
-        rest = &rest[STRIDE..];
+    let bit = |bytes: &[u8]| {
+        let number = number_of(eight_at(bytes));
+        filter[number >> 6] >> (number & 63) & 1
+    };
+    // Two places at once, as long as there are two.
+    while rest.len() >= 8 + STRIDE && bit(rest) | bit(&rest[STRIDE..]) == 0 {
+        rest = &rest[2 * STRIDE..];
     }
-    rest
+    if rest.len() >= 8 && bit(rest) == 0 { &rest[STRIDE..] } else { rest }
 }
 
 /// A word that has another in it is found with that.
@@ -130,16 +136,16 @@ impl Costs {
     fn of(words: &[Vec<u8>]) -> Self {
         let mut costs = HashMap::new();
         for window in words.iter().flat_map(|word| word.windows(WINDOW)) {
-            *costs.entry(fold(window)).or_default() += 1;
+            *costs.entry(eight_at(window)).or_default() += 1;
         }
         for window in ORDINARY.as_bytes().windows(WINDOW) {
-            costs.insert(fold(window), u32::MAX);
+            costs.insert(eight_at(window), u32::MAX);
         }
         Self(costs)
     }
 
     fn of_window(&self, window: &[u8]) -> u32 {
-        self.0.get(&fold(window)).copied().unwrap_or_default()
+        self.0.get(&eight_at(window)).copied().unwrap_or_default()
     }
 }
 
@@ -150,46 +156,44 @@ fn chosen(word: &[u8], number: u16, costs: &Costs) -> Vec<Window> {
         let inside = (residue..).step_by(STRIDE).take_while(|from| from + WINDOW <= word.len());
         let cost = |from: &usize| costs.of_window(&word[*from..from + WINDOW]);
         let best = inside.min_by_key(cost).filter(|from| residue != 3 || cost(from) < u32::MAX);
-        let window = |folded, from: isize| Window { folded, word: number, start: -from as i16 };
         match best {
-            Some(from) => all.push(window(fold(&word[from..from + WINDOW]), from as isize)),
+            Some(from) => all.push(Window::new(&word[from..], number, -(from as i16))),
             // Whatever stands before or behind the word belongs to its window.
             None => all.extend(any_byte().map(|byte| match residue {
-                3 => window(fold(&[&[byte], &word[..WINDOW - 1]].concat()), -1),
-                _ => window(fold(&[&word[residue..], &[byte]].concat()), residue as isize),
+                3 => Window::new(&[&[byte], word].concat(), number, 1),
+                _ => Window::new(&[&word[residue..], &[byte]].concat(), number, -(residue as i16)),
             })),
         }
     }
     all
 }
 
-/// All bytes, upper and lower case as one; and the end of a text.
-fn any_byte() -> impl Iterator<Item = u8> {
-    (0..=u8::MAX).filter(|byte| byte | FOLD == *byte)
-}
-
-/// The window that a text begins with.
-fn window_at(text: &[u8]) -> u64 {
-    match text.first_chunk::<8>() {
-        Some(bytes) => folded(*bytes),
-        None => fold(&text[..text.len().min(WINDOW)]),
+impl Window {
+    /// What a text begins with, at least five bytes.
+    fn new(text: &[u8], word: u16, start: i16) -> Self {
+        let mask = u64::MAX >> (64 - 8 * text.len().min(8));
+        Self { eight: eight_at(text), mask, word, start }
     }
 }
 
-/// The bytes of a window as a number; of fewer, with nothing behind.
-fn fold(window: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    bytes[..window.len()].copy_from_slice(window);
-    folded(bytes)
+/// All bytes, upper and lower case as one; one of them stands for the end of a text.
+fn any_byte() -> impl Iterator<Item = u8> {
+    (0..=u8::MAX).filter(|byte| byte & CASE == 0)
 }
 
-fn folded(bytes: [u8; 8]) -> u64 {
-    (u64::from_le_bytes(bytes) | FOLDS) & MASK
+/// The eight bytes that a text begins with, as a number; of fewer, with nothing behind.
+fn eight_at(text: &[u8]) -> u64 {
+    let bytes = text.first_chunk::<8>().copied().unwrap_or_else(|| {
+        let mut bytes = [0; 8];
+        bytes[..text.len()].copy_from_slice(text);
+        bytes
+    });
+    u64::from_le_bytes(bytes) & FOLDS
 }
 
-/// A number that few windows share. The factor is that of the golden ratio.
-fn number_of(folded: u64) -> usize {
-    (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
+/// The number of the window that eight bytes begin with, which few share. The factor is that of the golden ratio.
+fn number_of(eight: u64) -> usize {
+    ((eight & MASK).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS)) as usize
 }
 
 #[cfg(test)]
