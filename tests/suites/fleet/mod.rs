@@ -24,6 +24,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("engines::deep-questions", || engines::run(engines::DEEP)),
         Check::new("logs::verdicts", logs::verdicts),
         Check::new("monitoring::prometheus", monitoring::prometheus),
+        Check::new("monitoring::guarded", monitoring::guarded),
         Check::new("monitoring::rules", monitoring::rules),
         Check::new("node::burst", || node::burst(node::GATE_BURST)),
         Check::new("node::deep-burst", || node::burst(node::DEEP_BURST)),

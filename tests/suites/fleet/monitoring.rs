@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File},
+    net::TcpStream,
     path::Path,
     process::{Command, Stdio},
 };
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     place::{Node, Running, wait_for},
-    servers::{free_ports, http_get},
+    servers::{certificate, free_ports, http_get},
 };
 
 const RULES: &str = "deploy/prometheus/alerts.yml";
@@ -95,6 +96,77 @@ pub(super) fn prometheus() -> Result<Held> {
     ))
 }
 
+/// Off the loopback: over TLS, with a token, or not at all.
+pub(super) fn guarded() -> Result<Held> {
+    let ports = free_ports(2)?;
+    let folder = empty_folder("fleet-guarded-servers")?;
+    certificate(&folder)?;
+    let token = "0123456789abcdef-0123456789abcdef";
+    fs::write(folder.join("token"), token)?;
+    let node = Node::new(
+        "fleet-guarded",
+        &format!(
+            "archive = '{0}/archive'\nwho-seconds = 0\nlisten = '0.0.0.0:{1}'\ntls-certificate = '{0}/cert.pem'\n\
+             tls-key = '{0}/key.pem'\ntoken-file = '{0}/token'\n",
+            text(&folder),
+            ports[0]
+        ),
+    )?;
+    let _agent = node.start()?;
+    wait_for("it listens", 30, || Ok(TcpStream::connect(("127.0.0.1", ports[0])).is_ok()))?;
+    let ask = |scheme: &str, header: &str| -> Result<String> {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--max-time", "10", "--output", "/dev/null"]);
+        curl.args(["--write-out", "%{http_code}", "--header", header, "--cacert"]);
+        curl.arg(folder.join("cert.pem"));
+        curl.arg(format!("{scheme}://127.0.0.1:{}/metrics", ports[0]));
+        Ok(String::from_utf8_lossy(&curl.output().context("apt-get install curl")?.stdout).into())
+    };
+    let bearer = |token: &str| format!("Authorization: Bearer {token}");
+    for (scheme, header, wanted) in [
+        ("http", bearer(token), "000"),
+        ("https", "X-None: 1".to_owned(), "401"),
+        ("https", bearer(""), "401"),
+        ("https", bearer(&token[1..]), "401"),
+        ("https", bearer(&token.replace('f', "e")), "401"),
+        ("https", bearer(token), "200"),
+    ] {
+        let status = ask(scheme, &header)?;
+        ensure!(status == wanted, "{scheme} with {header:?}: {status} and not {wanted}");
+    }
+    let config = format!(
+        "scrape_configs: [{{job_name: guarded, scrape_interval: 1s, scheme: https, tls_config: {{ca_file: cert.pem}}, \
+         authorization: {{credentials_file: token}}, static_configs: [{{targets: ['127.0.0.1:{}']}}]}}]\n",
+        ports[0]
+    );
+    fs::write(folder.join("prometheus.yml"), config)?;
+    let _prometheus = start_prometheus(&folder, ports[1])?;
+    wait_for("Prometheus scrapes it", 60, || {
+        let answer = http_get(ports[1], "/api/v1/query?query=up").unwrap_or_default();
+        Ok(answer.contains("\"1\"]"))
+    })?;
+    Ok(Held::new(
+        "off the loopback: nothing without TLS, 401 without the token; Prometheus scrapes with both",
+    ))
+}
+
+fn start_prometheus(folder: &Path, port: u16) -> Result<Running> {
+    let words = [
+        "--config.file=prometheus.yml".to_owned(),
+        "--storage.tsdb.path=data".to_owned(),
+        format!("--web.listen-address=127.0.0.1:{port}"),
+    ];
+    start_server(folder, "prometheus", &words)
+}
+
+fn start_server(folder: &Path, name: &str, words: &[String]) -> Result<Running> {
+    let mut server = Command::new(name);
+    server.args(words).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    let log = File::create(folder.join(format!("{name}.log")))?;
+    let server = server.stderr(log).spawn().with_context(|| format!("apt-get install {name}"))?;
+    Ok(Running(server))
+}
+
 /// Our rules, without the minutes that they wait.
 fn start_servers(folder: &Path, ports: &[u16]) -> Result<[Running; 2]> {
     let rules = fs::read_to_string(root().join(RULES))?;
@@ -111,24 +183,10 @@ fn start_servers(folder: &Path, ports: &[u16]) -> Result<[Running; 2]> {
     fs::write(folder.join("prometheus.yml"), config)?;
     let receiver = "route: {receiver: none, group_wait: 0s}\nreceivers: [{name: none}]\n";
     fs::write(folder.join("alertmanager.yml"), receiver)?;
-    let start = |name: &str, words: &[String]| -> Result<Running> {
-        let mut server = Command::new(name);
-        server.args(words).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
-        let log = File::create(folder.join(format!("{name}.log")))?;
-        let server =
-            server.stderr(log).spawn().with_context(|| format!("apt-get install {name}"))?;
-        Ok(Running(server))
-    };
     Ok([
-        start(
-            "prometheus",
-            &[
-                "--config.file=prometheus.yml".into(),
-                "--storage.tsdb.path=data".into(),
-                format!("--web.listen-address=127.0.0.1:{}", ports[1]),
-            ],
-        )?,
-        start(
+        start_prometheus(folder, ports[1])?,
+        start_server(
+            folder,
             "prometheus-alertmanager",
             &[
                 "--config.file=alertmanager.yml".into(),

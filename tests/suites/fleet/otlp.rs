@@ -11,13 +11,12 @@ use std::{
 
 use anyhow::{Context, Result};
 use harness::{
-    Build, Held, Scene, SceneStage, empty_folder, environment, must_succeed, root, site_packages,
-    text,
+    Build, Held, Scene, SceneStage, empty_folder, environment, root, site_packages, text,
 };
 
 use super::{
     place::{Node, Running, rows, wait_for},
-    servers::{free_ports, http_get},
+    servers::{certificate, free_ports, http_get},
 };
 
 const TOKEN: &str = "Bearer fleet-otlp-token";
@@ -101,20 +100,7 @@ fn through_a_front() -> Result<String> {
 
 fn start_front(folder: &Path, receiver: u16) -> Result<(Running, u16)> {
     let file = |name: &str| text(&folder.join(name));
-    let mut openssl = Command::new("openssl");
-    openssl.args([
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-    ]);
-    openssl.args(["-days", "2", "-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1"]);
-    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
-    openssl.args(["-keyout", &file("key.pem"), "-out", &file("cert.pem")]);
-    must_succeed(openssl.stderr(Stdio::null()))?;
+    certificate(folder)?;
     let port = free_ports(1)?[0];
     let mut front = Command::new("python3");
     front.arg(root().join("tests/suites/fleet/otlp/front.py")).arg(port.to_string());

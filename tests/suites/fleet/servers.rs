@@ -14,7 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use harness::{environment, text};
+use harness::{environment, must_succeed, text};
 
 use super::place::{Running, wait_for};
 
@@ -125,6 +125,25 @@ pub(super) fn http_get(port: u16, path: &str) -> Result<String> {
     let mut answer = String::new();
     connection.read_to_string(&mut answer)?;
     Ok(answer)
+}
+
+/// A certificate of the loopback with its key, `cert.pem` and `key.pem`.
+pub(super) fn certificate(folder: &Path) -> Result<()> {
+    let file = |name: &str| text(&folder.join(name));
+    let mut openssl = Command::new("openssl");
+    openssl.args([
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+    ]);
+    openssl.args(["-days", "2", "-subj", "/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]);
+    openssl.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    openssl.args(["-keyout", &file("key.pem"), "-out", &file("cert.pem")]);
+    must_succeed(openssl.stderr(Stdio::null()))
 }
 
 /// Ports that are free now.
