@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Write as _,
+    path::Path,
     process::Stdio,
     thread,
     time::{Duration, Instant},
@@ -10,6 +11,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use harness::{Build, Held, Scene, SceneStage, root, text};
+use whyoom_archive::Archive;
 
 use super::{
     place::{Node, Running, rows, wait_for},
@@ -33,11 +35,12 @@ pub(super) fn cost() -> Result<Held> {
     let stage = SceneStage::ready()?;
     let mut scene = Scene::start(&stage, &["--gpus", "8"])?;
     scene.hold_as(&stage.holder, &["7=0", "--crowd", &PROCESSES.to_string()], PROCESSES)?;
+    let archive = harness::fresh("fleet-cost-archive")?;
     let node = Node::new(
         "fleet-cost",
         &format!(
-            "archive = '{}/fleet-cost-archive'\nwhyoom = '{}'\n",
-            text(&harness::scratch("fresh")?),
+            "archive = '{}'\nwhyoom = '{}'\nupload-seconds = 1\n",
+            text(&archive),
             text(&Build::ready()?.whyoom())
         ),
     )?;
@@ -71,17 +74,29 @@ pub(super) fn cost() -> Result<Held> {
     let reading = reading_seconds(&node)?;
     let share = (used - reading).max(0.0) / seconds;
     let memory = peak_of(pid)?;
+    let bytes = incident_bytes(&node, &archive)?;
     let said = format!(
         "{:.1} MB/s of {LOGS} logs, 8 GPUs, {PROCESSES} processes: {:.2} % of a core, {:.2} % beyond reading (at most \
-         {:.0} %), {:.1} MiB at most resident (at most 40)",
+         {:.0} %), {:.1} MiB at most resident (at most 40); an incident here is an object of {:.1} KiB",
         written as f64 / seconds / 1e6,
         100.0 * used / seconds,
         100.0 * share,
         100.0 * MOST_SHARE,
-        memory as f64 / f64::from(1 << 20)
+        memory as f64 / f64::from(1 << 20),
+        bytes as f64 / 1024.0
     );
     ensure!(share <= MOST_SHARE && memory <= MOST_MEMORY, "{said}");
     Ok(Held::new(said))
+}
+
+/// What one incident of such a node takes in the archive.
+fn incident_bytes(node: &Node, archive: &Path) -> Result<u64> {
+    let message = fs::read_to_string(root().join("tests/fixtures/logs/four-ranks.log"))?;
+    fs::write(node.path("logs/failing.log"), message)?;
+    wait_for("an incident is archived", 60, || Ok(rows(archive)?.len() == 1))?;
+    let archive = Archive::open(&text(archive))?;
+    let paths = archive.objects(|_| true)?;
+    paths.iter().map(|path| Ok(archive.bytes(path)?.len() as u64)).sum()
 }
 
 /// Lines as training writes them, some with words of messages that are none.
