@@ -5,6 +5,7 @@
 
 mod columns;
 mod incident;
+mod pages;
 pub mod parquet;
 
 pub use columns::{COLUMNS, Column, Kind};
