@@ -375,6 +375,11 @@ impl Judging {
                 return !self.is_stopped();
             }
         };
+        if judged.says_nothing() && matches!(finding, Finding::Dropped(_)) {
+            // Garbage under the name of a recording is no time that a program ran out of memory.
+            self.metrics.failed("why");
+            return true;
+        }
         if judged.verdict.cause == "healthy" {
             self.metrics.dismissed.inc();
             return true;

@@ -44,6 +44,13 @@ pub(crate) struct Judged {
     pub(crate) served_by: Option<Vec<String>>,
 }
 
+impl Judged {
+    /// Whether there was nothing to judge: no failure, and no cause.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.request.is_none() && self.verdict.cause == "unknown"
+    }
+}
+
 /// The document of `whyoom why --json`, as far as incidents have columns for it.
 #[derive(Debug, Deserialize)]
 struct Why {

@@ -161,7 +161,13 @@ fn open_below(folder: &File, name: &Path) -> io::Result<File> {
 /// # Errors
 /// Where it is gone, or a part of the path below the site's folder is a link now.
 pub fn open_folder_entry(entry: &Entry) -> io::Result<File> {
-    open_below(&open_folder(&entry.folder)?, &entry.below)
+    open_folder_below(&entry.folder, &entry.below)
+}
+
+/// Opens a folder by its path below the site's, which may be that itself. No part of it may be a link.
+pub(crate) fn open_folder_below(site: &Path, below: &Path) -> io::Result<File> {
+    let opened = open_folder(site)?;
+    if below.as_os_str().is_empty() { Ok(opened) } else { open_below(&opened, below) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `whyoom-fleet` with real servers: SeaweedFS as S3, Prometheus; agents that are killed, stores that are cut off.
 
 mod engines;
+mod hostile;
 mod logs;
 mod monitoring;
 mod node;
@@ -12,7 +13,7 @@ use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    Ok(vec![
+    let mut checks = vec![
         Check::new("engines::questions", || engines::run(engines::GATE)),
         Check::new("engines::deep-questions", || engines::run(engines::DEEP)),
         Check::new("logs::verdicts", logs::verdicts),
@@ -23,5 +24,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("node::deep-cost", node::cost),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
-    ])
+    ];
+    checks.extend(hostile::checks());
+    Ok(checks)
 }
