@@ -90,7 +90,7 @@ fn check_frames(text: &str) {
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = decode(bytes);
-    check_frames(&String::from_utf8_lossy(bytes).replace('\r', ""));
+    check_frames(&String::from_utf8_lossy(bytes).replace(['\r', '\0'], ""));
     // Two bytes say what comes before, and the next ones where pieces end.
     let Some((&[low, high, count], rest)) = bytes.split_first_chunk() else { return };
     let before = usize::from(u16::from_le_bytes([low, high]));
