@@ -157,13 +157,14 @@ pub fn read_within(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> 
 }
 
 fn read_rows(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
-    let reader = SerializedFileReader::new(bytes.clone())?;
+    let whole = bytes.clone();
+    let reader = SerializedFileReader::new(bytes)?;
     let file = reader.metadata().file_metadata();
     check_schema(file.key_value_metadata())?;
     if !file.schema().get_fields().iter().all(|field| field.is_primitive()) {
         return Err(FileError::Damaged);
     }
-    let unfolded = pages::unfolded(&bytes, reader.metadata()).ok_or(FileError::Damaged)?;
+    let unfolded = pages::unfolded(&whole, reader.metadata()).ok_or(FileError::Damaged)?;
     if unfolded > most / PART_OF_PAGES {
         return Err(FileError::TooMuch { most });
     }

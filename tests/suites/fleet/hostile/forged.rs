@@ -101,7 +101,7 @@ pub(super) fn names(_: &Bystander) -> Result<String> {
         let is_clean = |name: &&Option<String>| {
             name.as_ref().is_none_or(|name| !name.contains(char::is_control))
         };
-        ensure!(told.iter().all(|name| is_clean(name)), "names for a terminal: {told:?}");
+        ensure!(told.iter().all(is_clean), "names for a terminal: {told:?}");
     }
     Ok(format!("{PODS} pods with names of their own making, {series} series; {}", small(&agent)?))
 }

@@ -118,9 +118,8 @@ fn answer(mut connection: &TcpStream, lie: Lie, method: &str) -> Result<()> {
          GMT\r\n\r\n"
     )?;
     connection.write_all(body)?;
-    let zeros = [0; 1 << 16];
-    while is_endless {
-        connection.write_all(&zeros)?;
+    if is_endless {
+        std::io::copy(&mut std::io::repeat(0).take(ENDLESS), &mut connection)?;
     }
     Ok(())
 }
