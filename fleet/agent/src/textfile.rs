@@ -48,7 +48,7 @@ mod tests {
                     }
                 }
             });
-            for _ in 0..2000 {
+            for _ in 0..500 {
                 let _ = write(&file, "figures");
             }
             is_over.store(true, Ordering::Relaxed);

@@ -1,22 +1,16 @@
 //! What the pages of a file say of themselves, before one is unfolded: a file of a few bytes can ask whoever reads
 //! it for gigabytes, and an allocation that fails ends the process.
-//!
-//! A page's header is a struct in Thrift's compact protocol. Only the form in which Parquet's own writers put it is
-//! taken, so that the reader of the format finds the same numbers in it as this one does.
 
 use parquet::file::metadata::ParquetMetaData;
 
-/// What a field of a struct is, and its types in the protocol.
-enum Field {
-    Number,
-    Flag,
-    Bytes,
-    Struct(&'static [Self]),
-}
+use crate::{
+    footer::STATISTICS,
+    thrift::{
+        Field::{self, Flag, Number, Struct},
+        structure,
+    },
+};
 
-use Field::{Bytes, Flag, Number, Struct};
-
-/// The fields by their numbers, from 1.
 const HEADER: &[Field] = &[
     Number,
     Number,
@@ -31,7 +25,6 @@ const DATA: &[Field] = &[Number, Number, Number, Number, Struct(STATISTICS)];
 const DICTIONARY: &[Field] = &[Number, Number, Flag];
 const DATA_2: &[Field] =
     &[Number, Number, Number, Number, Number, Number, Flag, Struct(STATISTICS)];
-const STATISTICS: &[Field] = &[Bytes, Bytes, Number, Number, Bytes, Bytes, Flag, Flag, Number];
 
 /// Kinds of pages.
 const IS_DATA: i64 = 0;
@@ -41,13 +34,6 @@ const IS_DATA_2: i64 = 3;
 const ENCODINGS: [i64; 4] = [0, 2, 3, 8];
 /// A text in a dictionary has its length before it.
 const LEAST_VALUE: u64 = 4;
-
-/// The numbers of a struct, and those of the one in it.
-#[derive(Default)]
-struct Numbers {
-    own: [i64; 10],
-    inner: Option<Box<Self>>,
-}
 
 /// The most that the pages of all columns take that are unfolded at a time; nothing where a page is none.
 pub(crate) fn unfolded(bytes: &[u8], metadata: &ParquetMetaData) -> Option<u64> {
@@ -70,7 +56,9 @@ fn of_column(mut pages: &[u8]) -> Option<u64> {
     while !pages.is_empty() {
         let header = structure(&mut pages, HEADER)?;
         let [kind, unfolded, folded] = [1, 2, 3].map(|number| header.own[number]);
-        let inner = header.inner?.own;
+        // One of each kind would leave open which counts.
+        let [inner] = &header.inner[..] else { return None };
+        let inner = inner.own;
         let unfolded = u64::try_from(unfolded).ok()?;
         let (values, encoding) = match kind {
             IS_DATA | IS_DICTIONARY => (inner[1], inner[2]),
@@ -90,55 +78,6 @@ fn of_column(mut pages: &[u8]) -> Option<u64> {
         pages = pages.get(usize::try_from(folded).ok()?..)?;
     }
     Some(dictionaries + largest)
-}
-
-fn structure(bytes: &mut &[u8], fields: &[Field]) -> Option<Numbers> {
-    let mut numbers = Numbers::default();
-    let mut last = 0;
-    loop {
-        let head = byte(bytes)?;
-        if head == 0 {
-            return Some(numbers);
-        }
-        // By how much its number is larger; 0 would let one come twice.
-        let number = last + usize::from(head >> 4);
-        if number == last {
-            return None;
-        }
-        match (fields.get(number - 1)?, head & 0xf) {
-            (Number, 5 | 6) => numbers.own[number] = signed(varint(bytes)?),
-            (Flag, 1 | 2) => {}
-            (Bytes, 8) => *bytes = bytes.get(usize::try_from(varint(bytes)?).ok()?..)?,
-            (Struct(fields), 12) if numbers.inner.is_none() => {
-                numbers.inner = Some(Box::new(structure(bytes, fields)?));
-            }
-            _ => return None,
-        }
-        last = number;
-    }
-}
-
-fn byte(bytes: &mut &[u8]) -> Option<u8> {
-    let (first, rest) = bytes.split_first()?;
-    *bytes = rest;
-    Some(*first)
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in (0..64).step_by(7) {
-        let next = byte(bytes)?;
-        value |= u64::from(next & 0x7f) << shift;
-        if next & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Even numbers are positive, odd ones negative.
-fn signed(value: u64) -> i64 {
-    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use ::parquet::{
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, pages};
+use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, footer, pages};
 
 /// More memory than this is not taken for the incidents of one file.
 const MOST: u64 = 2 << 30;
@@ -158,7 +158,7 @@ pub fn read_within(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> 
 
 fn read_rows(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
     let whole = bytes.clone();
-    let reader = SerializedFileReader::new(bytes)?;
+    let reader = open(bytes)?;
     let file = reader.metadata().file_metadata();
     check_schema(file.key_value_metadata())?;
     if !file.schema().get_fields().iter().all(|field| field.is_primitive()) {
@@ -180,6 +180,13 @@ fn read_rows(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
     Ok(all)
 }
 
+fn open(bytes: Bytes) -> Result<SerializedFileReader<Bytes>, FileError> {
+    match footer::is_sound(&bytes) {
+        true => Ok(SerializedFileReader::new(bytes)?),
+        false => Err(FileError::Damaged),
+    }
+}
+
 /// What a row takes as an incident: a text that many rows share is in each of them afterwards.
 fn size(row: &Row) -> u64 {
     let texts = row.get_column_iter().map(|(_, field)| match field {
@@ -195,7 +202,7 @@ fn size(row: &Row) -> u64 {
 /// Where it is no Parquet file.
 pub fn unknown_columns(bytes: Bytes) -> Result<Vec<String>, FileError> {
     let read = std::panic::catch_unwind(|| {
-        let reader = SerializedFileReader::new(bytes)?;
+        let reader = open(bytes)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let names = schema.columns().iter().map(|column| column.name().to_owned());
         let is_known = |name: &String| COLUMNS.iter().any(|column| column.name == name);
