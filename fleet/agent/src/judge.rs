@@ -211,3 +211,27 @@ impl Judge {
         said
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbage_is_no_incident_and_a_request_that_nobody_understands_is() {
+        let judged = |cause: &str, request: Option<i64>| {
+            let verdict = serde_json::json!({"cause": cause, "strength": "fallback", "headline": "",
+                "device": null, "call_sites": [], "remedies": []});
+            let request = request.map(|bytes| serde_json::json!({"requested_bytes": bytes}));
+            Judged {
+                verdict: serde_json::from_value(verdict).unwrap(),
+                request: request.map(|request| serde_json::from_value(request).unwrap()),
+                document: Value::Null,
+                has_history: false,
+                served_by: None,
+            }
+        };
+        assert!(judged("unknown", None).says_nothing());
+        assert!(!judged("unknown", Some(7)).says_nothing());
+        assert!(!judged("growth", None).says_nothing(), "a snapshot without its failure");
+    }
+}
