@@ -106,7 +106,7 @@ impl Drops {
                 Source::Recording => Wanted::Folders,
                 _ => Wanted::Files,
             };
-            for entry in pattern.entries(wanted).unwrap_or_default() {
+            for entry in pattern.entries(wanted).unwrap_or_default().entries {
                 let found = dropped(entry, *source, now);
                 all.extend(found.filter(|found| self.is_new(found)));
             }

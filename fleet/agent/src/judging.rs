@@ -30,6 +30,15 @@ const NO_ROOM: Duration = Duration::from_secs(1);
 const ATTEMPTS: u32 = 5;
 /// The pause between.
 const RETRY: Duration = Duration::from_secs(2);
+/// How often it is asked again after such an error: what took too long once takes long again.
+fn attempts_at(error: &io::Error) -> u32 {
+    match error.kind() {
+        io::ErrorKind::InvalidData => 1,
+        io::ErrorKind::TimedOut => 2,
+        _ => ATTEMPTS,
+    }
+}
+
 /// The textfile is written at least as often.
 const TEXTFILE: Duration = Duration::from_secs(60);
 
@@ -94,6 +103,11 @@ impl Judging {
                 return !self.is_stopped();
             }
         };
+        if judged.says_nothing() && matches!(finding, Finding::Dropped(_)) {
+            // Garbage under the name of a recording is no time that a program ran out of memory.
+            self.metrics.failed("why");
+            return true;
+        }
         if judged.verdict.cause == "healthy" {
             self.metrics.dismissed.inc();
             return true;
@@ -114,11 +128,7 @@ impl Judging {
         let mut attempt = 1;
         loop {
             match self.ask(finding) {
-                Err(error)
-                    if error.kind() != io::ErrorKind::InvalidData
-                        && attempt < ATTEMPTS
-                        && !self.is_stopped() =>
-                {
+                Err(error) if attempt < attempts_at(&error) && !self.is_stopped() => {
                     attempt += 1;
                     thread::sleep(RETRY);
                 }

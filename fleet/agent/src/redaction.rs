@@ -46,6 +46,12 @@ impl Redaction {
         text
     }
 
+    /// A name or a sentence without it, on one line: what would steer a terminal is no part of it.
+    pub(crate) fn line(&self, text: &str) -> String {
+        let plain = |one: char| if one.is_control() { char::REPLACEMENT_CHARACTER } else { one };
+        self.text(text).chars().map(plain).collect()
+    }
+
     /// A document without it: every text in it, and no key.
     pub(crate) fn document(&self, value: Value) -> Value {
         match value {
@@ -70,6 +76,7 @@ mod tests {
         let text = redaction.text("python /home/ann/project-x7/train.py --api-key=hunter2secret");
         assert!(text.starts_with("python /home/~/project-?/train.py"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
+        assert_eq!(redaction.line("a\u{1b}[31m\nb"), "a\u{fffd}[31m\u{fffd}b");
         let value = serde_json::json!({"a": ["/home/bob/x", 3], "b": {"c": "/home/bob"}});
         let value = redaction.document(value).to_string();
         assert!(!value.contains("bob"), "{value}");

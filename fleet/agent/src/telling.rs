@@ -79,7 +79,7 @@ impl Teller {
             Finding::Dropped(_) => Origin::default(),
         };
         let holders = Holders::of(who.as_ref(), &origin, time);
-        let text = |text: &str| self.redaction.text(text);
+        let line = |text: &str| self.redaction.line(text);
         let bytes = |figure: fn(&Request) -> Option<i64>| request.as_ref().and_then(figure);
         Incident {
             id: Incident::id_of(&[&self.agent, &finding.name()]),
@@ -87,12 +87,12 @@ impl Teller {
             cluster: self.cluster.clone(),
             node: self.node.clone(),
             source: finding.source(),
-            file: text(&finding.path()),
+            file: line(&finding.path()),
             cause: verdict.cause,
             strength: verdict.strength,
-            headline: text(&verdict.headline),
-            call_site: verdict.call_sites.first().map(|one| text(&one.call_site)),
-            remedy: verdict.remedies.iter().find_map(|one| one.paste.as_deref()).map(text),
+            headline: line(&verdict.headline),
+            call_site: verdict.call_sites.first().map(|one| line(&one.call_site)),
+            remedy: verdict.remedies.iter().find_map(|one| one.paste.as_deref()).map(line),
             device: verdict.device,
             requested_bytes: bytes(|request| request.requested_bytes),
             capacity_bytes: bytes(|request| request.capacity_bytes),
@@ -100,12 +100,12 @@ impl Teller {
             allocated_bytes: bytes(|request| request.allocated_bytes),
             reserved_bytes: bytes(|request| request.reserved_bytes),
             scheduler: origin.scheduler.map(str::to_owned),
-            namespace: origin.namespace.as_deref().map(text),
-            workload: origin.workload.as_deref().map(text),
-            pod: origin.pod.as_deref().map(text),
-            container: origin.container.as_deref().map(text),
-            job: origin.job.as_deref().map(text),
-            user: holders.user.as_deref().map(text),
+            namespace: origin.namespace.as_deref().map(line),
+            workload: origin.workload.as_deref().map(line),
+            pod: origin.pod.as_deref().map(line),
+            container: origin.container.as_deref().map(line),
+            job: origin.job.as_deref().map(line),
+            user: holders.user.as_deref().map(line),
             run_seconds: holders.seconds,
             gpus: holders.gpus,
             has_history: served_by.is_some(),

@@ -27,6 +27,8 @@ const AT_ONCE: usize = 32;
 const ATTEMPTS: u32 = 5;
 /// A longer object is none of ours.
 const LONGEST: u64 = 1 << 30;
+/// What is read back may be longer than what was written, by its metadata.
+const READ_BACK: u64 = 64 << 10;
 
 /// Why the archive could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -140,14 +142,15 @@ impl Archive {
         incidents: &[Incident],
     ) -> Result<Put, ArchiveError> {
         let file = |error| ArchiveError::File { path: path.to_owned(), error };
-        let put = self.create(path, parquet::write(incidents).map_err(file)?.into()).await?;
+        let bytes = Bytes::from(parquet::write(incidents).map_err(file)?);
+        // Another version may have written the same otherwise, but not as something far larger.
+        let longest = 2 * bytes.len() as u64 + READ_BACK;
+        let put = self.create(path, bytes).await?;
         // A store may say yes and keep nothing, or half.
-        let there = self.read_at(path).await?;
-        let ids = |all: &[Incident]| all.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
-        if ids(&there) == ids(incidents) {
-            Ok(put)
-        } else {
-            Err(ArchiveError::Foreign { path: path.to_owned() })
+        let there = parquet::read(self.bytes_within(path, longest).await?).map_err(file)?;
+        match there == incidents {
+            true => Ok(put),
+            false => Err(ArchiveError::Foreign { path: path.to_owned() }),
         }
     }
 
@@ -172,9 +175,13 @@ impl Archive {
     }
 
     pub(crate) async fn bytes_at(&self, path: &str) -> Result<Bytes, ArchiveError> {
+        self.bytes_within(path, LONGEST).await
+    }
+
+    async fn bytes_within(&self, path: &str, longest: u64) -> Result<Bytes, ArchiveError> {
         let found = self.store.get(&Path::from(path)).await?;
         let bytes = found.meta.size;
-        if bytes > LONGEST {
+        if bytes > longest {
             return Err(ArchiveError::TooLong { path: path.to_owned(), bytes });
         }
         Ok(found.bytes().await?)

@@ -4,8 +4,11 @@
 //! The columns are the same in every store, and documented in `docs/fleet.md`.
 
 mod columns;
+mod footer;
 mod incident;
+mod pages;
 pub mod parquet;
+mod thrift;
 
 pub use columns::{COLUMNS, Column, Kind};
 pub use incident::{Incident, SCHEMA, SCHEMA_VERSION, Source};

@@ -18,7 +18,12 @@ use ::parquet::{
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION};
+use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, footer, pages};
+
+/// More memory than this is not taken for the incidents of one file.
+const MOST: u64 = 2 << 30;
+/// Of that, what is unfolded at a time has a part.
+const PART_OF_PAGES: u64 = 4;
 
 /// Why incidents could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +43,12 @@ pub enum FileError {
     /// The reader of the format gave up on it.
     #[error("a damaged Parquet file")]
     Damaged,
+    /// It unfolds to more than a file of incidents has.
+    #[error("a Parquet file that unfolds to more than {most} bytes")]
+    TooMuch {
+        /// What would be taken.
+        most: u64,
+    },
 }
 
 /// Writes a file.
@@ -132,15 +143,57 @@ fn write_values<T: DataType, W: std::io::Write + Send>(
 /// # Errors
 /// Where it is no file of incidents of this version.
 pub fn read(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
+    read_within(bytes, MOST)
+}
+
+/// Reads a file into no more than about `most` bytes.
+///
+/// # Errors
+/// Also where it has more.
+pub fn read_within(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
     // The reader of the format is known to panic on some damaged files; that ends at this door.
-    let read = std::panic::catch_unwind(|| read_rows(bytes));
+    let read = std::panic::catch_unwind(|| read_rows(bytes, most));
     read.unwrap_or(Err(FileError::Damaged))
 }
 
-fn read_rows(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
-    let reader = SerializedFileReader::new(bytes)?;
-    check_schema(reader.metadata().file_metadata().key_value_metadata())?;
-    reader.get_row_iter(None)?.map(|row| incident(row?)).collect()
+fn read_rows(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
+    let whole = bytes.clone();
+    let reader = open(bytes)?;
+    let file = reader.metadata().file_metadata();
+    check_schema(file.key_value_metadata())?;
+    if !file.schema().get_fields().iter().all(|field| field.is_primitive()) {
+        return Err(FileError::Damaged);
+    }
+    let unfolded = pages::unfolded(&whole, reader.metadata()).ok_or(FileError::Damaged)?;
+    if unfolded > most / PART_OF_PAGES {
+        return Err(FileError::TooMuch { most });
+    }
+    let (mut all, mut taken) = (Vec::new(), 0);
+    for row in reader.get_row_iter(None)? {
+        let row = row?;
+        taken += size(&row);
+        if taken > most {
+            return Err(FileError::TooMuch { most });
+        }
+        all.push(incident(row)?);
+    }
+    Ok(all)
+}
+
+fn open(bytes: Bytes) -> Result<SerializedFileReader<Bytes>, FileError> {
+    match footer::is_sound(&bytes) {
+        true => Ok(SerializedFileReader::new(bytes)?),
+        false => Err(FileError::Damaged),
+    }
+}
+
+/// What a row takes as an incident: a text that many rows share is in each of them afterwards.
+fn size(row: &Row) -> u64 {
+    let texts = row.get_column_iter().map(|(_, field)| match field {
+        Field::Str(text) => text.len(),
+        _ => 0,
+    });
+    (size_of::<Incident>() + texts.sum::<usize>()) as u64
 }
 
 /// The columns of a file that this version does not know.
@@ -149,7 +202,7 @@ fn read_rows(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
 /// Where it is no Parquet file.
 pub fn unknown_columns(bytes: Bytes) -> Result<Vec<String>, FileError> {
     let read = std::panic::catch_unwind(|| {
-        let reader = SerializedFileReader::new(bytes)?;
+        let reader = open(bytes)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let names = schema.columns().iter().map(|column| column.name().to_owned());
         let is_known = |name: &String| COLUMNS.iter().any(|column| column.name == name);
@@ -258,6 +311,27 @@ mod tests {
         assert!(unknown_columns(bytes.clone().into()).expect("it is read").is_empty());
         assert_eq!(read(bytes.into()).expect("it is read"), all);
         assert_eq!(read(write(&[]).expect("it is written").into()).expect("it is read"), []);
+    }
+
+    #[test]
+    fn a_file_that_unfolds_to_too_much_is_refused() {
+        let long = Incident { verdict: "x".repeat(8 << 20), ..some() };
+        let shared = Incident { verdict: "x".repeat(100 << 10), ..some() };
+        for incidents in [vec![long], vec![shared; 100]] {
+            let file = write(&incidents).expect("it is written");
+            assert!(file.len() < 32 << 10, "{} bytes", file.len());
+            let within = |most| read_within(file.clone().into(), most);
+            assert!(matches!(within(4 << 20), Err(FileError::TooMuch { .. })));
+            assert_eq!(within(64 << 20).expect("it is read"), incidents);
+        }
+    }
+
+    /// What an earlier version wrote is read by every later one.
+    #[test]
+    fn a_file_of_version_1_is_read() {
+        let file = include_bytes!("../../../tests/fixtures/incidents/version-1.parquet");
+        let read = read(file.as_slice().into()).expect("it is read");
+        assert_eq!(read, [some(), Incident { remedy: Some("export A=1".into()), ..some() }]);
     }
 
     #[test]

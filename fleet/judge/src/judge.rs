@@ -41,6 +41,14 @@ pub struct Judged {
     pub document: Value,
 }
 
+impl Judged {
+    /// Whether there was nothing to judge: no failure, and no cause.
+    #[must_use]
+    pub fn says_nothing(&self) -> bool {
+        self.request.is_none() && self.verdict.cause == "unknown"
+    }
+}
+
 /// The document of `whyoom why --json`, as far as incidents have columns for it.
 #[derive(Debug, Deserialize)]
 struct Why {
@@ -231,5 +239,27 @@ impl Judge {
         let said = said.and_then(|said| serde_json::from_str(&said).ok());
         self.who = Some((now, said.clone()));
         said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn garbage_is_no_incident_and_a_request_that_nobody_understands_is() {
+        let judged = |cause: &str, request: Option<i64>| {
+            let verdict = serde_json::json!({"cause": cause, "strength": "fallback", "headline": "",
+                "device": null, "call_sites": [], "remedies": []});
+            let request = request.map(|bytes| serde_json::json!({"requested_bytes": bytes}));
+            Judged {
+                verdict: serde_json::from_value(verdict).unwrap(),
+                request: request.map(|request| serde_json::from_value(request).unwrap()),
+                document: Value::Null,
+            }
+        };
+        assert!(judged("unknown", None).says_nothing());
+        assert!(!judged("unknown", Some(7)).says_nothing());
+        assert!(!judged("growth", None).says_nothing(), "a snapshot without its failure");
     }
 }

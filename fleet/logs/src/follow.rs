@@ -2,18 +2,21 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
+use rustix::fs::Dir;
 use whyoom_files::untrusted;
 
 use crate::{
     origin::Origin,
     position::{FileId, Position, Positions},
     tail::{CHUNK, Found, Tail},
-    walk::{Entry, Pattern, Wanted, open_folder},
+    walk::{Entry, Pattern, Wanted, open_folder, open_folder_below},
 };
 
 /// More files are not followed at once.
@@ -79,7 +82,11 @@ impl Follower {
         let mut entries = Vec::new();
         for pattern in &self.patterns {
             match pattern.entries(Wanted::Files) {
-                Ok(found) => entries.extend(found),
+                Ok(found) => {
+                    entries.extend(found.entries);
+                    is_whole &= found.is_whole;
+                    self.passed_over += u64::from(!found.is_whole);
+                }
                 // Nothing is known of what is below.
                 Err(_) => (is_whole, self.passed_over) = (false, self.passed_over + 1),
             }
@@ -113,14 +120,16 @@ impl Follower {
         let folders: BTreeSet<&Path> =
             gone.iter().filter_map(|known| known.path.parent()).collect();
         for folder in folders {
-            let Ok(opened) = open_folder(folder) else { continue };
-            for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
-                let inode = std::os::unix::fs::DirEntryExt::ino(&entry);
-                let known = gone
-                    .iter()
-                    .find(|known| known.id.inode == inode && known.path.parent() == Some(folder));
+            let Some((site, below)) = self.below_site(folder) else { continue };
+            // A folder may have become a link meanwhile.
+            let Ok(opened) = open_folder_below(&site, &below) else { continue };
+            for entry in Dir::read_from(&opened).into_iter().flatten().filter_map(Result::ok) {
+                let known = gone.iter().find(|known| {
+                    known.id.inode == entry.ino() && known.path.parent() == Some(folder)
+                });
                 let Some(known) = known else { continue };
-                let file = untrusted::open_below(&opened, Path::new(&entry.file_name()));
+                let name = Path::new(OsStr::from_bytes(entry.file_name().to_bytes()));
+                let file = untrusted::open_below(&opened, name);
                 let origin = self.origin_of(&known.path);
                 let tail =
                     file.and_then(|file| Tail::new(file, known.path.clone(), origin, Some(known)));
@@ -133,11 +142,16 @@ impl Follower {
 
     /// Whose a log is that is not among those of now.
     fn origin_of(&self, path: &Path) -> Origin {
-        let folders = self.patterns.iter().filter_map(Pattern::folder);
-        let below = folders
-            .filter_map(|folder| Some((path.strip_prefix(&folder).ok()?.to_owned(), folder)));
+        self.below_site(path).map(|(site, below)| Origin::of(&site, &below)).unwrap_or_default()
+    }
+
+    /// The folder that the site named above a path, and the path below it.
+    fn below_site(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
+        let sites = self.patterns.iter().filter_map(Pattern::folder);
+        let below =
+            sites.filter_map(|site| Some((path.strip_prefix(&site).ok()?.to_owned(), site)));
         let nearest = below.min_by_key(|(below, _)| below.as_os_str().len());
-        nearest.map(|(below, folder)| Origin::of(&folder, &below)).unwrap_or_default()
+        nearest.map(|(below, site)| (site, below))
     }
 
     fn follow(&mut self, entry: &Entry) {

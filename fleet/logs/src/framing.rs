@@ -22,16 +22,19 @@ struct DockerLine<'a> {
 }
 
 /// The text that a program printed, from lines of its log. Lines that are not framed as the first are, as the
-/// rest of one that was cut, are left as they are.
+/// rest of one that was cut, are left as they are. A hole is no text: a log that was cut while its writer kept its
+/// place has one, and what begins with zeros is not taken for a log.
 #[must_use]
 pub fn decode(raw: &[u8]) -> String {
     let text = String::from_utf8_lossy(raw);
     let framing = text.lines().find(|line| !line.is_empty()).map_or(Framing::Plain, framing_of);
-    match framing {
+    let mut decoded = match framing {
         Framing::Plain => text.into_owned(),
         Framing::Docker => text.lines().map(docker).collect(),
         Framing::Cri => text.lines().map(cri).collect(),
-    }
+    };
+    decoded.retain(|one| one != '\0');
+    decoded
 }
 
 fn framing_of(line: &str) -> Framing {
@@ -113,6 +116,11 @@ mod tests {
         for text in [TEXT, "{\"log\": 3}\n", "2026-11-18 stderr F x\n", "{\"step\":1}\nx\n"] {
             assert_eq!(decode(text.as_bytes()), text);
         }
+    }
+
+    #[test]
+    fn a_hole_is_no_text() {
+        assert_eq!(decode(format!("{}{TEXT}", "\0".repeat(9)).as_bytes()), TEXT);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use journald::Journald;
 pub use origin::Origin;
 pub use position::{FileId, Position, Positions};
 pub use tail::Found;
-pub use walk::{Entry, Pattern, Wanted, open_folder_entry};
+pub use walk::{Entry, Named, Pattern, Wanted, open_folder_entry};
 
 #[cfg(test)]
 mod tests;

@@ -287,3 +287,30 @@ fn a_line_without_an_end_is_read_in_bounded_memory() {
     assert_eq!(found.len(), 1);
     assert!(found[0].text.len() < 100_000, "{}", found[0].text.len());
 }
+
+#[test]
+fn a_folder_that_became_a_link_is_not_looked_into() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("pods/a/main")).expect("a folder");
+    fs::write(at("pods/a/main/0.log"), "step\n").expect("it is written");
+    let follower = |known| {
+        let pattern = Pattern::new(&at("pods/*/*/*.log")).expect("a pattern");
+        Follower::new(vec![pattern], known, Start::First)
+    };
+    let mut first = follower(Positions::new());
+    first.look(Instant::now());
+    first.poll(Instant::now(), 9);
+    let known = first.positions();
+    assert_eq!(known.len(), 1);
+    // What was rotated while nobody read is read on, and a link to it is not followed.
+    fs::rename(at("pods/a/main/0.log"), at("pods/a/main/0.log.1")).expect("it is renamed");
+    let mut second = follower(known.clone());
+    second.look(Instant::now());
+    assert_eq!(second.files(), 1);
+    fs::rename(at("pods/a/main"), at("outside")).expect("it is moved");
+    std::os::unix::fs::symlink(at("outside"), at("pods/a/main")).expect("a link");
+    let mut third = follower(known);
+    third.look(Instant::now());
+    assert_eq!(third.files(), 0);
+}

@@ -10,8 +10,9 @@ use std::{
 use glob::Pattern as Glob;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
 
-/// Entries of folders that are looked at for one pattern.
+/// Entries of folders that are looked at for one pattern, and of one folder: whoever fills theirs hides nobody else's.
 const MOST_ENTRIES: usize = 1 << 17;
+const MOST_OF_FOLDER: usize = 1 << 13;
 
 /// A pattern: the folder before its first wildcard, which is the site's own choice, and what is looked for below.
 /// `*`, `?` and `[…]` stand for parts of one name.
@@ -34,6 +35,15 @@ pub struct Entry {
     pub inode: u64,
     /// Its owner.
     pub owner: u32,
+}
+
+/// All that a pattern names.
+#[derive(Debug, Default)]
+pub struct Named {
+    /// What was found.
+    pub entries: Vec<Entry>,
+    /// Whether that is all: no folder had more entries than are looked at.
+    pub is_whole: bool,
 }
 
 impl Entry {
@@ -82,15 +92,16 @@ impl Pattern {
     /// # Errors
     /// Where the site's folder cannot be read: then nothing is known of what is below. One that is not there has
     /// nothing below.
-    pub fn entries(&self, wanted: Wanted) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self, wanted: Wanted) -> io::Result<Named> {
+        let mut named = Named { entries: Vec::new(), is_whole: true };
         let folder = match self.folder.canonicalize() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(named),
             found => found?,
         };
         let opened = open_folder(&folder)?;
-        let mut walk = Walk { folder: &folder, wanted, left: MOST_ENTRIES, found: Vec::new() };
+        let mut walk = Walk { folder: &folder, wanted, left: MOST_ENTRIES, named: &mut named };
         walk.walk(&opened, Path::new(""), &self.names)?;
-        Ok(walk.found)
+        Ok(named)
     }
 }
 
@@ -103,15 +114,16 @@ struct Walk<'a> {
     folder: &'a Path,
     wanted: Wanted,
     left: usize,
-    found: Vec<Entry>,
+    named: &'a mut Named,
 }
 
 impl Walk<'_> {
     fn walk(&mut self, opened: &File, below: &Path, names: &[Glob]) -> io::Result<()> {
         let Some((first, rest)) = names.split_first() else { return Ok(()) };
-        for entry in Dir::read_from(opened)? {
+        for (number, entry) in Dir::read_from(opened)?.enumerate() {
             let entry = entry?;
-            if self.left == 0 {
+            if self.left == 0 || number >= MOST_OF_FOLDER {
+                self.named.is_whole = false;
                 return Ok(());
             }
             self.left -= 1;
@@ -138,7 +150,7 @@ impl Walk<'_> {
             _ => false,
         };
         if is_wanted {
-            self.found.push(Entry {
+            self.named.entries.push(Entry {
                 folder: self.folder.to_owned(),
                 below: below.to_owned(),
                 device: found.st_dev,
@@ -161,7 +173,13 @@ fn open_below(folder: &File, name: &Path) -> io::Result<File> {
 /// # Errors
 /// Where it is gone, or a part of the path below the site's folder is a link now.
 pub fn open_folder_entry(entry: &Entry) -> io::Result<File> {
-    open_below(&open_folder(&entry.folder)?, &entry.below)
+    open_folder_below(&entry.folder, &entry.below)
+}
+
+/// Opens a folder by its path below the site's, which may be that itself. No part of it may be a link.
+pub(crate) fn open_folder_below(site: &Path, below: &Path) -> io::Result<File> {
+    let opened = open_folder(site)?;
+    if below.as_os_str().is_empty() { Ok(opened) } else { open_below(&opened, below) }
 }
 
 #[cfg(test)]
@@ -185,18 +203,44 @@ mod tests {
         symlink(at("pods"), at("here")).unwrap();
         for start in ["pods", "here"] {
             let pattern = Pattern::new(&at(start).join("*/*/*.log")).unwrap();
-            let found = pattern.entries(Wanted::Files).unwrap();
+            let found = pattern.entries(Wanted::Files).unwrap().entries;
             assert_eq!(found.len(), 1, "{found:?}");
             assert_eq!(found[0].below, Path::new("a/main/0.log"));
         }
-        let folders = Pattern::new(&at("pods/a/*")).unwrap().entries(Wanted::Folders).unwrap();
+        let folders =
+            Pattern::new(&at("pods/a/*")).unwrap().entries(Wanted::Folders).unwrap().entries;
         assert_eq!(folders.len(), 1);
         assert!(
-            Pattern::new(&at("absent/*.log")).unwrap().entries(Wanted::Files).unwrap().is_empty()
+            Pattern::new(&at("absent/*.log"))
+                .unwrap()
+                .entries(Wanted::Files)
+                .unwrap()
+                .entries
+                .is_empty()
         );
         assert_eq!(
-            Pattern::new(&at("pods/a/main/0.log")).unwrap().entries(Wanted::Files).unwrap().len(),
+            Pattern::new(&at("pods/a/main/0.log"))
+                .unwrap()
+                .entries(Wanted::Files)
+                .unwrap()
+                .entries
+                .len(),
             1
         );
+    }
+
+    #[test]
+    fn a_folder_that_is_full_hides_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        for (owner, files) in [("a", MOST_OF_FOLDER + 10), ("b", 1)] {
+            fs::create_dir(folder.path().join(owner)).unwrap();
+            for number in 0..files {
+                fs::write(folder.path().join(owner).join(format!("{number}.log")), "").unwrap();
+            }
+        }
+        let named = Pattern::new(&folder.path().join("*/*.log")).unwrap();
+        let named = named.entries(Wanted::Files).unwrap();
+        assert!(!named.is_whole);
+        assert!(named.entries.iter().any(|entry| entry.below.starts_with("b")));
     }
 }

@@ -2,6 +2,7 @@
 //! are killed, stores that are cut off.
 
 mod engines;
+mod hostile;
 mod journal;
 mod logs;
 mod monitoring;
@@ -19,7 +20,7 @@ use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    Ok(vec![
+    let mut checks = vec![
         Check::new("engines::questions", || engines::run(engines::GATE)),
         Check::new("engines::deep-questions", || engines::run(engines::DEEP)),
         Check::new("logs::verdicts", logs::verdicts),
@@ -38,5 +39,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("otlp::received", otlp::received),
         Check::new("store::agents", || store::run(store::GATE)),
         Check::new("store::deep-agents", || store::run(store::DEEP)),
-    ])
+    ];
+    checks.extend(hostile::checks());
+    Ok(checks)
 }

@@ -145,7 +145,8 @@ fn processor_seconds(pid: u32) -> Result<f64> {
     Ok(ticks as f64 / 100.0)
 }
 
-fn peak_of(pid: u32) -> Result<u64> {
+/// The most memory that a process has had.
+pub(super) fn peak_of(pid: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no peak")?;
     let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;

@@ -159,7 +159,7 @@ fn chaos(
 }
 
 /// Whether an agent has read all logs and uploaded what it found.
-fn is_settled(node: &Node, incidents: usize) -> bool {
+pub(super) fn is_settled(node: &Node, incidents: usize) -> bool {
     let journal = fs::read_dir(node.path("state/journal"));
     let waiting =
         journal.into_iter().flatten().flatten().filter(|entry| entry.file_name() != "next");

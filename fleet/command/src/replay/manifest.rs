@@ -86,8 +86,11 @@ fn named(patterns: &[PathBuf]) -> Result<Vec<Recording>> {
         let pattern = Pattern::new(&absolute).with_context(|| path.display().to_string())?;
         for (wanted, kind) in [(Wanted::Folders, Kind::Recording), (Wanted::Files, Kind::Snapshot)]
         {
-            let entries = pattern.entries(wanted)?;
-            all.extend(entries.iter().map(|entry| Recording::new(entry.path(), kind)));
+            let named = pattern.entries(wanted)?;
+            if !named.is_whole {
+                bail!("{}: a folder has too many entries; name fewer", path.display());
+            }
+            all.extend(named.entries.iter().map(|entry| Recording::new(entry.path(), kind)));
         }
     }
     all.sort_by(|one, other| one.path.cmp(&other.path));

@@ -113,7 +113,11 @@ fn replay(entry: &Entry, judge: &Judge) -> io::Result<Outcome> {
 
 fn ask(entry: &Entry, judge: &Judge) -> io::Result<Outcome> {
     let matter = entry.recording.matter()?;
-    let cause = judge.why(&matter)?.verdict.cause;
+    let judged = judge.why(&matter)?;
+    if judged.says_nothing() {
+        return Ok(Outcome::Unreadable);
+    }
+    let cause = judged.verdict.cause;
     if cause == "healthy" {
         return Ok(Outcome::Healthy);
     }
