@@ -169,11 +169,6 @@ impl Archive {
         }
     }
 
-    pub(crate) async fn read_at(&self, path: &str) -> Result<Vec<Incident>, ArchiveError> {
-        let bytes = self.bytes_at(path).await?;
-        parquet::read(bytes).map_err(|error| ArchiveError::File { path: path.to_owned(), error })
-    }
-
     pub(crate) async fn bytes_at(&self, path: &str) -> Result<Bytes, ArchiveError> {
         self.bytes_within(path, LONGEST).await
     }
@@ -222,7 +217,7 @@ impl Archive {
         Ok(paths)
     }
 
-    /// All incidents of some days, each once, by time.
+    /// All incidents of some days, each once, by time. Their documents, which take most of the memory, are empty.
     ///
     /// # Errors
     /// Where the store cannot be reached, or an object is no file of incidents.
@@ -231,7 +226,7 @@ impl Archive {
             let mut attempt = 1;
             loop {
                 let paths = self.objects_below(FOLDER, &days).await?;
-                match self.read_all(&paths).await {
+                match self.read_all(&paths, parquet::read_briefly).await {
                     // Compaction has put it into another object meanwhile.
                     Err(ArchiveError::Store(object_store::Error::NotFound { .. }))
                         if attempt < ATTEMPTS =>
@@ -245,8 +240,15 @@ impl Archive {
     }
 
     /// What some objects have, each incident once, by time.
-    pub(crate) async fn read_all(&self, paths: &[String]) -> Result<Vec<Incident>, ArchiveError> {
-        let reads = stream::iter(paths).map(|path| self.read_at(path)).buffered(AT_ONCE);
+    pub(crate) async fn read_all(
+        &self,
+        paths: &[String],
+        read: impl Fn(Bytes) -> Result<Vec<Incident>, FileError>,
+    ) -> Result<Vec<Incident>, ArchiveError> {
+        let file = |path: &String, error| ArchiveError::File { path: path.clone(), error };
+        let reads = stream::iter(paths)
+            .map(async |path| read(self.bytes_at(path).await?).map_err(|error| file(path, error)));
+        let reads = reads.buffered(AT_ONCE);
         let all: Vec<Vec<Incident>> = reads.try_collect().await?;
         let mut seen = HashSet::new();
         let mut all: Vec<Incident> = all.into_iter().flatten().collect();

@@ -37,7 +37,7 @@ impl Archive {
         for path in &inputs {
             self.knows_all_columns(path).await?;
         }
-        let incidents = self.read_all(&inputs).await?;
+        let incidents = self.read_all(&inputs, parquet::read).await?;
         let outputs: Vec<(String, &[Incident])> =
             incidents.chunks(MOST_ROWS).map(|rows| (path_of(date, rows), rows)).collect();
         if inputs.len() <= outputs.len() {
