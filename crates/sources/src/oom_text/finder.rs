@@ -20,7 +20,9 @@ const FOLDS: u64 = u64::from_le_bytes([!CASE; 8]);
 /// The bytes of a window, of eight.
 const MASK: u64 = u64::MAX >> (64 - 8 * WINDOW);
 /// Windows have numbers of so many bits.
-const BITS: u32 = 18;
+const BITS: u32 = 17;
+/// So many numbers share a list of windows.
+const SHARED: usize = 32;
 /// Windows of what healthy programs print are not looked for, where a word has others.
 const ORDINARY: &str = " memory allocated, reserved; enough memory for it; step 2 out of 100; allocation with no error; exit \
     code 0; cuda device 0; gpu memory usage is not the same; when the function results in an exception; ";
@@ -28,14 +30,15 @@ const ORDINARY: &str = " memory allocated, reserved; enough memory for it; step 
 /// What finds words.
 pub(super) struct Finder {
     words: Vec<Vec<u8>>,
-    /// A bit for each number that a window has: small enough to stay near the processor.
+    /// Whether a window has a number: small enough to stay near the processor. A bit for each would be smaller, and
+    /// takes longer to get at.
     filter: Box<Filter>,
-    /// Where the windows of a word of the filter begin; those of the next begin where they end.
+    /// Where the windows begin that share a list; those of the next begin where they end.
     starts: Vec<u32>,
     windows: Vec<Window>,
 }
 
-type Filter = [u64; 1 << (BITS - 6)];
+type Filter = [bool; 1 << BITS];
 
 /// A part of a word.
 #[derive(Debug, Clone, Copy)]
@@ -59,14 +62,14 @@ impl Finder {
             windows.extend(chosen(word, number as u16, &costs));
         }
         windows.sort_by_key(|window| number_of(window.eight));
-        let mut filter: Box<Filter> = Box::new([0; _]);
-        let mut starts = vec![0; filter.len() + 1];
+        let mut filter: Box<Filter> = Box::new([false; _]);
+        let mut starts = vec![0; filter.len() / SHARED + 1];
         for window in &windows {
             let number = number_of(window.eight);
-            filter[number >> 6] |= 1 << (number & 63);
-            starts[(number >> 6) + 1] += 1;
+            filter[number] = true;
+            starts[number / SHARED + 1] += 1;
         }
-        for at in 0..filter.len() {
+        for at in 0..filter.len() / SHARED {
             starts[at + 1] += starts[at];
         }
         Self { words, filter, starts, windows }
@@ -88,7 +91,7 @@ impl Finder {
 
     /// Compares with the words of a window.
     fn compare(&self, text: &[u8], place: usize, eight: u64, found: &mut Vec<usize>) {
-        let at = number_of(eight) >> 6;
+        let at = number_of(eight) / SHARED;
         let (from, to) = (self.starts[at] as usize, self.starts[at + 1] as usize);
         let is_it = |window: &&Window| eight & window.mask == window.eight;
         for window in self.windows[from..to].iter().filter(is_it) {
@@ -104,15 +107,12 @@ impl Finder {
 
 /// Goes on to a place that may have a window: nearly all of the time is spent here.
 fn skip<'t>(mut rest: &'t [u8], filter: &Filter) -> &'t [u8] {
-    let bit = |bytes: &[u8]| {
-        let number = number_of(eight_at(bytes));
-        filter[number >> 6] >> (number & 63) & 1
-    };
+    let may_have = |bytes: &[u8]| filter[number_of(eight_at(bytes))];
     // Two places at once, as long as there are two.
-    while rest.len() >= 8 + STRIDE && bit(rest) | bit(&rest[STRIDE..]) == 0 {
+    while rest.len() >= 8 + STRIDE && !(may_have(rest) | may_have(&rest[STRIDE..])) {
         rest = &rest[2 * STRIDE..];
     }
-    if rest.len() >= 8 && bit(rest) == 0 { &rest[STRIDE..] } else { rest }
+    if rest.len() >= 8 && !may_have(rest) { &rest[STRIDE..] } else { rest }
 }
 
 /// A word that has another in it is found with that.
@@ -155,7 +155,7 @@ fn chosen(word: &[u8], number: u16, costs: &Costs) -> Vec<Window> {
     for residue in 0..STRIDE {
         let inside = (residue..).step_by(STRIDE).take_while(|from| from + WINDOW <= word.len());
         let cost = |from: &usize| costs.of_window(&word[*from..from + WINDOW]);
-        let best = inside.min_by_key(cost).filter(|from| residue != 3 || cost(from) < u32::MAX);
+        let best = inside.min_by_key(cost);
         match best {
             Some(from) => all.push(Window::new(&word[from..], number, -(from as i16))),
             // Whatever stands before or behind the word belongs to its window.
