@@ -187,7 +187,7 @@ impl Archive {
     /// # Errors
     /// Where the store cannot be reached.
     pub fn objects(&self, days: impl Fn(Date) -> bool) -> Result<Vec<String>, ArchiveError> {
-        self.wait(self.objects_below(FOLDER, days))
+        Ok(paths(self.wait(self.objects_below(FOLDER, days))?))
     }
 
     /// The days that have objects, in order.
@@ -199,7 +199,8 @@ impl Archive {
         Ok(objects.iter().filter_map(|path| date_of(path)).collect())
     }
 
-    pub(crate) async fn objects_of(&self, date: Date) -> Result<Vec<String>, ArchiveError> {
+    /// The paths of the objects of a day and their lengths, in order.
+    pub(crate) async fn objects_of(&self, date: Date) -> Result<Vec<(String, u64)>, ArchiveError> {
         self.objects_below(&folder_of(date), |found| found == date).await
     }
 
@@ -207,14 +208,15 @@ impl Archive {
         &self,
         folder: &str,
         days: impl Fn(Date) -> bool,
-    ) -> Result<Vec<String>, ArchiveError> {
+    ) -> Result<Vec<(String, u64)>, ArchiveError> {
         let found: Vec<_> = self.store.list(Some(&Path::from(folder))).try_collect().await?;
-        let paths = found.into_iter().map(|object| object.location.to_string());
-        let is_wanted =
-            |path: &String| path.ends_with(".parquet") && date_of(path).is_some_and(&days);
-        let mut paths: Vec<String> = paths.filter(is_wanted).collect();
-        paths.sort();
-        Ok(paths)
+        let all = found.into_iter().map(|object| (object.location.to_string(), object.size));
+        let is_wanted = |(path, _): &(String, u64)| {
+            path.ends_with(".parquet") && date_of(path).is_some_and(&days)
+        };
+        let mut all: Vec<(String, u64)> = all.filter(is_wanted).collect();
+        all.sort();
+        Ok(all)
     }
 
     /// All incidents of some days, each once, by time. Their documents, which take most of the memory, are empty.
@@ -225,7 +227,7 @@ impl Archive {
         self.wait(async {
             let mut attempt = 1;
             loop {
-                let paths = self.objects_below(FOLDER, &days).await?;
+                let paths = paths(self.objects_below(FOLDER, &days).await?);
                 match self.read_all(&paths, parquet::read_briefly).await {
                     // Compaction has put it into another object meanwhile.
                     Err(ArchiveError::Store(object_store::Error::NotFound { .. }))
@@ -285,6 +287,10 @@ impl Archive {
         }
         Ok(())
     }
+}
+
+fn paths(objects: Vec<(String, u64)>) -> Vec<String> {
+    objects.into_iter().map(|(path, _)| path).collect()
 }
 
 fn address(url: &str, why: impl std::fmt::Display) -> ArchiveError {

@@ -9,8 +9,9 @@ use crate::{
     key::{COMPACTED, folder_of},
 };
 
-/// Incidents of an object.
-const MOST_ROWS: usize = 50_000;
+/// Objects are merged up to so many bytes together: a day of a large cluster has more incidents than memory holds,
+/// and these unfold to about ten times as much.
+const MOST_BYTES: u64 = 32 << 20;
 
 /// What compaction did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,25 +34,43 @@ impl Archive {
     }
 
     async fn compact_day(&self, date: Date) -> Result<Compacted, ArchiveError> {
-        let inputs = self.objects_of(date).await?;
+        let mut all = Compacted::default();
+        for group in groups(self.objects_of(date).await?, MOST_BYTES) {
+            let done = self.merge(date, group).await?;
+            all.read += done.read;
+            all.written += done.written;
+            all.incidents += done.incidents;
+        }
+        Ok(all)
+    }
+
+    async fn merge(&self, date: Date, inputs: Vec<String>) -> Result<Compacted, ArchiveError> {
         for path in &inputs {
             self.knows_all_columns(path).await?;
         }
         let incidents = self.read_all(&inputs, parquet::read).await?;
-        let outputs: Vec<(String, &[Incident])> =
-            incidents.chunks(MOST_ROWS).map(|rows| (path_of(date, rows), rows)).collect();
-        if inputs.len() <= outputs.len() {
-            return Ok(Compacted::default());
-        }
-        for (path, rows) in &outputs {
-            self.put_at(path, rows).await?;
-        }
+        let output = path_of(date, &incidents);
+        self.put_at(&output, &incidents).await?;
         // An object that compaction would write again under the same name stays.
-        let stays = |path: &String| outputs.iter().any(|(output, _)| output == path);
-        let done: Vec<String> = inputs.into_iter().filter(|path| !stays(path)).collect();
+        let done: Vec<String> = inputs.into_iter().filter(|path| *path != output).collect();
         self.remove(&done).await?;
-        Ok(Compacted { read: done.len(), written: outputs.len(), incidents: incidents.len() })
+        Ok(Compacted { read: done.len(), written: 1, incidents: incidents.len() })
     }
+}
+
+/// Objects that are merged with each other: neighbours, of so many bytes together. One alone stays as it is.
+fn groups(objects: Vec<(String, u64)>, most: u64) -> Vec<Vec<String>> {
+    let (mut all, mut bytes) = (vec![Vec::new()], 0);
+    for (path, size) in objects {
+        if bytes + size > most {
+            all.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += size;
+        all.last_mut().into_iter().for_each(|group| group.push(path.clone()));
+    }
+    all.retain(|group| group.len() > 1);
+    all
 }
 
 impl Archive {
@@ -72,4 +91,21 @@ impl Archive {
 fn path_of(date: Date, rows: &[Incident]) -> String {
     let ids: Vec<&str> = rows.iter().map(|one| one.id.as_str()).collect();
     format!("{}/{COMPACTED}-{}.parquet", folder_of(date), Incident::id_of(&ids))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_of_neighbours_and_bounded() {
+        let objects = |sizes: &[u64]| {
+            sizes.iter().enumerate().map(|(at, size)| (at.to_string(), *size)).collect()
+        };
+        let grouped = |sizes: &[u64]| groups(objects(sizes), 10);
+        assert_eq!(grouped(&[4, 4, 4, 4]), [["0", "1"], ["2", "3"]]);
+        assert_eq!(grouped(&[9, 9, 1]), [["1", "2"]]);
+        assert!(grouped(&[20, 8, 8]).is_empty(), "there is nothing to gain");
+        assert!(grouped(&[]).is_empty());
+    }
 }
