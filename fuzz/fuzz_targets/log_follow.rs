@@ -22,7 +22,7 @@ const MOST_PIECES: usize = 8;
 const QUIET: Duration = Duration::from_secs(3);
 
 /// What was found: where, and the text.
-type Told = Vec<(String, String)>;
+type Messages = Vec<(String, String)>;
 
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
@@ -40,12 +40,12 @@ fn follower(known: Positions) -> Follower {
 }
 
 /// Writes a log in pieces and reads after each; with another agent after each where that is wished.
-fn told(pieces: &[&[u8]], is_restarted: bool) -> Told {
+fn told(pieces: &[&[u8]], is_restarted: bool) -> Messages {
     let path = folder().join("a.log");
     let _ = fs::remove_file(&path);
     let mut log = File::create(&path).unwrap();
     let mut now = Instant::now();
-    let (mut follower, mut all) = (follower(Positions::new()), Told::new());
+    let (mut follower, mut all) = (follower(Positions::new()), Messages::new());
     for piece in pieces {
         log.write_all(piece).unwrap();
         follower.look(now);
@@ -66,7 +66,7 @@ fn told(pieces: &[&[u8]], is_restarted: bool) -> Told {
     panic!("it does not come to an end");
 }
 
-fn collect(follower: &mut Follower, now: Instant, all: &mut Told) {
+fn collect(follower: &mut Follower, now: Instant, all: &mut Messages) {
     for found in follower.poll(now, 100) {
         // Without the number of the file and its time.
         let at = found.name.splitn(3, ':').nth(2).unwrap().to_owned();
