@@ -33,7 +33,9 @@ pub fn decode(raw: &[u8]) -> String {
         Framing::Docker => text.lines().map(docker).collect(),
         Framing::Cri => text.lines().map(cri).collect(),
     };
-    decoded.retain(|one| one != '\0');
+    if decoded.contains('\0') {
+        decoded.retain(|one| one != '\0');
+    }
     decoded
 }
 

@@ -30,15 +30,17 @@ impl Shapes {
     }
 }
 
-/// A line without the digits of its numbers. A zero stays: none of something is not some of it.
+/// A line without the digits of its numbers. A number that is zero stays: none of something is not some of it.
 fn shape(line: &[u8]) -> u64 {
-    let mut hash = DefaultHasher::new();
-    for word in line.split(|byte| (b'1'..=b'9').contains(byte)) {
-        if !word.is_empty() && !word.iter().all(|byte| *byte == b'0') {
-            hash.write(word);
-            hash.write_u8(b'1');
+    let mut shape = Vec::with_capacity(line.len());
+    for part in line.chunk_by(|one, next| one.is_ascii_digit() == next.is_ascii_digit()) {
+        match part[0].is_ascii_digit() {
+            true => shape.push(if part.iter().all(|digit| *digit == b'0') { b'0' } else { b'1' }),
+            false => shape.extend(part),
         }
     }
+    let mut hash = DefaultHasher::new();
+    hash.write(&shape);
     hash.finish()
 }
 
@@ -51,6 +53,7 @@ mod tests {
         let mut shapes = Shapes::default();
         shapes.add(b"step 11 of 25: enough memory");
         assert!(shapes.knows(b"step 145 of 3151: enough memory"));
+        assert!(shapes.knows(b"step 100 of 3051: enough memory"));
         assert!(!shapes.knows(b"step 145 of 3151: out of memory"));
         shapes.add(b"oom_kill 0");
         assert!(!shapes.knows(b"oom_kill 3"), "none is not some");
