@@ -44,7 +44,7 @@ pub(super) fn prometheus() -> Result<Held> {
     let stage = SceneStage::ready()?;
     let mut scene = Scene::start(&stage, &["--gpus", "2"])?;
     let orphan = scene.hold(&["1=2048", "--orphan"])?;
-    let ports = free_ports(3)?;
+    let ports = free_ports(4)?;
     let folder = empty_folder("fleet-prometheus")?;
     let node = Node::new(
         "fleet-monitored",
@@ -85,6 +85,21 @@ pub(super) fn prometheus() -> Result<Held> {
     ensure!(!alert.contains("\"gpu\":\"0\""), "of a clean GPU, too: {alert}");
     let file = fs::read_to_string(folder.join("whyoom.prom"))?;
     ensure!(file.contains("whyoom_gpu_dirty{gpu=\"1\"} 1"), "the textfile: {file}");
+    let exporter = [
+        "--collector.disable-defaults".to_owned(),
+        "--collector.textfile".to_owned(),
+        format!("--collector.textfile.directory={}", text(&folder)),
+        format!("--web.listen-address=127.0.0.1:{}", ports[3]),
+    ];
+    let _exporter = start_server(&folder, "prometheus-node-exporter", &exporter)?;
+    let mut shown = String::new();
+    wait_for("node-exporter answers", 30, || {
+        shown = http_get(ports[3], "/metrics").unwrap_or_default();
+        Ok(shown.starts_with("HTTP/1.1 200"))
+    })?;
+    ensure!(shown.contains("whyoom_gpu_dirty{gpu=\"1\"} 1"), "node-exporter: {shown}");
+    let is_broken = shown.contains("node_textfile_scrape_error 1");
+    ensure!(!is_broken, "node-exporter cannot read the textfile");
     let checked = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(File::open(folder.join("whyoom.prom"))?)
@@ -92,7 +107,7 @@ pub(super) fn prometheus() -> Result<Held> {
     let said = String::from_utf8_lossy(&checked.stderr);
     ensure!(!said.contains("error while linting"), "promtool: {said}");
     Ok(Held::new(
-        "an orphan on GPU 1 and an incident: scraped, counted, and an alert in Alertmanager",
+        "an orphan on GPU 1 and an incident: scraped, counted, an alert in Alertmanager, and the same from node-exporter",
     ))
 }
 
