@@ -5,6 +5,8 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use rustix::fs::FlockOperation;
@@ -18,6 +20,9 @@ use crate::{drops::DropId, journal::Entry};
 const LONGEST: u64 = 64 << 20;
 /// Letters of an agent's name.
 const NAME: usize = 12;
+
+/// Of an agent that was killed, a process that it had just started may hold the lock for a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How far everything was read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -68,9 +73,14 @@ impl State {
             }
         }
         let lock = private::append_to(&folder.join("lock"))?;
-        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            io::Error::other(format!("{}: another agent uses it", folder.display()))
-        })?;
+        let until = Instant::now() + PATIENCE;
+        while rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > until {
+                let used = format!("{}: another agent uses it", folder.display());
+                return Err(io::Error::other(used));
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
         Ok(Self { folder: folder.to_owned(), _lock: lock })
     }
 

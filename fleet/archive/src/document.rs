@@ -1,5 +1,7 @@
 //! Documents beside the incidents, written once as these are.
 
+use object_store::{ObjectStoreExt as _, PutPayload, path::Path};
+
 use crate::archive::{Archive, ArchiveError, Put};
 
 impl Archive {
@@ -10,7 +12,13 @@ impl Archive {
     pub fn put_document(&self, path: &str, bytes: &[u8]) -> Result<Put, ArchiveError> {
         self.wait(async {
             let put = self.create(path, bytes.to_vec().into()).await?;
-            match self.bytes_at(path).await? == bytes {
+            let mut there = self.bytes_at(path).await?;
+            if there.len() < bytes.len() && bytes.starts_with(&there) {
+                // Half of what was cut off on its way.
+                self.store.put(&Path::from(path), PutPayload::from(bytes.to_vec())).await?;
+                there = self.bytes_at(path).await?;
+            }
+            match there == bytes {
                 true => Ok(put),
                 false => Err(ArchiveError::Foreign { path: path.to_owned() }),
             }
@@ -43,6 +51,9 @@ mod tests {
         assert_eq!(put("one").unwrap(), Put::Written);
         assert_eq!(put("one").unwrap(), Put::WasThere);
         assert!(matches!(put("two"), Err(ArchiveError::Foreign { .. })));
+        assert_eq!(archive.document("replays/a.json").unwrap(), Some(b"one".to_vec()));
+        std::fs::write(folder.path().join("replays/a.json"), "on").unwrap();
+        assert_eq!(put("one").unwrap(), Put::WasThere, "half of it is mended");
         assert_eq!(archive.document("replays/a.json").unwrap(), Some(b"one".to_vec()));
     }
 }

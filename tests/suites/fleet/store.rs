@@ -31,7 +31,7 @@ pub(super) struct Size {
 }
 
 pub(super) const GATE: Size = Size { agents: 12, at_once: 12, incidents: 30, chaos: 12 };
-pub(super) const DEEP: Size = Size { agents: 1000, at_once: 125, incidents: 100, chaos: 60 };
+pub(super) const DEEP: Size = Size { agents: 1000, at_once: 250, incidents: 100, chaos: 60 };
 
 /// Shows a process another time.
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
@@ -61,7 +61,7 @@ pub(super) fn run(size: Size) -> Result<Held> {
         for (node, agent) in nodes.iter().zip(&mut agents) {
             restart(node, agent, cutter.port, "+0")?;
         }
-        wait_for("the journals are empty", 240, || {
+        wait_for("the journals are empty", 600, || {
             Ok(nodes.iter().all(|node| is_settled(node, size.incidents)))
         })?;
         drop(agents);
