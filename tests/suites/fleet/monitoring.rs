@@ -98,8 +98,8 @@ pub(super) fn prometheus() -> Result<Held> {
         Ok(shown.starts_with("HTTP/1.1 200"))
     })?;
     ensure!(shown.contains("whyoom_gpu_dirty{gpu=\"1\"} 1"), "node-exporter: {shown}");
-    let is_broken = shown.contains("node_textfile_scrape_error 1");
-    ensure!(!is_broken, "node-exporter cannot read the textfile");
+    let is_read = shown.contains("\nnode_textfile_scrape_error 0");
+    ensure!(is_read, "node-exporter cannot read the textfile");
     let checked = Command::new("promtool")
         .args(["check", "metrics"])
         .stdin(File::open(folder.join("whyoom.prom"))?)
