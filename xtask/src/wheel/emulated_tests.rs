@@ -43,7 +43,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "a quarter of an hour each",
     ),
     (
-        "package(/^whyoom-(agent|archive|fleet|incident|logs)$/)",
+        "package(/^whyoom-(agent|archive|fleet|incident|judge|logs)$/)",
         "not in the wheel; and the emulator has no openat2",
     ),
     (
