@@ -20,6 +20,7 @@ mod picture_scene;
 mod preparation;
 mod programs;
 mod random;
+mod recorded_device;
 mod report;
 mod runs;
 mod scenarios;
@@ -47,6 +48,7 @@ pub use self::{
     preparation::must_succeed,
     programs::{CProgram, cuda_programs, files},
     random::Random,
+    recorded_device::RecordedDevice,
     report::{Report, ReportFolder, read_reports},
     runs::device_runs,
     scenarios::{Scenario, scenarios},

@@ -9,12 +9,12 @@ pub use answer::{
     FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary,
 };
 use serde::Serialize;
-use whyoom_redact::terminal::{Column, Table, shortened, wrap};
+use whyoom_redact::terminal::{Column, Table, grouped, shortened, wrap};
 use whyoom_trace::Bytes;
 
 use crate::{
     style::{self, styled},
-    text::{grouped, printable},
+    text::printable,
     written::write_document,
 };
 

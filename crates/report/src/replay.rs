@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use whyoom_redact::terminal::{Column, Table, wrap};
+use whyoom_redact::terminal::{Column, Table, grouped, wrap};
 use whyoom_trace::Bytes;
 
 use crate::{
     style::{self, styled},
-    text::{grouped, printable},
+    text::printable,
     written::write_document,
 };
 

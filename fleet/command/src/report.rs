@@ -3,6 +3,7 @@
 pub(crate) mod figures;
 mod html;
 mod text;
+mod words;
 
 use std::{fs, io::Write as _, path::Path};
 

@@ -1,7 +1,6 @@
 //! A fleet's recordings, replayed in shards: by a plain loop, on Ray while workers and a node are killed, and as a Slurm
 //! array.
 
-mod device;
 mod made;
 mod ray;
 mod work;

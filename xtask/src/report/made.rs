@@ -4,15 +4,16 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use harness::RecordedDevice;
 use whyoom_allocators::{
-    Device, Grant, Handle, Policy, Request, SimulatedDevice,
+    Device as _, Grant, Policy as _, Request,
     policies::pytorch::{PyTorch, PyTorchSettings},
 };
 use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, now};
 use whyoom_sources::recording::Ending;
 use whyoom_trace::{
-    Action, Address, Bytes, Counter, DeviceId, Event, FrameId, MemoryKind, Origin, PoolId, StackId,
-    StreamId, StringId, ThreadId, Time,
+    Action, Address, Bytes, Counter, DeviceId, Event, FrameId, Origin, PoolId, StackId, StreamId,
+    StringId, ThreadId, Time,
 };
 
 const MIB: u64 = 1 << 20;
@@ -104,14 +105,14 @@ struct Run<'a> {
     part: &'a Part,
     lease: Lease,
     policy: PyTorch,
-    device: Recorded,
+    device: RecordedDevice,
     start: Time,
     events: u64,
 }
 
 impl<'a> Run<'a> {
     fn new(part: &'a Part, lease: Lease) -> Self {
-        let device = Recorded { device: SimulatedDevice::new(CAPACITY), calls: Vec::new() };
+        let device = RecordedDevice::new(CAPACITY);
         let policy = PyTorch::new(PyTorchSettings::default());
         Self { part, lease, policy, device, start: now(), events: 0 }
     }
@@ -184,7 +185,7 @@ impl<'a> Run<'a> {
 
     /// A request that there is no room for.
     fn fail(&mut self) -> Result<()> {
-        let in_use = self.device.device.in_use();
+        let in_use = self.device.in_use();
         let requested = CAPACITY.saturating_sub(in_use) + MISSING;
         let samples = [
             (Counter::DeviceTotal, CAPACITY),
@@ -196,58 +197,5 @@ impl<'a> Run<'a> {
         }
         ensure!(in_use < CAPACITY, "the run outgrew its device");
         self.push(stack(1, 0), Action::OutOfMemory { requested: Bytes(requested) })
-    }
-}
-
-/// A device whose calls are recorded.
-struct Recorded {
-    device: SimulatedDevice,
-    calls: Vec<Action>,
-}
-
-impl Device for Recorded {
-    fn alloc(&mut self, size: u64) -> Option<u64> {
-        let address = self.device.alloc(size)?;
-        let kind = MemoryKind::Device;
-        self.calls.push(Action::Alloc { kind, address: Address(address), size: Bytes(size) });
-        Some(address)
-    }
-
-    fn free(&mut self, address: u64) {
-        self.device.free(address);
-        let kind = MemoryKind::Device;
-        self.calls.push(Action::Free { kind, address: Address(address) });
-    }
-
-    fn reserve(&mut self, size: u64) -> u64 {
-        self.device.reserve(size)
-    }
-
-    fn create(&mut self, size: u64) -> Option<Handle> {
-        self.device.create(size)
-    }
-
-    fn release(&mut self, handle: Handle) {
-        self.device.release(handle);
-    }
-
-    fn map(&mut self, address: u64, handle: Handle) {
-        self.device.map(address, handle);
-    }
-
-    fn unmap(&mut self, address: u64) {
-        self.device.unmap(address);
-    }
-
-    fn synchronize(&mut self) {
-        self.device.synchronize();
-    }
-
-    fn capacity(&self) -> u64 {
-        self.device.capacity()
-    }
-
-    fn in_use(&self) -> u64 {
-        self.device.in_use()
     }
 }

@@ -3,13 +3,10 @@
 use std::io::{self, Write};
 
 use whyoom_causes::{Basis, Evidence, Figure, Finding};
-use whyoom_redact::terminal::wrap;
+use whyoom_redact::terminal::{grouped, wrap};
 use whyoom_trace::Bytes;
 
-use super::{
-    detail::Detail,
-    wording::{grouped, printable},
-};
+use super::{detail::Detail, wording::printable};
 use crate::{
     Answer, chart,
     style::{self, styled},

@@ -13,7 +13,7 @@ use whyoom_causes::CallSite;
 use whyoom_redact::terminal::wrap;
 
 pub use detail::Detail;
-pub(crate) use wording::{grouped, printable};
+pub(crate) use wording::printable;
 use wording::{in_words, shown_width};
 
 use crate::{

@@ -27,19 +27,6 @@ pub(super) fn whose(answer: &Answer<'_>, finding: &Finding) -> String {
     format!("{}, {}", answer.tables.process_name(finding.process), finding.device)
 }
 
-/// A count with its thousands apart: 1,234,567.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// Text from a file as it may go to a terminal: without the characters that steer one.
 pub(crate) fn printable(text: &str) -> String {
     visible(text).into_owned()
@@ -48,13 +35,6 @@ pub(crate) fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_grouped() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
 
     #[test]
     fn call_sites_read_as_words() {

@@ -9,7 +9,6 @@ mod fixes;
 mod markup;
 mod tables;
 mod weeks;
-mod words;
 
 pub(super) use self::about::About;
 use self::markup::Markup;

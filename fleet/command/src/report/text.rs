@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use whyoom_redact::terminal::{Column as TableColumn, Table};
 
-use super::figures::{Figures, Share};
+use super::{
+    figures::{Figures, Share},
+    words::counted,
+};
 
 const WIDTH: usize = 100;
 
@@ -20,7 +23,8 @@ fn write(out: &mut String, figures: &Figures, rows: usize) -> std::fmt::Result {
     if figures.incidents == 0 {
         return writeln!(out, "No incident in these days.");
     }
-    writeln!(out, "{} incidents on {} nodes", figures.incidents, figures.nodes)?;
+    let (incidents, nodes) = (figures.incidents, figures.nodes);
+    writeln!(out, "{} on {}", counted(incidents, "incident"), counted(nodes, "node"))?;
     headline(out, figures)?;
     shares(out, "cause", &figures.causes, rows)?;
     if !figures.weeks.is_empty() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use harness::RecordedDevice;
 use whyoom_allocators::{
     Device as _, Grant, Policy as _, Request,
     policies::pytorch::{PyTorch, PyTorchSettings},
@@ -12,8 +13,6 @@ use whyoom_sources::recording::Ending;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, Origin, PoolId, StreamId, ThreadId, Time,
 };
-
-use super::device::Recorded;
 
 const MIB: u64 = 1 << 20;
 const CAPACITY: u64 = 4 << 30;
@@ -31,7 +30,7 @@ pub(super) fn write(folder: &Path, number: usize, events: u64) -> Result<()> {
         part: &part,
         lease,
         policy: PyTorch::new(PyTorchSettings::default()),
-        device: Recorded::new(CAPACITY),
+        device: RecordedDevice::new(CAPACITY),
         start: now(),
         events: 0,
     };
@@ -54,7 +53,7 @@ struct Run<'a> {
     part: &'a Part,
     lease: Lease,
     policy: PyTorch,
-    device: Recorded,
+    device: RecordedDevice,
     start: Time,
     events: u64,
 }

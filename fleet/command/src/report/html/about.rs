@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::civil::Date;
 
-use super::words::grouped;
+use crate::report::words::grouped;
 
 /// Clusters that are named.
 const NAMED: usize = 3;

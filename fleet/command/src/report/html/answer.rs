@@ -1,12 +1,8 @@
 //! The answer in one sentence, and what it cost.
 
-use super::{
-    about::About,
-    fixes::about_setting,
-    markup::Markup,
-    words::{counted, grouped, grouped_tenths, percent, share, short},
-};
+use super::{about::About, fixes::about_setting, markup::Markup};
 use crate::report::figures::{Figures, Share};
+use crate::report::words::{counted, grouped, grouped_tenths, percent, share, short};
 
 pub(super) fn write(section: &mut Markup, figures: &Figures, about: &About) {
     let Some(cause) = figures.causes.first() else {

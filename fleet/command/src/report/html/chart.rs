@@ -8,9 +8,9 @@ use jiff::civil::Date;
 use super::{
     markup::Markup,
     weeks::{self, Series},
-    words::{counted, grouped, short},
 };
 use crate::report::figures::{Figures, Week};
+use crate::report::words::{counted, grouped, short};
 
 /// Fewer weeks take no more room than they would among these.
 const LEAST_SLOTS: usize = 8;

@@ -3,9 +3,9 @@
 use super::{
     markup::Markup,
     tables::{Column, Row, table},
-    words::{counted, grouped, percent, share, short, short_line},
 };
 use crate::report::figures::Figures;
+use crate::report::words::{counted, grouped, percent, share, short, short_line};
 
 pub(super) fn write(section: &mut Markup, figures: &Figures, rows: usize) {
     section.leaf("h2", &[], "Fixes");

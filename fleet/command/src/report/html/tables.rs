@@ -1,12 +1,8 @@
 //! The tables: of causes, and of whose incidents they are.
 
-use super::{
-    chart::swatch,
-    markup::Markup,
-    weeks::SERIES,
-    words::{counted, grouped, percent, share, short},
-};
+use super::{chart::swatch, markup::Markup, weeks::SERIES};
 use crate::report::figures::{Figures, Share, Workload};
+use crate::report::words::{counted, grouped, percent, share, short};
 
 /// What a column shows of a row.
 #[derive(Clone, Copy)]

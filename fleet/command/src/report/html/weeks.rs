@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::{ToSpan as _, civil::Date};
 
-use super::{
-    markup::Markup,
-    words::{grouped, short},
-};
+use super::markup::Markup;
 use crate::report::figures::{Figures, Week};
+use crate::report::words::{grouped, short};
 
 /// Causes with a colour of their own; the others share one.
 pub(super) const SERIES: usize = 7;

@@ -1,21 +1,24 @@
-//! A device whose calls are recorded.
+//! A device whose calls are recorded: what an allocator asks of it goes into a recording that is made up.
 
 use whyoom_allocators::{Device, Handle, SimulatedDevice};
 use whyoom_trace::{Action, Address, Bytes, MemoryKind};
 
-pub(super) struct Recorded {
+/// A simulated device, and what was asked of it.
+#[derive(Debug)]
+pub struct RecordedDevice {
     device: SimulatedDevice,
     /// What was asked of it and is not written yet.
-    pub(super) calls: Vec<Action>,
+    pub calls: Vec<Action>,
 }
 
-impl Recorded {
-    pub(super) fn new(capacity: u64) -> Self {
+impl RecordedDevice {
+    /// With so much memory.
+    pub fn new(capacity: u64) -> Self {
         Self { device: SimulatedDevice::new(capacity), calls: Vec::new() }
     }
 }
 
-impl Device for Recorded {
+impl Device for RecordedDevice {
     fn alloc(&mut self, size: u64) -> Option<u64> {
         let address = self.device.alloc(size)?;
         let kind = MemoryKind::Device;

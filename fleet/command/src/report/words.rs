@@ -1,22 +1,11 @@
 //! Figures and names as people read them.
 
+pub(super) use whyoom_redact::terminal::grouped;
+
 /// A longer name is cut: nobody reads it to its end, and it would hide the rows below it.
 const LONGEST: usize = 80;
 /// A fix may be a command with its settings.
 const LONGEST_LINE: usize = 240;
-
-/// A count with its thousands apart: 1,234,567.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
 
 /// An amount to a tenth, with its thousands apart.
 pub(super) fn grouped_tenths(amount: f64) -> String {
