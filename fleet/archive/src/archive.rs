@@ -233,7 +233,7 @@ impl Archive {
             let mut attempt = 1;
             loop {
                 let paths = paths(self.objects_below(FOLDER, &days).await?);
-                match self.read_all(&paths, parquet::read_briefly).await {
+                match self.read_all(&paths, briefly).await {
                     // Compaction has put it into another object meanwhile.
                     Err(ArchiveError::Store(object_store::Error::NotFound { .. }))
                         if attempt < ATTEMPTS =>
@@ -250,11 +250,9 @@ impl Archive {
     pub(crate) async fn read_all(
         &self,
         paths: &[String],
-        read: impl Fn(Bytes) -> Result<Vec<Incident>, FileError>,
+        read: impl Fn(&str, Bytes) -> Result<Vec<Incident>, ArchiveError>,
     ) -> Result<Vec<Incident>, ArchiveError> {
-        let file = |path: &String, error| ArchiveError::File { path: path.clone(), error };
-        let reads = stream::iter(paths)
-            .map(async |path| read(self.bytes_at(path).await?).map_err(|error| file(path, error)));
+        let reads = stream::iter(paths).map(async |path| read(path, self.bytes_at(path).await?));
         let reads = reads.buffered(AT_ONCE);
         let all: Vec<Vec<Incident>> = reads.try_collect().await?;
         let mut seen = HashSet::new();
@@ -292,6 +290,11 @@ impl Archive {
         }
         Ok(())
     }
+}
+
+fn briefly(path: &str, bytes: Bytes) -> Result<Vec<Incident>, ArchiveError> {
+    let file = |error| ArchiveError::File { path: path.to_owned(), error };
+    parquet::read_briefly(bytes).map_err(file)
 }
 
 fn paths(objects: Vec<(String, u64)>) -> Vec<String> {

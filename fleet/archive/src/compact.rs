@@ -1,6 +1,7 @@
 //! Compaction: the many small objects of a day become few. Whoever likes runs it, as often as they like, and two
 //! at once too: what is removed was written elsewhere and read back before.
 
+use bytes::Bytes;
 use jiff::civil::Date;
 use whyoom_incident::{Incident, parquet};
 
@@ -45,10 +46,7 @@ impl Archive {
     }
 
     async fn merge(&self, date: Date, inputs: Vec<String>) -> Result<Compacted, ArchiveError> {
-        for path in &inputs {
-            self.knows_all_columns(path).await?;
-        }
-        let incidents = self.read_all(&inputs, parquet::read).await?;
+        let incidents = self.read_all(&inputs, whole).await?;
         let output = path_of(date, &incidents);
         self.put_at(&output, &incidents).await?;
         // An object that compaction would write again under the same name stays.
@@ -73,17 +71,12 @@ fn groups(objects: Vec<(String, u64)>, most: u64) -> Vec<Vec<String>> {
     all
 }
 
-impl Archive {
-    /// A newer agent may write columns that this version would drop.
-    async fn knows_all_columns(&self, path: &str) -> Result<(), ArchiveError> {
-        let unknown = parquet::unknown_columns(self.bytes_at(path).await?)
-            .map_err(|error| ArchiveError::File { path: path.to_owned(), error })?;
-        match unknown.first() {
-            None => Ok(()),
-            Some(column) => {
-                Err(ArchiveError::Newer { path: path.to_owned(), column: column.clone() })
-            }
-        }
+/// All of an object. A newer agent may write columns that this version would drop.
+fn whole(path: &str, bytes: Bytes) -> Result<Vec<Incident>, ArchiveError> {
+    let file = |error| ArchiveError::File { path: path.to_owned(), error };
+    match parquet::unknown_columns(bytes.clone()).map_err(file)?.into_iter().next() {
+        None => parquet::read(bytes).map_err(file),
+        Some(column) => Err(ArchiveError::Newer { path: path.to_owned(), column }),
     }
 }
 
