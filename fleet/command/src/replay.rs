@@ -9,7 +9,7 @@ mod recording;
 mod shard;
 mod sum;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use whyoom_archive::Archive;
 use whyoom_judge::Judge;
 
@@ -19,7 +19,7 @@ use crate::cli::ReplayWish;
 pub(crate) fn run(wish: &ReplayWish) -> Result<()> {
     if !wish.plan.is_empty() {
         let judge = Judge::new(wish.whyoom.clone(), wish.set.clone());
-        let manifest = Manifest::of(&wish.plan, wish.set.clone(), judge.version()?)?;
+        let manifest = Manifest::of(&wish.plan, wish.set.clone(), version_of(&judge, wish)?)?;
         let name = manifest.put(&Archive::open(&wish.archive)?)?;
         println!("{} recordings and snapshots", manifest.entries.len());
         println!("manifest {name}");
@@ -31,7 +31,7 @@ pub(crate) fn run(wish: &ReplayWish) -> Result<()> {
     match wish.shard {
         Some(shard) => {
             let judge = Judge::new(wish.whyoom.clone(), manifest.settings.clone());
-            let version = judge.version()?;
+            let version = version_of(&judge, wish)?;
             if version != manifest.whyoom {
                 bail!("this is {version}, and the manifest was made for {}", manifest.whyoom);
             }
@@ -39,4 +39,9 @@ pub(crate) fn run(wish: &ReplayWish) -> Result<()> {
         }
         None => sum::run(&archive, &manifest, wish.json),
     }
+}
+
+fn version_of(judge: &Judge, wish: &ReplayWish) -> Result<String> {
+    let absent = || format!("{} cannot be run; name it with --whyoom", wish.whyoom.display());
+    judge.version().with_context(absent)
 }

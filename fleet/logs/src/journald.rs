@@ -28,6 +28,8 @@ const LONGEST_ENTRY: usize = 4 << 20;
 const LONGEST_LOG: u64 = 8 << 20;
 /// Who prints nothing for so long has printed all that there is.
 const QUIET: Duration = Duration::from_secs(2);
+/// Where `journalctl` has ended, it is started again after as long.
+const AGAIN: Duration = Duration::from_secs(10);
 /// More units than this are not told apart: the log that was not written to for longest is removed.
 const MOST_LOGS: usize = 512;
 
@@ -45,6 +47,8 @@ pub struct Journald {
     is_passing: bool,
     /// When something was last read.
     read: Instant,
+    /// When it has ended.
+    ended: Option<Instant>,
     /// Whether there are logs that were not there before.
     pub has_new_logs: bool,
     /// Entries that were too long, and times that `journalctl` ended.
@@ -90,6 +94,7 @@ impl Journald {
             rest: Vec::new(),
             is_passing: false,
             read: Instant::now(),
+            ended: None,
             has_new_logs: false,
             failures: 0,
         })
@@ -129,6 +134,9 @@ impl Journald {
 
     /// Whether something was read.
     fn read(&mut self) -> io::Result<bool> {
+        if self.ended.is_some_and(|ended| ended.elapsed() < AGAIN) {
+            return Ok(false);
+        }
         let (child, output) = match &mut self.running {
             Some(running) => running,
             none => none.insert(spawn(&self.journal, &self.folder, self.start)?),
@@ -138,11 +146,12 @@ impl Journald {
         let read = output.read(&mut self.rest[at..]);
         self.rest.truncate(at + read.as_ref().copied().unwrap_or(0));
         match read {
-            // It has ended, and is started again in the next round.
+            // It has ended.
             Ok(0) => {
                 child.wait()?;
                 (self.running, self.rest, self.is_passing) = (None, Vec::new(), false);
                 self.failures += 1;
+                self.ended = Some(Instant::now());
                 Ok(false)
             }
             Ok(_) => {
