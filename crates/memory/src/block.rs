@@ -25,6 +25,8 @@ pub struct LiveBlock {
     pub time: Time,
     /// Who asked for it.
     pub stack: StackId,
+    /// What a module or an optimizer told of it later, as a stack that carries the module; 0 for nothing.
+    pub label: StackId,
     /// The pool it came from.
     pub pool: PoolId,
     /// The context it was made in, of memory taken from the driver; 0 where that is not told.
@@ -35,6 +37,14 @@ pub struct LiveBlock {
     pub interface: Interface,
     /// The program has given it back, but a stream still holds it.
     pub pending: bool,
+}
+
+impl LiveBlock {
+    /// The stack that carries its module, where one does.
+    #[must_use]
+    pub fn module_stack(&self) -> StackId {
+        if self.label == StackId(0) { self.stack } else { self.label }
+    }
 }
 
 /// A sum over blocks.

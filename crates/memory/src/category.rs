@@ -17,6 +17,8 @@ pub enum Category {
     Logits,
     /// Keys and values that attention keeps of earlier tokens.
     KvCache,
+    /// Made by backward or an optimizer on the way to what was told to be a gradient or optimizer state.
+    Temporaries,
     /// A library's scratch space.
     Workspaces,
     /// Made outside any module: batches and whatever else the program put on the device.
@@ -27,13 +29,14 @@ pub enum Category {
 
 impl Category {
     /// All of them, in the order that people read them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Parameters,
         Self::Gradients,
         Self::OptimizerState,
         Self::Activations,
         Self::Logits,
         Self::KvCache,
+        Self::Temporaries,
         Self::Workspaces,
         Self::Inputs,
         Self::Unattributed,
@@ -49,6 +52,7 @@ impl Category {
             Self::Activations => "activations",
             Self::Logits => "logits and loss",
             Self::KvCache => "KV cache",
+            Self::Temporaries => "temporaries",
             Self::Workspaces => "workspaces",
             Self::Inputs => "inputs",
             Self::Unattributed => "unattributed",

@@ -168,6 +168,7 @@ impl DriverMemory {
             born: *number,
             time: event.time,
             stack: event.stack,
+            label: StackId(0),
             pool: event.origin.pool,
             context: event.origin.context,
             category: profile.category,

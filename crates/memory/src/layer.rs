@@ -41,6 +41,8 @@ pub struct Layer {
     lines: Lines,
     made: u64,
     ended: u64,
+    /// Whether gradients and optimizer state were told, so that what was made beside them is neither.
+    labelled: bool,
     /// How many of either there were at the peak.
     history_at_peak: (u64, u64),
     /// What a picture needs, where one was asked for.
@@ -94,7 +96,19 @@ impl Layer {
     /// What was live at the peak by category, the most first.
     #[must_use]
     pub fn peak_by_category(&self) -> Vec<(Category, Usage)> {
-        usage_by(self.peak.blocks().values(), |block| block.category)
+        usage_by(self.peak.blocks().values(), |block| self.category(block))
+    }
+
+    /// What a block is. Where gradients and optimizer state were told, what backward and the optimizer made beside
+    /// them is temporary.
+    #[must_use]
+    pub fn category(&self, block: &LiveBlock) -> Category {
+        let made_on_the_way =
+            matches!(block.category, Category::Gradients | Category::OptimizerState);
+        match self.labelled && block.label == StackId(0) && made_on_the_way {
+            true => Category::Temporaries,
+            false => block.category,
+        }
     }
 
     /// The block that made the peak: the youngest of those that were live then.
@@ -176,6 +190,20 @@ impl Layer {
             self.history_at_peak = (self.made, self.ended);
         }
         rises
+    }
+
+    /// What a block is was told after it was made.
+    pub(crate) fn label(&mut self, address: Address, label: StackId, category: Category) {
+        let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
+            return;
+        };
+        let before = *block;
+        (block.label, block.category) = (label, category);
+        let block = *block;
+        self.labelled |= matches!(category, Category::Gradients | Category::OptimizerState);
+        self.sums.remove(&before);
+        self.sums.add(&block);
+        self.peak.relabel(address, block);
     }
 
     pub(crate) fn free_requested(&mut self, address: Address) {

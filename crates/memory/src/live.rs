@@ -14,11 +14,13 @@ use crate::{
 /// Sums beyond these are too small to matter.
 const MOST: usize = 4096;
 
-/// What is live of one stack, kind and interface.
+/// What is live of one stack, label, kind and interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LiveSum {
     /// Who made it.
     pub stack: StackId,
+    /// What a module or an optimizer told of it, as a stack that carries the module; 0 for nothing.
+    pub label: StackId,
     /// What it probably is.
     pub category: Category,
     /// Where it came from.
@@ -29,6 +31,14 @@ pub struct LiveSum {
     pub oldest: u64,
     /// When the newest of it was made.
     pub newest: u64,
+}
+
+impl LiveSum {
+    /// The stack that carries its module, where one does.
+    #[must_use]
+    pub fn module_stack(&self) -> StackId {
+        if self.label == StackId(0) { self.stack } else { self.label }
+    }
 }
 
 /// What is live of one call site in the program.
@@ -49,16 +59,21 @@ pub struct LiveCallSite {
 }
 
 /// Sums over blocks, the most first.
-pub(crate) fn live_sums<'a>(blocks: impl Iterator<Item = &'a LiveBlock>) -> Vec<LiveSum> {
-    let mut sums = BTreeMap::<(StackId, Category, Interface), (Usage, u64, u64)>::new();
+pub(crate) fn live_sums<'a>(
+    blocks: impl Iterator<Item = &'a LiveBlock>,
+    category: impl Fn(&LiveBlock) -> Category,
+) -> Vec<LiveSum> {
+    type Key = (StackId, StackId, Category, Interface);
+    let mut sums = BTreeMap::<Key, (Usage, u64, u64)>::new();
     for block in blocks {
-        let key = (block.stack, block.category, block.interface);
+        let key = (block.stack, block.label, category(block), block.interface);
         let (usage, oldest, newest) = sums.entry(key).or_insert((Usage::default(), u64::MAX, 0));
         usage.add(block.size);
         (*oldest, *newest) = ((*oldest).min(block.born), (*newest).max(block.born));
     }
-    let sum = |((stack, category, interface), (usage, oldest, newest))| LiveSum {
+    let sum = |((stack, label, category, interface), (usage, oldest, newest))| LiveSum {
         stack,
+        label,
         category,
         interface,
         usage,
@@ -75,7 +90,7 @@ pub(crate) fn live_sums<'a>(blocks: impl Iterator<Item = &'a LiveBlock>) -> Vec<
 #[must_use]
 pub fn live_call_sites(tables: &Tables, sums: &[LiveSum]) -> Vec<LiveCallSite> {
     let mut call_sites = BTreeMap::<(String, Category, Interface), LiveCallSite>::new();
-    for &LiveSum { stack, category, interface, usage, oldest, newest } in sums {
+    for &LiveSum { stack, label: _, category, interface, usage, oldest, newest } in sums {
         let call_site = call_site(tables, stack);
         let none = Usage::default();
         let sum = call_sites.entry((call_site.clone(), category, interface)).or_insert_with(|| {

@@ -448,6 +448,7 @@ impl EventSink for Model {
             Action::BlockAlloc { .. }
             | Action::BlockFreeRequested { .. }
             | Action::BlockFree { .. }
+            | Action::BlockLabel { .. }
             | Action::SegmentAlloc { .. }
             | Action::SegmentFree { .. }
             | Action::SegmentMap { .. }

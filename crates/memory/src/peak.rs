@@ -41,6 +41,14 @@ impl Peak {
         }
     }
 
+    /// A block that is live now turned out to be something else; if it was live at the peak, it was that then, too.
+    pub(crate) fn relabel(&mut self, address: Address, block: LiveBlock) {
+        if let Some(then) = self.live.get_mut(&address).filter(|then| then.born == block.born) {
+            (then.label, then.category) = (block.label, block.category);
+        }
+        self.note(address, Some(block));
+    }
+
     /// Takes the present as the new peak if it is one, and says whether it is.
     pub(crate) fn rise(&mut self, totals: Totals, time: Time, live: &ByAddress<LiveBlock>) -> bool {
         if totals.allocated <= self.totals.allocated && self.totals.allocated > Bytes::ZERO {
@@ -82,6 +90,7 @@ mod tests {
             born: 0,
             time: Time(0),
             stack: StackId(0),
+            label: StackId(0),
             pool: PoolId(0),
             context: ContextId(0),
             category: Category::Unattributed,

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use whyoom_trace::{FrameText, StackId, Tables};
+use whyoom_trace::{FrameText, ModuleRole, StackId, Tables};
 
 use crate::{
     category::Category,
@@ -69,14 +69,28 @@ impl StackProfile {
                 root = Some((function_number(&frame), frame.line));
             }
         }
+        let role = tables.module(stack).map(|module| module.role);
+        if let Some(ModuleRole::Backward | ModuleRole::Recompute) = role {
+            signs.in_backward_of_module();
+        }
         Self {
-            category: signs.category(),
+            category: role.and_then(told).unwrap_or_else(|| signs.category()),
             phase: signs.phase(),
             root,
             python: python.finish(),
             sets_up: signs.sets_up,
             is_outside: signs.is_outside(),
         }
+    }
+}
+
+/// What a module or an optimizer told.
+fn told(role: ModuleRole) -> Option<Category> {
+    match role {
+        ModuleRole::Parameter | ModuleRole::Buffer => Some(Category::Parameters),
+        ModuleRole::Gradient => Some(Category::Gradients),
+        ModuleRole::OptimizerState => Some(Category::OptimizerState),
+        ModuleRole::Forward | ModuleRole::Backward | ModuleRole::Recompute => None,
     }
 }
 

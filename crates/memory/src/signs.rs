@@ -176,6 +176,11 @@ impl Signs {
             && !function.contains("cudnn_convolution");
     }
 
+    /// A module's backward was under way, whatever the frames say.
+    pub(crate) fn in_backward_of_module(&mut self) {
+        self.backward = true;
+    }
+
     pub(crate) fn phase(&self) -> Phase {
         let compiled = self.compiled.then_some(Phase::Forward);
         match self.backward {

@@ -87,13 +87,14 @@ impl Space {
     #[must_use]
     pub fn live_sums(&self) -> Vec<LiveSum> {
         let outside = self.driver.iter().flat_map(|driver| driver.outside(&self.segments));
-        live_sums(self.blocks.live().values().chain(outside))
+        live_sums(self.blocks.live().values().chain(outside), |block| self.blocks.category(block))
     }
 
     /// The same at the moment when most was allocated.
     #[must_use]
     pub fn live_sums_at_peak(&self) -> Vec<LiveSum> {
-        live_sums(self.layer().at_peak().0.values())
+        let layer = self.layer();
+        live_sums(layer.at_peak().0.values(), |block| layer.category(block))
     }
 
     /// What the process has in use: what the allocator gave out, and what was taken beside it.
@@ -315,6 +316,10 @@ impl Space {
                 self.block_alloc(event, number, (address, requested, size), tables, profiles);
             }
             Action::BlockFreeRequested { address } => self.blocks.free_requested(address),
+            Action::BlockLabel { address } => {
+                let category = profiles.of(event.stack, tables).category;
+                self.blocks.label(address, event.stack, category);
+            }
             Action::BlockFree { address } => {
                 self.blocks.free(address);
             }
@@ -394,6 +399,7 @@ impl Space {
             born: number,
             time: event.time,
             stack: event.stack,
+            label: StackId(0),
             pool: event.origin.pool,
             context: event.origin.context,
             category: profile.category,

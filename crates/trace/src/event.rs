@@ -204,6 +204,12 @@ pub enum Action {
         address: Address,
     },
 
+    /// What a block is was told after it was made: the event's stack carries the module, nothing else.
+    BlockLabel {
+        /// Where the block starts.
+        address: Address,
+    },
+
     /// An allocation failed because memory ran out.
     OutOfMemory {
         /// What was asked for; nothing where the source does not tell.

@@ -8,6 +8,7 @@ mod event;
 pub mod facts;
 mod ids;
 pub mod lines;
+mod module;
 pub mod pool_interface;
 mod sink;
 mod software;
@@ -21,6 +22,7 @@ pub use ids::{
     Address, Bytes, ContextId, DeviceId, FrameId, HandleId, PoolId, ProcessId, ResultCode, StackId,
     StreamId, StringId, ThreadId, Time,
 };
+pub use module::{InModule, MODULE_FILE, ModuleRole};
 pub use sink::EventSink;
 pub use software::Software;
 pub use tables::{Frame, FrameText, Tables};

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::ids::{FrameId, PoolId, ProcessId, StackId, StringId};
+use crate::{
+    ids::{FrameId, PoolId, ProcessId, StackId, StringId},
+    module::{InModule, MODULE_FILE, ModuleRole},
+};
 
 /// One frame of a call stack. An unknown file or line is empty or 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -63,11 +66,15 @@ impl Default for Tables {
             libraries: HashMap::default(),
         };
         tables.string("");
+        tables.string(MODULE_FILE);
         tables.stack(&[]);
         tables.pool(0, 0);
         tables
     }
 }
+
+/// The file of frames that stand for modules: the second string of all tables.
+const MODULE_FILE_ID: StringId = StringId(1);
 
 /// An index as an id. Inputs are bounded far below 2³² distinct things; beyond that ids collapse
 /// into one instead of wrapping into each other.
@@ -93,6 +100,23 @@ impl Tables {
     pub fn frame_text(&mut self, function: &str, file: &str, line: u32) -> FrameId {
         let frame = Frame { function: self.string(function), file: self.string(file), line };
         self.frame(frame)
+    }
+
+    /// The id of a frame that stands for a module. In a stack it is the last.
+    pub fn module_frame(&mut self, name: &str, role: ModuleRole) -> FrameId {
+        self.frame_text(name, MODULE_FILE, role.line())
+    }
+
+    /// The module that a stack carries.
+    #[must_use]
+    pub fn module(&self, stack: StackId) -> Option<InModule<'_>> {
+        let &last = self.stacks.get_index(stack.0 as usize)?.last()?;
+        let frame = self.frames.get_index(last.0 as usize)?;
+        if frame.file != MODULE_FILE_ID {
+            return None;
+        }
+        let role = ModuleRole::of_line(frame.line)?;
+        Some(InModule { name: self.text(frame.function), role })
     }
 
     /// Tells the library or program that a frame's code lies in, where its file is a source file.
@@ -132,10 +156,13 @@ impl Tables {
         self.strings.get_index(id.0 as usize).map_or("", |text| text)
     }
 
-    /// The frames of a stack, innermost first.
+    /// The frames of a stack, innermost first, without the module that it may carry.
     pub fn frames(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameText<'_>> {
         let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
-        let known = |&id: &FrameId| Some((id, self.frames.get_index(id.0 as usize)?));
+        let known = |&id: &FrameId| {
+            let frame = self.frames.get_index(id.0 as usize)?;
+            (frame.file != MODULE_FILE_ID).then_some((id, frame))
+        };
         frames.iter().filter_map(known).map(|(id, frame)| FrameText {
             function: self.text(frame.function),
             file: self.text(frame.file),
@@ -203,6 +230,21 @@ mod tests {
         let stack = tables.stack(&[frame, other]);
         let libraries: Vec<_> = tables.frames(stack).map(|frame| frame.library).collect();
         assert_eq!(libraries, ["libleaky.so", ""]);
+    }
+
+    #[test]
+    fn a_stack_carries_a_module_behind_its_frames() {
+        let mut tables = Tables::default();
+        let frame = tables.frame_text("forward", "model.py", 7);
+        let module = tables.module_frame("GPT.layers.3", ModuleRole::Backward);
+        let plain = tables.stack(&[frame]);
+        let stack = tables.stack(&[frame, module]);
+        assert_ne!(plain, stack);
+        assert_eq!(tables.module(plain), None);
+        let expected = InModule { name: "GPT.layers.3", role: ModuleRole::Backward };
+        assert_eq!(tables.module(stack), Some(expected));
+        assert_eq!(tables.frames(stack).count(), 1);
+        assert_eq!(tables.frames(stack).next(), tables.frames(plain).next());
     }
 
     #[test]
