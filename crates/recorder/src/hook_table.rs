@@ -13,7 +13,7 @@ use crate::{
         pools, streams, synchronize, virtual_memory,
     },
     hook::Hook,
-    mark, pool_callbacks,
+    mark, nn_modules, pool_callbacks,
     resolution::proc_address,
     torch,
 };
@@ -69,9 +69,11 @@ pub(crate) fn by_symbol(name: &CStr) -> Option<&'static Hook> {
     table().find(|hook| hook.symbol == name)
 }
 
-/// The hook of that name, PyTorch's, the pool's and that of marks included. What one exports may be what another is called.
+/// The hook of that name, PyTorch's, the pool's and those of marks and modules included. What one exports may be what
+/// another is called.
 pub(crate) fn named(name: &str) -> Option<&'static Hook> {
-    let others = || torch::HOOKS.iter().chain(pool_callbacks::HOOKS).chain(mark::HOOKS).copied();
+    let told = || mark::HOOKS.iter().chain(nn_modules::HOOKS);
+    let others = || torch::HOOKS.iter().chain(pool_callbacks::HOOKS).chain(told()).copied();
     let all = || table().chain(others());
     let exported = all().find(|hook| hook.symbol.to_str() == Ok(name));
     exported.or_else(|| all().find(|hook| hook.base == name))

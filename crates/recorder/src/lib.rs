@@ -16,6 +16,7 @@ mod family;
 pub mod hook;
 pub mod hook_table;
 mod mark;
+mod nn_modules;
 mod pool_callbacks;
 mod record;
 mod resolution;

@@ -17,6 +17,8 @@ use whyoom_files::private;
 pub(crate) const FOLDER: &str = "startup";
 /// What every such file begins with.
 const SHARED: &str = include_str!("startup.py");
+/// Tells which module of a model is at work, to whoever is asked for.
+pub(crate) const MODULES: &str = include_str!("modules.py");
 /// The file's name decides that Python runs it.
 const NAME: &str = "sitecustomize.py";
 

@@ -44,4 +44,5 @@ pub(crate) use self::{
     part::{is_on, out_of_memory},
     per_process::PerProcess,
     process::{Callbacks, PoolFacts, Process, after_fork, end, prepare},
+    thread::module_cell,
 };

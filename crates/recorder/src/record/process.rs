@@ -15,7 +15,7 @@ use std::{
 };
 
 use whyoom_recording::Stop;
-use whyoom_trace::{Action, Counter, DeviceId, StackId, StringId};
+use whyoom_trace::{Action, Counter, DeviceId, FrameId, StackId, StringId};
 
 use super::{
     clock,
@@ -140,6 +140,7 @@ fn create() -> Option<&'static Process> {
 /// In a forked child: it begins a recording of its own, with its first event.
 pub(crate) extern "C" fn after_fork() {
     BEGINNING.store(false, Relaxed);
+    thread::current().forget_module();
 }
 
 /// When the process ends in order. It may do so in a handler of a signal, which came in the middle of
@@ -185,7 +186,12 @@ impl Process {
 
     /// The stack that led here.
     pub(crate) fn stack(&self) -> StackId {
-        self.stacks.capture(&self.part, &self.names)
+        self.stacks.capture(thread::current().module(), &self.part, &self.names)
+    }
+
+    /// A stack that carries a module and nothing else.
+    pub(crate) fn stack_of_module(&self, module: FrameId) -> StackId {
+        self.stacks.of_module(module, &self.part)
     }
 
     /// Writes the settings that the program has changed since it began to use the device.

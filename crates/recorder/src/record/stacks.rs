@@ -104,10 +104,12 @@ impl Stacks {
         }
     }
 
-    /// The stack of this thread; the empty one where none can be had.
+    /// The stack of this thread and the module that is at work; the empty one where none can be had.
     #[inline]
-    pub(crate) fn capture(&self, part: &Part, names: &Names) -> StackId {
-        let Some(capturer) = &self.capturer else { return StackId(0) };
+    pub(crate) fn capture(&self, module: Option<FrameId>, part: &Part, names: &Names) -> StackId {
+        let Some(capturer) = &self.capturer else {
+            return module.map_or(StackId(0), |module| self.of_module(module, part));
+        };
         ROOM.with(|room| {
             let Ok(mut room) = room.try_borrow_mut() else { return StackId(0) };
             let count = capturer.capture(&mut room);
@@ -120,12 +122,36 @@ impl Stacks {
             if is_new && !self.renew_modules(capturer, part, names) {
                 return StackId(0);
             }
-            self.number(capturer, frames, part, names)
+            self.number(capturer, (frames, module), part, names)
         })
     }
 
-    fn number(&self, capturer: &Capturer, frames: &[Raw], part: &Part, names: &Names) -> StackId {
-        let print = fingerprint(frames, self.replaced.load(Relaxed));
+    /// A stack that carries a module and nothing else.
+    pub(crate) fn of_module(&self, module: FrameId, part: &Part) -> StackId {
+        self.known_or(&[], Some(module), |id| {
+            define(part, Definition::Stack { id, frames: &[RawFrame::Named(module)] });
+            true
+        })
+    }
+
+    fn number(
+        &self,
+        capturer: &Capturer,
+        (frames, module): (&[Raw], Option<FrameId>),
+        part: &Part,
+        names: &Names,
+    ) -> StackId {
+        self.known_or(frames, module, |id| self.define(id, capturer, (frames, module), part, names))
+    }
+
+    /// The number of a stack. A new one gets its number from `define`, which tells whether it may be kept.
+    fn known_or(
+        &self,
+        frames: &[Raw],
+        module: Option<FrameId>,
+        define: impl FnOnce(StackId) -> bool,
+    ) -> StackId {
+        let print = fingerprint(frames, module, self.replaced.load(Relaxed));
         let shard = &self.known[print.0 as usize % SHARDS];
         let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known.get(&print) {
@@ -135,7 +161,23 @@ impl Stacks {
             stop(&NO_MEMORY);
             return StackId(0);
         }
-        let mut raw = [RawFrame::Native(0); MAX_FRAMES];
+        let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
+        if define(id) {
+            known.insert(print, id);
+        }
+        id
+    }
+
+    /// Defines a new stack. Whether all its frames have names, or no more are to be looked for.
+    fn define(
+        &self,
+        id: StackId,
+        capturer: &Capturer,
+        (frames, module): (&[Raw], Option<FrameId>),
+        part: &Part,
+        names: &Names,
+    ) -> bool {
+        let mut raw = [RawFrame::Native(0); MAX_FRAMES + 1];
         let mut all_named = true;
         for (place, frame) in raw.iter_mut().zip(frames) {
             *place = match *frame {
@@ -147,12 +189,13 @@ impl Stacks {
                 }
             };
         }
-        let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
-        define(part, Definition::Stack { id, frames: &raw[..frames.len()] });
-        if all_named || self.unnamed.fetch_add(1, Relaxed) >= MOST_UNNAMED {
-            known.insert(print, id);
+        let mut count = frames.len();
+        if let Some(module) = module {
+            raw[count] = RawFrame::Named(module);
+            count += 1;
         }
-        id
+        define(part, Definition::Stack { id, frames: &raw[..count] });
+        all_named || self.unnamed.fetch_add(1, Relaxed) >= MOST_UNNAMED
     }
 
     /// The number of a Python frame, which is named when it is first seen, and whether it could be.
@@ -205,11 +248,11 @@ impl Stacks {
     }
 }
 
-fn fingerprint(frames: &[Raw], replaced: u64) -> Fingerprint {
+fn fingerprint(frames: &[Raw], module: Option<FrameId>, replaced: u64) -> Fingerprint {
     let mut hashers = [FixedState::with_seed(7), FixedState::with_seed(1_000_003)]
         .map(|state| state.build_hasher());
     for hasher in &mut hashers {
-        hasher.write_u64(replaced);
+        hasher.write_u64(replaced << 32 | u64::from(module.map_or(0, |module| module.0)));
         for frame in frames {
             match *frame {
                 Raw::Native(address) => hasher.write_u64(address),

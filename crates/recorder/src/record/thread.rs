@@ -9,7 +9,7 @@ use std::{
 };
 
 use whyoom_recording::{Lease, Stop};
-use whyoom_trace::{DeviceId, Event, ThreadId};
+use whyoom_trace::{DeviceId, Event, FrameId, ThreadId};
 
 use super::part::{OwnPart, stop};
 
@@ -23,6 +23,8 @@ pub(crate) struct Thread {
     part: Cell<*const OwnPart>,
     /// The thread is ending: what it takes now, nobody gives back later.
     ending: Cell<bool>,
+    /// The module of a model that is at work, by the number of its frame; 0 for none.
+    module: Cell<u32>,
     /// A context, how many had ended when it was looked at, and its device.
     device: Cell<(u64, u32, DeviceId)>,
 }
@@ -40,6 +42,7 @@ thread_local! {
             lease: Cell::new(ptr::null_mut()),
             part: Cell::new(ptr::null()),
             ending: Cell::new(false),
+            module: Cell::new(0),
             device: Cell::new((0, 0, DeviceId::HOST)),
         }
     };
@@ -80,6 +83,11 @@ pub(crate) fn current() -> &'static Thread {
     THREAD.with(|thread| unsafe { &*ptr::from_ref(thread) })
 }
 
+/// Where this thread's module stands. Only the thread itself may write there.
+pub(crate) fn module_cell() -> *mut u32 {
+    current().module.as_ptr()
+}
+
 /// Writes an event to this thread's file; where that is refused, recording ends.
 pub(super) fn write(part: &'static OwnPart, event: &Event) {
     if let Err(reason) = current().write(part, event) {
@@ -104,6 +112,17 @@ impl Thread {
     #[inline]
     pub(super) fn leave(&self) {
         self.inside.set(false);
+    }
+
+    /// The module that is at work.
+    #[inline]
+    pub(super) fn module(&self) -> Option<FrameId> {
+        Some(FrameId(self.module.get())).filter(|module| module.0 != 0)
+    }
+
+    /// After a fork the parent's modules have no numbers any more.
+    pub(super) fn forget_module(&self) {
+        self.module.set(0);
     }
 
     /// The place of the thread's `errno`.

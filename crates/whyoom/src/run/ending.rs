@@ -14,7 +14,7 @@ use whyoom_trace::{Bytes, DeviceId};
 
 use super::{
     history::{self, snapshots},
-    keepers, say, termination,
+    keepers, modules, say, termination,
     unrecorded::Circumstances,
 };
 use crate::{
@@ -177,7 +177,7 @@ fn from(here: &Path, folder: &Path) -> PathBuf {
 pub(super) fn discard_empty(folder: &Path) {
     let _ = fs::remove_file(folder.join(ENDING));
     // What Python would have run first.
-    for asked in [history::FOLDER, keepers::FOLDER] {
+    for asked in [history::FOLDER, keepers::FOLDER, modules::FOLDER] {
         let _ = fs::remove_dir_all(folder.join(asked).join(sitecustomize::FOLDER));
         let _ = fs::remove_dir(folder.join(asked));
     }

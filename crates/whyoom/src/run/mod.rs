@@ -7,6 +7,7 @@ mod folder;
 mod history;
 mod host_memory;
 mod keepers;
+mod modules;
 mod pool;
 mod preload;
 mod program;

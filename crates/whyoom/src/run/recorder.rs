@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use anyhow::Result;
 
 use super::{
-    history, keepers,
+    history, keepers, modules,
     preload::{self, Library},
 };
 use crate::{
@@ -31,13 +31,15 @@ pub(super) struct Recorder {
     limit: Option<u64>,
     torch_history: bool,
     keepers: bool,
+    modules: bool,
 }
 
 impl Recorder {
     /// The recording that was asked for, into a folder that there is.
     pub(super) fn new(arguments: &RunArguments, folder: PathBuf, library: PathBuf) -> Self {
-        let RunArguments { stacks, limit, torch_history, keepers, .. } = *arguments;
-        Self { folder, library, stacks, limit, torch_history, keepers }
+        let RunArguments { stacks, limit, torch_history, keepers, no_modules, .. } = *arguments;
+        let modules = !no_modules;
+        Self { folder, library, stacks, limit, torch_history, keepers, modules }
     }
 
     /// The same recording, without PyTorch's own history: PyTorch refuses to keep one under the pool.
@@ -66,7 +68,7 @@ impl Recorder {
         if let Some(limit) = self.limit {
             command.env(LIMIT_VARIABLE, limit.to_string());
         }
-        if !self.torch_history && !self.keepers {
+        if !self.torch_history && !self.keepers && !self.modules {
             return Ok(None);
         }
         let home = InjectionFolder::of_recording(&self.folder)?;
@@ -75,6 +77,9 @@ impl Recorder {
         }
         if self.keepers {
             keepers::equip(command, &self.folder, home.path())?;
+        }
+        if self.modules {
+            modules::equip(command, home.path())?;
         }
         Ok(Some(home))
     }

@@ -1,0 +1,353 @@
+"""Which module of a model is at work, and what its blocks are (`crates/whyoom/src/startup.py` before this).
+
+Hooks that PyTorch has for all modules tell when a module's forward begins and ends; those for all optimizers, when
+gradients and optimizer state are there. Parameters, buffers, gradients and optimizer state are told by their
+addresses, after they were made. The program itself is not changed, and nothing of it is kept alive.
+
+Who is told is a sink: `number(name, role)` gives a number to a module in a role, `enter(number)` says that it is at
+work in this thread, 0 for none, `label(device, blocks)` what blocks are, by address.
+"""
+
+import array
+import os
+import sys
+import threading
+import weakref
+
+# The roles, as recordings number them.
+FORWARD, BACKWARD, RECOMPUTE, PARAMETER, BUFFER, GRADIENT, OPTIMIZER_STATE = range(1, 8)
+
+
+class RecorderSink:
+    """The recorder of `whyoom run`, in this process."""
+
+    def __init__(self):
+        import ctypes
+
+        library = ctypes.CDLL(None)
+        self.module = library.whyoom_recorder_module
+        self.module.argtypes = [ctypes.c_char_p, ctypes.c_uint32]
+        self.cell = library.whyoom_recorder_module_cell
+        self.cell.restype = ctypes.c_void_p
+        self.tell = library.whyoom_recorder_label
+        self.tell.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p]
+        self.at = ctypes.c_uint32.from_address
+        self.local = threading.local()
+
+    def number(self, name, role):
+        return self.module(name.encode("utf-8", "replace"), role)
+
+    def enter(self, number):
+        try:
+            self.local.cell.value = number
+        except AttributeError:
+            # The cell lives as long as the thread.
+            self.local.cell = self.at(self.cell())
+            self.local.cell.value = number
+
+    def label(self, device, blocks):
+        addresses, numbers = array.array("Q", blocks.keys()), array.array("I", blocks.values())
+        self.tell(device, len(blocks), addresses.buffer_info()[0], numbers.buffer_info()[0])
+
+
+class HistorySink:
+    """PyTorch's own history, in the versions whose entries carry a text of the program's."""
+
+    WORDS = "whyoom module: "
+
+    def __init__(self, torch):
+        self.set = torch._C._cuda_setMemoryMetadata
+        # Newer by a few versions.
+        self.annotate = getattr(torch._C, "_cuda_annotateMemory", None)
+        self.texts = [""]
+
+    def number(self, name, role):
+        self.texts.append(f"{self.WORDS}{role} {name}")
+        return len(self.texts) - 1
+
+    def enter(self, number):
+        self.set(self.texts[number])
+
+    def label(self, _, blocks):
+        for address, number in blocks.items() if self.annotate else ():
+            self.annotate(address, self.texts[number])
+
+
+class Module:
+    """A module by its name, and its numbers by role."""
+
+    __slots__ = ("name", "numbers", "reference")
+
+    def __init__(self, name):
+        self.name, self.numbers, self.reference = name, [0] * 8, None
+
+
+class Thread(threading.local):
+    """Where one thread is: the modules whose forward has not ended, and what was told of each."""
+
+    def __init__(self):
+        self.modules, self.told = [], [0]
+
+
+class Modules:
+    """All modules that were called in this process, and what is theirs."""
+
+    def __init__(self, torch, sink):
+        self.torch, self.sink = torch, sink
+        self.in_backward = torch._C._current_graph_task_id
+        self.handles = []
+        self.forget()
+
+    def forget(self):
+        """Nothing is known: at first, and in a child, whose recording is another."""
+        self.thread = Thread()
+        # By the id of the module, which is dropped with it; of outermost ones also how often they were called.
+        self.known, self.roots = {}, {}
+        # Modules that stand for several, by name.
+        self.others = {}
+        # For each optimizer, by its id: what is told at its steps.
+        self.plans = {}
+
+    def install(self):
+        from torch.nn.modules import module
+        from torch.optim import optimizer
+
+        self.handles += [
+            module.register_module_forward_pre_hook(self.guarded(lambda one, _: self.enter(one))),
+            module.register_module_forward_hook(self.guarded(lambda *_: self.leave()), always_call=True),
+            optimizer.register_optimizer_step_pre_hook(self.guarded(lambda one, *_: self.will_step(one))),
+            optimizer.register_optimizer_step_post_hook(self.guarded(lambda one, *_: self.has_stepped(one))),
+        ]
+        self.torch.cuda._lazy_call(self.watch_failures)
+        os.register_at_fork(after_in_child=self.forget)
+
+    def guarded(self, hook):
+        """What goes wrong here ends it, and is not the program's trouble. What a hook returned would be taken for
+        other arguments."""
+        # A compiler looks at hooks, too; they are not part of what it compiles.
+        is_compiling = self.torch.compiler.is_compiling
+
+        def guarded(*arguments):
+            if is_compiling():
+                return
+            try:
+                hook(*arguments)
+            except Exception as error:  # noqa: BLE001
+                self.give_up(error)
+
+        return guarded
+
+    def give_up(self, error):
+        print(f"whyoom: modules are not recorded from here on: {error!r}", file=sys.stderr)
+        handles, self.handles = self.handles, []
+        for handle in handles:
+            handle.remove()
+        self.sink.enter(0)
+
+    def watch_failures(self):
+        try:
+            failed = self.guarded(lambda *_: self.failed())
+            self.torch._C._cuda_attach_out_of_memory_observer(failed)
+        except RuntimeError:
+            # An allocator that is not PyTorch's tells of no failure.
+            pass
+
+    def enter(self, module):
+        thread = self.thread
+        found = self.known.get(id(module)) or self.meet(module, thread)
+        if not thread.modules:
+            self.begins(module)
+        # What forward makes again in backward was not kept by a checkpoint.
+        role = FORWARD if self.in_backward() < 0 else RECOMPUTE
+        number = found.numbers[role] or self.number(found, role)
+        thread.modules.append(found)
+        thread.told.append(number)
+        self.sink.enter(number)
+
+    def leave(self):
+        thread = self.thread
+        if thread.modules:
+            thread.modules.pop()
+            thread.told.pop()
+            self.sink.enter(thread.told[-1])
+
+    def number(self, module, role):
+        number = module.numbers[role] = self.sink.number(module.name, role)
+        return number
+
+    def meet(self, module, thread):
+        """Names a module that was never called, and those inside it."""
+        if thread.modules:
+            # Made on the way, or not a child of the module that calls it.
+            return self.know(module, f"{thread.modules[-1].name}.{type(module).__name__}")
+        root = self.unused(type(module).__name__)
+        for name, one in module.named_modules():
+            if id(one) not in self.known:
+                self.know(one, f"{root}.{name}" if name else root)
+        self.roots[id(module)] = 0
+        return self.known[id(module)]
+
+    def unused(self, name):
+        """Two models of one class that live at once are two."""
+        used = {self.known[root].name for root in self.roots if root in self.known}
+        number = 1
+        while (unused := name if number == 1 else f"{name}#{number}") in used:
+            number += 1
+        return unused
+
+    def know(self, module, name):
+        key, known, roots = id(module), self.known, self.roots
+
+        def gone(_):
+            known.pop(key, None)
+            roots.pop(key, None)
+
+        found = known[key] = Module(name)
+        found.reference = weakref.ref(module, gone)
+        return found
+
+    def standing_for(self, name):
+        return self.others.setdefault(name, Module(name))
+
+    def begins(self, module):
+        """An outermost module is called. What it has is told now and then: a model may be moved or converted."""
+        calls = self.roots.get(id(module))
+        if calls is not None:
+            self.roots[id(module)] = calls = calls + 1
+            if calls & (calls - 1) == 0:
+                self.label(self.owned(module))
+
+    def live_roots(self):
+        roots = [self.known[root].reference() for root in list(self.roots) if root in self.known]
+        return [root for root in roots if root is not None]
+
+    def owned(self, module, gradients=False):
+        """Tensors of a module and of those inside it, each with its owner and its role."""
+        for one in module.modules():
+            owner = self.known.get(id(one))
+            if owner is None:
+                continue
+            for parameter in filter(exists, one._parameters.values()):
+                yield parameter, owner, PARAMETER
+                if gradients and parameter.grad is not None:
+                    yield parameter.grad, owner, GRADIENT
+            for buffer in filter(exists, one._buffers.values()):
+                yield buffer, owner, BUFFER
+
+    def owners(self):
+        """Whose parameters are, by their ids: for no longer than a call."""
+        owners = {}
+        for root in self.live_roots():
+            for tensor, owner, role in self.owned(root):
+                if role == PARAMETER:
+                    owners.setdefault(id(tensor), owner)
+        return owners
+
+    def label(self, tensors):
+        """Tells whose the blocks of tensors are. A block of several is that of the innermost module around them."""
+        devices = {}
+        for tensor, owner, role in tensors:
+            for address, device in blocks_of(tensor):
+                blocks = devices.setdefault(device, {})
+                before, _ = blocks.setdefault(address, (owner, role))
+                if before is not owner:
+                    blocks[address] = (self.around(before, owner), role)
+        for device, blocks in devices.items():
+            numbers = {
+                address: owner.numbers[role] or self.number(owner, role)
+                for address, (owner, role) in blocks.items()
+            }
+            self.sink.label(device, numbers)
+
+    def around(self, one, other):
+        common = os.path.commonprefix([one.name.split("."), other.name.split(".")])
+        return self.standing_for(".".join(common) or "several models")
+
+    def failed(self):
+        """Memory ran out: gradients may have been made that no optimizer has seen."""
+        for root in self.live_roots():
+            self.label(self.owned(root, gradients=True))
+
+    def will_step(self, optimizer):
+        plan, parameters = self.plan(optimizer)
+        blocks, others = {}, []
+        for parameter, owner in zip(parameters, plan.owners):
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if plan.is_plain:
+                blocks[gradient.data_ptr()] = owner.numbers[GRADIENT] or self.number(owner, GRADIENT)
+            else:
+                others.append((gradient, owner, GRADIENT))
+        if blocks:
+            self.sink.label(plan.device, blocks)
+        self.label(others)
+
+    def has_stepped(self, optimizer):
+        plan, parameters = self.plan(optimizer)
+        plan.steps += 1
+        # State is made once, and kept; what replaces it is told later.
+        if plan.steps & (plan.steps - 1) and len(optimizer.state) == plan.states:
+            return
+        plan.states = len(optimizer.state)
+        for parameter, owner in zip(parameters, plan.owners):
+            state = optimizer.state.get(parameter)
+            tensors = state.values() if isinstance(state, dict) else ()
+            kept = [one for one in tensors if isinstance(one, self.torch.Tensor)]
+            self.label((one, owner, OPTIMIZER_STATE) for one in kept)
+
+    def plan(self, optimizer):
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+        plan = self.plans.get(id(optimizer))
+        if plan is None or plan.is_of != Plan.signature(parameters):
+            plan = self.plans[id(optimizer)] = Plan(self, optimizer, parameters)
+        return plan, parameters
+
+
+class Plan:
+    """What is told at each step of one optimizer."""
+
+    def __init__(self, modules, optimizer, parameters):
+        key, plans = id(optimizer), modules.plans
+        self.reference = weakref.ref(optimizer, lambda _: plans.pop(key, None))
+        self.is_of = self.signature(parameters)
+        self.steps = self.states = 0
+        owners, nobody = modules.owners(), modules.standing_for(type(optimizer).__name__)
+        # Parameters of no module are the optimizer's.
+        self.owners = [owners.get(id(one), nobody) for one in parameters]
+        devices = {one.device for one in parameters}
+        self.device = next(iter(devices)).index or 0 if devices else 0
+        # Whether each gradient has a block of its own, on one device: those of buckets and shards are found one by one.
+        plain = (modules.torch.Tensor, modules.torch.nn.Parameter)
+        self.is_plain = len(devices) == 1 and all(
+            type(one) in plain
+            and one.is_cuda
+            and one.layout is modules.torch.strided
+            and (one.grad is None or not one.grad._is_view())
+            for one in parameters
+        )
+
+    @staticmethod
+    def signature(parameters):
+        """Tells one list of parameters from another, without keeping them."""
+        return (len(parameters), id(parameters[0]), id(parameters[-1])) if parameters else ()
+
+
+def exists(tensor):
+    return tensor is not None
+
+
+def blocks_of(tensor):
+    """Where the blocks of a tensor begin, and on which devices. Some tensors are made of others."""
+    local = getattr(tensor, "_local_tensor", None)
+    if local is not None:
+        return blocks_of(local)
+    if hasattr(type(tensor), "__tensor_flatten__"):
+        names, _ = tensor.__tensor_flatten__()
+        return [block for name in names for block in blocks_of(getattr(tensor, name))]
+    try:
+        address = tensor.untyped_storage().data_ptr() if tensor.is_cuda else 0
+    except (NotImplementedError, RuntimeError):
+        # Sparse, or without memory so far.
+        return []
+    return [(address, tensor.device.index or 0)] if address else []
