@@ -193,14 +193,24 @@ impl Layer {
     }
 
     /// What a block is was told after it was made.
-    pub(crate) fn label(&mut self, address: Address, label: StackId, category: Category) {
+    pub(crate) fn label(
+        &mut self,
+        address: Address,
+        label: StackId,
+        (category, requested): (Category, Bytes),
+    ) {
         let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
             return;
         };
         let before = *block;
         (block.label, block.category) = (label, category);
+        // The recorder sees what a block costs; what the program asked for, the tensors in it tell.
+        if requested > Bytes::ZERO && requested <= block.size {
+            block.requested = requested;
+        }
         let block = *block;
         self.labelled |= matches!(category, Category::Gradients | Category::OptimizerState);
+        self.totals.requested = self.totals.requested.minus(before.requested).plus(block.requested);
         self.sums.remove(&before);
         self.sums.add(&block);
         self.peak.relabel(address, block);

@@ -11,8 +11,9 @@ use crate::{
     interface::Interface,
 };
 
-/// Sums beyond these are too small to matter.
-const MOST: usize = 4096;
+/// Sums beyond these are too small to matter. A model may have thousands of modules, each with parameters, gradients
+/// and optimizer state.
+const MOST: usize = 1 << 14;
 
 /// What is live of one stack, label, kind and interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,7 +44,9 @@ impl Peak {
     /// A block that is live now turned out to be something else; if it was live at the peak, it was that then, too.
     pub(crate) fn relabel(&mut self, address: Address, block: LiveBlock) {
         if let Some(then) = self.live.get_mut(&address).filter(|then| then.born == block.born) {
-            (then.label, then.category) = (block.label, block.category);
+            self.totals.requested =
+                self.totals.requested.minus(then.requested).plus(block.requested);
+            *then = LiveBlock { pending: then.pending, ..block };
         }
         self.note(address, Some(block));
     }

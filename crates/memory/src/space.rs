@@ -316,9 +316,9 @@ impl Space {
                 self.block_alloc(event, number, (address, requested, size), tables, profiles);
             }
             Action::BlockFreeRequested { address } => self.blocks.free_requested(address),
-            Action::BlockLabel { address } => {
+            Action::BlockLabel { address, requested } => {
                 let category = profiles.of(event.stack, tables).category;
-                self.blocks.label(address, event.stack, category);
+                self.blocks.label(address, event.stack, (category, requested));
             }
             Action::BlockFree { address } => {
                 self.blocks.free(address);

@@ -31,7 +31,8 @@ impl Run {
     fn label(&mut self, address: u64, name: &str, role: ModuleRole) {
         let frame = self.tables.module_frame(name, role);
         let label = self.tables.stack(&[frame]);
-        self.push(label, Action::BlockLabel { address: Address(address) });
+        let action = Action::BlockLabel { address: Address(address), requested: Bytes::ZERO };
+        self.push(label, action);
     }
 
     fn backward(&mut self) -> StackId {

@@ -9,7 +9,7 @@ use std::{
     ptr, slice,
 };
 
-use whyoom_trace::{Action, Address, DeviceId, FrameId, MODULE_FILE, ModuleRole};
+use whyoom_trace::{Action, Address, Bytes, DeviceId, FrameId, MODULE_FILE, ModuleRole};
 
 use crate::{
     hook::{Family, Hook, Need},
@@ -60,35 +60,39 @@ pub(crate) extern "C" fn whyoom_recorder_module_cell() -> *mut u32 {
     record::module_cell()
 }
 
-/// Tells what blocks of a device are: their addresses, and the number of a module in a role for each. How many were
-/// recorded comes back.
+/// Tells what blocks of a device are: their addresses, what the tensors in them need, and the number of a module in a
+/// role for each. How many were recorded comes back.
 ///
 /// # Safety
-/// Both arrays have `count` numbers.
+/// The three arrays have `count` numbers.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn whyoom_recorder_label(
     device: u32,
     count: u32,
     addresses: *const u64,
+    sizes: *const u64,
     modules: *const u32,
 ) -> u32 {
     let count = (count as usize).min(MOST_LABELS);
     let Ok(device) = u16::try_from(device) else { return 0 };
-    if addresses.is_null() || modules.is_null() {
+    if addresses.is_null() || sizes.is_null() || modules.is_null() {
         return 0;
     }
     let Some(call) = record::enter(&LABELLED) else { return 0 };
     // SAFETY: the caller says so.
     let addresses = unsafe { slice::from_raw_parts(addresses, count) };
     // SAFETY: as above.
+    let sizes = unsafe { slice::from_raw_parts(sizes, count) };
+    // SAFETY: as above.
     let modules = unsafe { slice::from_raw_parts(modules, count) };
     let mut recorded = 0;
     call.after(Some(()), 0, |call, (), _| {
         let location = Location::on(DeviceId(device));
-        for (&address, &module) in addresses.iter().zip(modules) {
+        for ((&address, &size), &module) in addresses.iter().zip(sizes).zip(modules) {
             if module != 0 {
                 let stack = call.process.stack_of_module(FrameId(module));
-                let action = Action::BlockLabel { address: Address(address) };
+                let (address, requested) = (Address(address), Bytes(size));
+                let action = Action::BlockLabel { address, requested };
                 call.write(clock::now(), location, stack, 0, action);
                 recorded += 1;
             }

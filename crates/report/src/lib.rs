@@ -9,6 +9,7 @@ mod fit;
 mod html;
 mod json;
 mod live;
+mod modules;
 mod replay;
 mod schemas;
 mod style;

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use whyoom_memory::{Category, Incident, Interface, LiveCallSite, LiveSum, Model, live_call_sites};
+use whyoom_redact::visible;
 use whyoom_trace::{Bytes, DeviceId, ProcessId};
 
 use crate::{
     Answer,
+    modules::{ModuleJson, modules_json},
     style::{self, styled},
-    text::printable,
 };
 
 /// What was live at one moment.
@@ -17,9 +18,10 @@ pub(crate) struct Live {
     process: ProcessId,
     device: DeviceId,
     /// Which moment it was, in words.
-    moment: String,
+    pub(crate) moment: String,
     /// The moment's number among the events, and what was live then.
     at: u64,
+    pub(crate) sums: Vec<LiveSum>,
     places: Vec<LiveCallSite>,
 }
 
@@ -45,7 +47,7 @@ impl Live {
             }
         };
         let places = live_call_sites(answer.tables, &sums);
-        Some(Self { process, device, moment, at, places })
+        Some(Self { process, device, moment, at, sums, places })
     }
 
     fn bytes(&self) -> Bytes {
@@ -115,7 +117,7 @@ pub fn write_live(answer: &Answer<'_>, most: usize, out: &mut dyn Write) -> io::
             place.usage.blocks,
             kind(place),
             made(place, live.at),
-            printable(&place.call_site)
+            visible(&place.call_site)
         )?;
     }
     if live.places.len() > most {
@@ -152,6 +154,7 @@ pub(crate) struct LiveJson<'a> {
     bytes: u64,
     blocks: u64,
     places: Vec<LivePlaceJson>,
+    modules: Vec<ModuleJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -185,5 +188,6 @@ pub(crate) fn live_json<'a>(answer: &Answer<'a>) -> Option<LiveJson<'a>> {
         bytes,
         blocks,
         places: live.places.into_iter().map(place).collect(),
+        modules: modules_json(answer.tables, &live.sums),
     })
 }

@@ -208,6 +208,8 @@ pub enum Action {
     BlockLabel {
         /// Where the block starts.
         address: Address,
+        /// What the tensors in it need; nothing where the source does not tell.
+        requested: Bytes,
     },
 
     /// An allocation failed because memory ran out.

@@ -5,7 +5,7 @@ gradients and optimizer state are there. Parameters, buffers, gradients and opti
 addresses, after they were made. The program itself is not changed, and nothing of it is kept alive.
 
 Who is told is a sink: `number(name, role)` gives a number to a module in a role, `enter(number)` says that it is at
-work in this thread, 0 for none, `label(device, blocks)` what blocks are, by address.
+work in this thread, 0 for none, `label(device, blocks)` what blocks are: size and number by address.
 """
 
 import array
@@ -30,7 +30,7 @@ class RecorderSink:
         self.cell = library.whyoom_recorder_module_cell
         self.cell.restype = ctypes.c_void_p
         self.tell = library.whyoom_recorder_label
-        self.tell.argtypes = [ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p]
+        self.tell.argtypes = [ctypes.c_uint32] * 2 + [ctypes.c_void_p] * 3
         self.at = ctypes.c_uint32.from_address
         self.local = threading.local()
 
@@ -46,8 +46,11 @@ class RecorderSink:
             self.local.cell.value = number
 
     def label(self, device, blocks):
-        addresses, numbers = array.array("Q", blocks.keys()), array.array("I", blocks.values())
-        self.tell(device, len(blocks), addresses.buffer_info()[0], numbers.buffer_info()[0])
+        addresses = array.array("Q", blocks)
+        sizes = array.array("Q", [size for size, _ in blocks.values()])
+        numbers = array.array("I", [number for _, number in blocks.values()])
+        arrays = [one.buffer_info()[0] for one in (addresses, sizes, numbers)]
+        self.tell(device, len(blocks), *arrays)
 
 
 class HistorySink:
@@ -69,7 +72,7 @@ class HistorySink:
         self.set(self.texts[number])
 
     def label(self, _, blocks):
-        for address, number in blocks.items() if self.annotate else ():
+        for address, (_, number) in blocks.items() if self.annotate else ():
             self.annotate(address, self.texts[number])
 
 
@@ -247,17 +250,17 @@ class Modules:
         """Tells whose the blocks of tensors are. A block of several is that of the innermost module around them."""
         devices = {}
         for tensor, owner, role in tensors:
-            for address, device in blocks_of(tensor):
+            for address, size, device in blocks_of(tensor):
                 blocks = devices.setdefault(device, {})
-                before, _ = blocks.setdefault(address, (owner, role))
+                _, before, _ = blocks.setdefault(address, (size, owner, role))
                 if before is not owner:
-                    blocks[address] = (self.around(before, owner), role)
+                    blocks[address] = (size, self.around(before, owner), role)
         for device, blocks in devices.items():
-            numbers = {
-                address: owner.numbers[role] or self.number(owner, role)
-                for address, (owner, role) in blocks.items()
+            numbered = {
+                address: (size, owner.numbers[role] or self.number(owner, role))
+                for address, (size, owner, role) in blocks.items()
             }
-            self.sink.label(device, numbers)
+            self.sink.label(device, numbered)
 
     def around(self, one, other):
         common = os.path.commonprefix([one.name.split("."), other.name.split(".")])
@@ -276,7 +279,8 @@ class Modules:
             if gradient is None:
                 continue
             if plan.is_plain:
-                blocks[gradient.data_ptr()] = owner.numbers[GRADIENT] or self.number(owner, GRADIENT)
+                number = owner.numbers[GRADIENT] or self.number(owner, GRADIENT)
+                blocks[gradient.data_ptr()] = (gradient.nbytes, number)
             else:
                 others.append((gradient, owner, GRADIENT))
         if blocks:
@@ -338,7 +342,7 @@ def exists(tensor):
 
 
 def blocks_of(tensor):
-    """Where the blocks of a tensor begin, and on which devices. Some tensors are made of others."""
+    """Where the blocks of a tensor begin, their sizes, and on which devices they are. Some tensors are made of others."""
     local = getattr(tensor, "_local_tensor", None)
     if local is not None:
         return blocks_of(local)
@@ -346,8 +350,9 @@ def blocks_of(tensor):
         names, _ = tensor.__tensor_flatten__()
         return [block for name in names for block in blocks_of(getattr(tensor, name))]
     try:
-        address = tensor.untyped_storage().data_ptr() if tensor.is_cuda else 0
+        storage = tensor.untyped_storage() if tensor.is_cuda else None
+        address, size = (storage.data_ptr(), storage.nbytes()) if storage is not None else (0, 0)
     except (NotImplementedError, RuntimeError):
         # Sparse, or without memory so far.
         return []
-    return [(address, tensor.device.index or 0)] if address else []
+    return [(address, size, tensor.device.index or 0)] if address else []

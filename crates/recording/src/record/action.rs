@@ -74,5 +74,5 @@ actions! {
     29 Sample { counter bytes }
     30 Holder { pid bytes command standing }
     31 Exit {}
-    32 BlockLabel { address }
+    32 BlockLabel { address requested }
 }

@@ -19,11 +19,16 @@ use wording::{in_words, shown_width};
 use crate::{
     Answer,
     documentation::documentation,
+    live::Live,
+    modules,
     style::{self, styled},
 };
 
 /// Call sites beyond these are left to `--verbose`.
 const LISTED_SITES: usize = 3;
+/// Modules beyond these are left to `--verbose`, and there to the report.
+const LISTED_MODULES: usize = 4;
+const ALL_MODULES: usize = 32;
 /// What stands before a call site.
 const ARROW: &str = "  --> ";
 
@@ -43,7 +48,19 @@ pub fn write_verdict(
     fixes::write(finding, detail, width, out)?;
     notes::write(answer, detail, width, out)?;
     evidence::write(answer, detail, width, out)?;
+    write_modules(answer, detail, out)?;
     write_documentation(answer, out)
+}
+
+/// The modules of the model that hold most, where anything is wrong or all is asked for.
+fn write_modules(answer: &Answer<'_>, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let most = match detail {
+        Detail::Short if answer.verdict.primary.cause == "healthy" => return Ok(()),
+        Detail::Short => LISTED_MODULES,
+        Detail::Verbose => ALL_MODULES,
+    };
+    let Some(live) = Live::of(answer) else { return Ok(()) };
+    modules::write(answer.tables, (&live.moment, &live.sums), most, out)
 }
 
 /// Where more is written about the cause.
