@@ -197,12 +197,17 @@ impl Layer {
         &mut self,
         address: Address,
         label: StackId,
-        (category, requested): (Category, Bytes),
+        (category, requested): (Option<Category>, Bytes),
     ) {
         let Some(block) = self.live.get_mut(&address).filter(|block| !block.pending) else {
             return;
         };
         let before = *block;
+        // A text that names no kind says only what was going on: what a block is, its frames or an earlier label tell.
+        let Some(category) = category.or((block.label == StackId(0)).then_some(block.category))
+        else {
+            return;
+        };
         (block.label, block.category) = (label, category);
         // The recorder sees what a block costs; what the program asked for, the tensors in it tell.
         if requested > Bytes::ZERO && requested <= block.size {

@@ -56,6 +56,8 @@ pub struct Model {
     profiles: Profiles,
     events: u64,
     with_history: bool,
+    /// The place of an incident whose live blocks were told anew since.
+    told_anew: Option<usize>,
     /// What the last event changed, where that was asked for.
     changes: Option<Vec<Change>>,
 }
@@ -345,6 +347,28 @@ impl Model {
         self.look_at_others(incident);
     }
 
+    /// Labels that follow an incident before anything else happens in the space are of what was live then: PyTorch
+    /// reports that memory ran out, and only then can the program be asked.
+    fn told_after_incident(&mut self, event: &Event) {
+        let made = self.made(event.origin.process);
+        let space = (event.origin.process, event.origin.device);
+        let is_of =
+            |one: &Incident| (one.process, one.device, one.made) == (space.0, space.1, made);
+        if self.incidents.last().is_some_and(is_of) {
+            self.told_anew = Some(self.incidents.len() - 1);
+        }
+    }
+
+    fn measure_anew(&mut self) {
+        let Some(incident) = self.told_anew.take().and_then(|at| self.incidents.get_mut(at)) else {
+            return;
+        };
+        let space = self.spaces.get(&(incident.process, incident.device));
+        if let Some(space) = space.filter(|_| !incident.live.is_empty()) {
+            incident.live = space.live_sums();
+        }
+    }
+
     /// What other processes hold at an incident. That takes time in proportion to all of them: it is done for so
     /// many incidents, then for ever fewer.
     fn look_at_others(&mut self, incident: &mut Incident) {
@@ -444,6 +468,9 @@ impl EventSink for Model {
             changes.clear();
         }
         let process = event.origin.process;
+        if !matches!(event.action, Action::BlockLabel { .. }) {
+            self.measure_anew();
+        }
         match event.action {
             Action::BlockAlloc { .. }
             | Action::BlockFreeRequested { .. }
@@ -458,6 +485,9 @@ impl EventSink for Model {
                 let space = self.spaces.entry(key).or_insert_with(|| Space::new(keeps));
                 space.event(event, self.events, tables, &mut self.profiles);
                 space.move_changes(key, event, &mut self.changes);
+                if matches!(event.action, Action::BlockLabel { .. }) {
+                    self.told_after_incident(event);
+                }
                 // Without driver calls nothing is known of the process as such.
                 if let Some(process) = self.processes.get_mut(&process) {
                     process.event(event, tables);

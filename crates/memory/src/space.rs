@@ -317,7 +317,8 @@ impl Space {
             }
             Action::BlockFreeRequested { address } => self.blocks.free_requested(address),
             Action::BlockLabel { address, requested } => {
-                let category = profiles.of(event.stack, tables).category;
+                let told = tables.module(event.stack).is_some_and(|module| module.role.is_kind());
+                let category = told.then(|| profiles.of(event.stack, tables).category);
                 self.blocks.label(address, event.stack, (category, requested));
             }
             Action::BlockFree { address } => {

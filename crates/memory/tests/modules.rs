@@ -78,3 +78,22 @@ fn a_label_is_of_the_block_that_lies_there_now() {
     assert_eq!((module.name, module.role), ("Net.fc", ModuleRole::Gradient));
     assert_eq!((sum.stack, sum.category), (backward, Category::Gradients));
 }
+
+#[test]
+fn what_is_told_after_a_failure_holds_for_the_failure() {
+    let mut run = Run::default();
+    let backward = run.backward();
+    run.alloc(backward, 2, 30);
+    run.alloc(backward, 3, 7);
+    run.push(StackId(0), Action::OutOfMemory { requested: Bytes(50) });
+    run.label(2, "Net.fc", ModuleRole::Gradient);
+    run.free(3);
+    let incident = &run.model.incidents()[0];
+    let kinds: Vec<_> = incident.live.iter().map(|sum| (sum.category, sum.usage.bytes.0)).collect();
+    assert_eq!(kinds, [(Category::Gradients, 30), (Category::Temporaries, 7)]);
+    // Later labels are of another time.
+    run.alloc(backward, 4, 5);
+    run.label(4, "Net.fc", ModuleRole::Gradient);
+    run.free(2);
+    assert_eq!(run.model.incidents()[0].live.len(), 2);
+}

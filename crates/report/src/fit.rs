@@ -367,6 +367,10 @@ fn write_peak(peak: &FitPeak, width: usize, out: &mut dyn Write) -> io::Result<(
     for kind in &peak.kinds {
         writeln!(out, "{}", line(kind.bytes, &kind.name))?;
     }
+    for module in &peak.modules {
+        let line = line(module.bytes, &format!("of module {}", module.name));
+        writeln!(out, "{}", styled(style::FAINT, line))?;
+    }
     for place in &peak.places {
         let line = line(place.bytes, &format!("of {}", place.name));
         writeln!(out, "{}", styled(style::FAINT, line))?;

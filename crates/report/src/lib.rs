@@ -26,6 +26,7 @@ pub use fit::{
 pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
+pub use modules::largest_modules;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use schemas::{SCHEMAS, Schema};
 pub use text::{Detail, write_verbose_hint, write_verdict};

@@ -19,6 +19,8 @@ pub(crate) struct Live {
     device: DeviceId,
     /// Which moment it was, in words.
     pub(crate) moment: String,
+    /// Whether memory ran out then.
+    failed: bool,
     /// The moment's number among the events, and what was live then.
     at: u64,
     pub(crate) sums: Vec<LiveSum>,
@@ -34,7 +36,8 @@ impl Live {
         let failed = answer.model.incidents().iter().rev();
         let mut failed = failed.filter(|incident| !incident.live.is_empty());
         let own = |one: &&Incident| (one.process, one.device) == (process, device);
-        let (process, device, moment, at, sums) = match failed.clone().find(own).or(failed.next()) {
+        let found = failed.clone().find(own).or(failed.next());
+        let (process, device, moment, at, sums) = match found {
             Some(incident) => {
                 let asked = incident.requested();
                 let asked = asked.map_or("a request".to_owned(), |bytes| bytes.to_string());
@@ -47,7 +50,17 @@ impl Live {
             }
         };
         let places = live_call_sites(answer.tables, &sums);
-        Some(Self { process, device, moment, at, sums, places })
+        Some(Self { process, device, moment, failed: found.is_some(), at, sums, places })
+    }
+
+    /// At the failure, or else at the peak, of a snapshot too, if its history has one.
+    pub(crate) fn at_worst(answer: &Answer<'_>) -> Option<Self> {
+        let live = Self::of(answer)?;
+        let space = answer.model.space(live.process, live.device)?;
+        if live.failed || space.block_counts().0 == 0 {
+            return Some(live);
+        }
+        Some(Self { moment: "at the peak".to_owned(), sums: space.live_sums_at_peak(), ..live })
     }
 
     fn bytes(&self) -> Bytes {

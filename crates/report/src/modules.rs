@@ -126,6 +126,19 @@ pub(crate) fn write(
     Ok(())
 }
 
+/// The modules at the top of the tree that hold most, those of a list as one.
+#[must_use]
+pub fn largest_modules(tables: &Tables, live: &[LiveSum], most: usize) -> Vec<(String, Bytes)> {
+    let sums = module_sums(tables, live);
+    let mut tree = Node::default();
+    sums.iter().for_each(|sum| tree.add(sum));
+    let mut found = Vec::new();
+    rows(&tree, 0, Bytes(tree.bytes().0 / LEAST), &mut found);
+    let mut inside: Vec<_> = found.into_iter().filter(|row| row.depth == 1).collect();
+    inside.sort_by_key(|row| std::cmp::Reverse(row.node.bytes()));
+    inside.into_iter().take(most).map(|row| (row.name, row.node.bytes())).collect()
+}
+
 /// One module itself, without those inside it, for programs.
 #[derive(Serialize)]
 pub(crate) struct ModuleJson<'a> {

@@ -107,6 +107,13 @@ impl Tables {
         self.frame_text(name, MODULE_FILE, role.line())
     }
 
+    /// A stack with the frame of a module behind it.
+    pub fn stack_in_module(&mut self, stack: StackId, module: FrameId) -> StackId {
+        let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
+        let frames: Vec<FrameId> = frames.iter().copied().chain([module]).collect();
+        self.stack(&frames)
+    }
+
     /// The module that a stack carries.
     #[must_use]
     pub fn module(&self, stack: StackId) -> Option<InModule<'_>> {

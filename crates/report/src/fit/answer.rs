@@ -140,6 +140,8 @@ pub struct FitPeak {
     pub place: String,
     /// By kind, the most first.
     pub kinds: Vec<FitAmount>,
+    /// By module of the model, the most first; those of a list are one.
+    pub modules: Vec<FitAmount>,
     /// By line, the most first.
     pub places: Vec<FitAmount>,
 }

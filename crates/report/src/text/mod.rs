@@ -59,7 +59,7 @@ fn write_modules(answer: &Answer<'_>, detail: Detail, out: &mut dyn Write) -> io
         Detail::Short => LISTED_MODULES,
         Detail::Verbose => ALL_MODULES,
     };
-    let Some(live) = Live::of(answer) else { return Ok(()) };
+    let Some(live) = Live::at_worst(answer) else { return Ok(()) };
     modules::write(answer.tables, (&live.moment, &live.sums), most, out)
 }
 

@@ -82,6 +82,8 @@ pub(super) enum EntryAction {
     SegmentUnmap,
     Snapshot,
     Oom,
+    /// What a block is was told: the stack carries it.
+    Annotate,
 }
 
 /// Something that the program or PyTorch noted: an optimizer's step, a batch being loaded.

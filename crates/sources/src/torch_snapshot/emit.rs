@@ -206,6 +206,7 @@ impl Emitter<'_> {
                 Action::BlockAlloc { address, requested: entry.size, size }
             }
             EntryAction::FreeRequested => Action::BlockFreeRequested { address },
+            EntryAction::Annotate => Action::BlockLabel { address, requested: Bytes::ZERO },
             EntryAction::FreeCompleted => {
                 device.layout.remove(address);
                 Action::BlockFree { address }

@@ -32,11 +32,14 @@ pub(super) enum Key {
     Name,
     Filename,
     Line,
+    FxOriginalTrace,
     // A trace entry.
     Action,
     Addr,
     TimeUs,
     PoolId,
+    UserMetadata,
+    CompileContext,
     // An annotation.
     Stage,
     // Values.
@@ -52,6 +55,7 @@ pub(super) enum Key {
     SegmentUnmap,
     Snapshot,
     Oom,
+    Annotate,
     Start,
     /// A word of no meaning here.
     Other,
@@ -83,11 +87,14 @@ impl Key {
             b"name" => Self::Name,
             b"filename" => Self::Filename,
             b"line" => Self::Line,
+            b"fx_original_trace" => Self::FxOriginalTrace,
             b"action" => Self::Action,
             // A failure has what the device had free in place of an address.
             b"addr" | b"device_free" => Self::Addr,
             b"time_us" => Self::TimeUs,
             b"pool_id" => Self::PoolId,
+            b"user_metadata" => Self::UserMetadata,
+            b"compile_context" => Self::CompileContext,
             b"stage" => Self::Stage,
             b"small" => Self::Small,
             b"active_allocated" => Self::ActiveAllocated,
@@ -102,6 +109,7 @@ impl Key {
             b"segment_unmap" => Self::SegmentUnmap,
             b"snapshot" => Self::Snapshot,
             b"oom" => Self::Oom,
+            b"annotate" => Self::Annotate,
             b"START" => Self::Start,
             _ => Self::Other,
         }

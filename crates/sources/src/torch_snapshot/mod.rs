@@ -8,6 +8,7 @@ mod emit;
 mod error;
 mod keys;
 mod layout;
+mod metadata;
 mod ranges;
 mod read;
 mod rules;

@@ -1,6 +1,9 @@
 //! From the pickle's values to [`Content`]. Keys that are missing read as their default: older
 //! snapshots lack several. A value of the wrong kind is an error: then it is not a snapshot.
 
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
 use whyoom_trace::{
     Address, Bytes, DeviceId, Frame, FrameId, PoolId, SegmentGrowth, SizeClass, StackId, StreamId,
     StringId, Tables,
@@ -10,6 +13,7 @@ use super::{
     content::{Annotation, Block, BlockState, Content, Entry, EntryAction, Segment, SegmentHead},
     error::SnapshotError,
     keys::{Key, Keys},
+    metadata,
 };
 use crate::pickle::{ContainerId, Document, Node, TextId, Value};
 
@@ -34,6 +38,7 @@ pub(super) fn read(document: &Document, tables: &mut Tables, input_bytes: u64) -
         stacks: Vec::new(),
         strings: Vec::new(),
         stack_being_read: Vec::new(),
+        in_modules: HashMap::default(),
         visits_left: input_bytes,
     };
     reader.content()
@@ -48,6 +53,8 @@ struct Reader<'a> {
     stacks: Vec<Option<StackId>>,
     strings: Vec<Option<StringId>>,
     stack_being_read: Vec<FrameId>,
+    /// Stacks with what a text names.
+    in_modules: HashMap<(StackId, StringId), StackId, RandomState>,
     /// Each item costs at least a byte of the file, and is visited once. A file that refers to the
     /// same part over and over would make us visit more items than it has bytes: it is stopped here.
     visits_left: u64,
@@ -239,7 +246,7 @@ impl<'a> Reader<'a> {
 
     /// An entry, or nothing where its action is one that came after this was written.
     fn entry(&mut self, dict: Node<'a>) -> Result<Option<Entry>> {
-        let mut action = None;
+        let (mut action, mut text, mut graph) = (None, None, None);
         let mut entry = Entry {
             action: EntryAction::Snapshot,
             address: Address(0),
@@ -258,10 +265,54 @@ impl<'a> Reader<'a> {
                 Key::TimeUs => entry.time_us = number(value)?,
                 Key::PoolId | Key::SegmentPoolId => entry.pool = self.pool(value),
                 Key::Frames => entry.stack = self.stack(value)?,
+                Key::UserMetadata => text = self.text(value),
+                Key::CompileContext => graph = self.text(value),
                 _ => {}
             }
         }
+        if action == Some(EntryAction::Annotate) {
+            // Its frames are of who told, not of who made it.
+            entry.stack = StackId(0);
+        }
+        if let Some(EntryAction::Alloc | EntryAction::Annotate | EntryAction::Oom) = action {
+            entry.stack = self.in_module(entry.stack, text, graph);
+        }
         Ok(action.map(|action| Entry { action, ..entry }))
+    }
+
+    /// The text of a value that is one, where it is not empty.
+    fn text(&self, value: Value<'a>) -> Option<TextId> {
+        match value {
+            Value::Text(id) if !self.document.text(id).is_empty() => Some(id),
+            _ => None,
+        }
+    }
+
+    /// A stack with the module that a text of the program's names, or else the graph of torch.compile.
+    fn in_module(
+        &mut self,
+        stack: StackId,
+        text: Option<TextId>,
+        graph: Option<TextId>,
+    ) -> StackId {
+        let Some(id) = text.or(graph) else { return stack };
+        // PyTorch writes the same text anew for each entry.
+        let told = self.string(id);
+        if let Some(&known) = self.in_modules.get(&(stack, told)) {
+            return known;
+        }
+        // A long stack with very many texts would take more than the file has.
+        let cost = self.tables.frames(stack).count() as u64;
+        let Some(left) = self.visits_left.checked_sub(cost) else { return stack };
+        self.visits_left = left;
+        let words = self.tables.text(told);
+        let prefix = if text.is_some() { "" } else { "torch.compile " };
+        let named = format!("{prefix}{words}");
+        let (name, role) = metadata::module(&named);
+        let module = self.tables.module_frame(name, role);
+        let known = self.tables.stack_in_module(stack, module);
+        self.in_modules.insert((stack, told), known);
+        known
     }
 
     fn settings(&mut self, dict: Node<'a>, prefix: &str, content: &mut Content) -> Result<()> {
@@ -341,13 +392,21 @@ impl<'a> Reader<'a> {
             return Ok(frame);
         }
         let mut frame = Frame::default();
+        let mut original = None;
         for (key, value) in self.visit(dict)?.entries() {
             match (self.keys.get(key), value) {
                 (Key::Name, Value::Text(id)) => frame.function = self.string(id),
                 (Key::Filename, Value::Text(id)) => frame.file = self.string(id),
                 (Key::Line, value) => frame.line = u32::try_from(number(value)?).unwrap_or(0),
+                (Key::FxOriginalTrace, Value::Text(id)) => original = Some(id),
                 _ => {}
             }
+        }
+        // What torch.compile made leads to a line of the program's.
+        let original = original.map(|id| String::from_utf8_lossy(self.document.text(id)));
+        if let Some((function, file, line)) = original.as_deref().and_then(metadata::innermost) {
+            let (function, file) = (self.tables.string(function), self.tables.string(file));
+            frame = Frame { function, file, line };
         }
         let frame = self.tables.frame(frame);
         remember(&mut self.frames, dict.id.0, frame);
@@ -411,6 +470,7 @@ fn entry_action(word: Key) -> Option<EntryAction> {
         Key::SegmentUnmap => EntryAction::SegmentUnmap,
         Key::Snapshot => EntryAction::Snapshot,
         Key::Oom => EntryAction::Oom,
+        Key::Annotate => EntryAction::Annotate,
         _ => return None,
     })
 }

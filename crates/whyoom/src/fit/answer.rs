@@ -4,7 +4,9 @@ use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
 use whyoom_memory::{Category, Usage, call_site, sums_by_call_site};
-use whyoom_report::{FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting};
+use whyoom_report::{
+    FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting, largest_modules,
+};
 use whyoom_trace::Bytes;
 
 use super::{
@@ -15,6 +17,8 @@ use super::{
 
 /// So many lines of the program are named at the peak.
 const PLACES: usize = 3;
+/// Modules beyond these too.
+const MODULES: usize = 4;
 
 /// Every GPU of a family, judged by one run.
 pub(crate) fn gpus(family: &Family, observed: &Observed) -> Vec<FitGpu> {
@@ -147,11 +151,14 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     let maker = space.peak_maker()?;
     let places = sums_by_call_site(&observed.tables, space.peak_by_stack());
     let kinds = space.peak_by_category();
+    let told = kinds.iter().any(|(kind, _)| *kind == Category::Temporaries);
+    let modules = largest_modules(&observed.tables, &space.live_sums_at_peak(), MODULES);
     Some(FitPeak {
         ran_on: observed.ran_on.name,
         rank: largest.rank.clone(),
         place: place_or_backward(call_site(&observed.tables, maker.stack), maker.category),
-        kinds: merged(kinds.into_iter().map(|(kind, usage)| (word(kind), usage.bytes.0))),
+        kinds: merged(kinds.iter().map(|&(kind, usage)| (word(kind, told), usage.bytes.0))),
+        modules: modules.into_iter().map(amount).collect(),
         places: named(places),
     })
 }
@@ -166,21 +173,28 @@ fn computed_peak(largest: &Seen, continued: &ContinuedGeneration, observed: &Obs
         rank: largest.rank.clone(),
         place: format!("generate() on the way to {} tokens (computed)", continued.generation.end),
         kinds: Vec::new(),
+        modules: Vec::new(),
         places: named(places),
     }
 }
 
 fn named(places: Vec<(String, Bytes)>) -> Vec<FitAmount> {
     let known = places.into_iter().filter(|(place, _)| !place.starts_with(UNKNOWN));
-    known.take(PLACES).map(|(name, bytes)| FitAmount { name, bytes: bytes.0 }).collect()
+    known.take(PLACES).map(amount).collect()
+}
+
+fn amount((name, bytes): (String, Bytes)) -> FitAmount {
+    FitAmount { name, bytes: bytes.0 }
 }
 
 const UNKNOWN: &str = "unknown call sites";
 
 /// Python's frames are recorded here, so that what has none was made by a thread of PyTorch's own:
-/// in backward, save for odd cases.
-fn word(kind: Category) -> String {
+/// in backward, save for odd cases. Where gradients were told, the rest of it is temporary.
+fn word(kind: Category, told: bool) -> String {
     match kind {
+        Category::Temporaries | Category::Unattributed if told => "temporaries of backward",
+        Category::Gradients if told => "gradients",
         Category::Gradients | Category::Unattributed => "gradients and backward temporaries",
         other => other.name(),
     }

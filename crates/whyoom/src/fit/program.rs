@@ -212,7 +212,7 @@ impl Bench {
         let mut command = session.command(name);
         small_values::compute(&mut command, session);
         assembler::replace(&mut command, session);
-        sitecustomize::equip(&mut command, folder, STARTUP)?;
+        sitecustomize::equip(&mut command, folder, &[sitecustomize::MODULES, STARTUP].concat())?;
         let (output, copy) = output(folder)?;
         command
             .args(rest)
