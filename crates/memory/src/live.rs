@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whyoom_trace::{StackId, Tables};
+use whyoom_trace::{Bytes, StackId, Tables};
 
 use crate::{
     block::{LiveBlock, Usage},
@@ -28,6 +28,8 @@ pub struct LiveSum {
     pub interface: Interface,
     /// How much it is.
     pub usage: Usage,
+    /// How much of that was asked for, as far as the source tells.
+    pub requested: Bytes,
     /// When the oldest of it was made, as the number of the event.
     pub oldest: u64,
     /// When the newest of it was made.
@@ -64,24 +66,25 @@ pub(crate) fn live_sums<'a>(
     blocks: impl Iterator<Item = &'a LiveBlock>,
     category: impl Fn(&LiveBlock) -> Category,
 ) -> Vec<LiveSum> {
-    type Key = (StackId, StackId, Category, Interface);
-    let mut sums = BTreeMap::<Key, (Usage, u64, u64)>::new();
+    let mut sums = BTreeMap::<(StackId, StackId, Category, Interface), LiveSum>::new();
     for block in blocks {
-        let key = (block.stack, block.label, category(block), block.interface);
-        let (usage, oldest, newest) = sums.entry(key).or_insert((Usage::default(), u64::MAX, 0));
-        usage.add(block.size);
-        (*oldest, *newest) = ((*oldest).min(block.born), (*newest).max(block.born));
+        let (stack, label, category, interface) =
+            (block.stack, block.label, category(block), block.interface);
+        let sum = sums.entry((stack, label, category, interface)).or_insert(LiveSum {
+            stack,
+            label,
+            category,
+            interface,
+            usage: Usage::default(),
+            requested: Bytes::ZERO,
+            oldest: u64::MAX,
+            newest: 0,
+        });
+        sum.usage.add(block.size);
+        sum.requested = sum.requested.plus(block.requested);
+        (sum.oldest, sum.newest) = (sum.oldest.min(block.born), sum.newest.max(block.born));
     }
-    let sum = |((stack, label, category, interface), (usage, oldest, newest))| LiveSum {
-        stack,
-        label,
-        category,
-        interface,
-        usage,
-        oldest,
-        newest,
-    };
-    let mut sums: Vec<LiveSum> = sums.into_iter().map(sum).collect();
+    let mut sums: Vec<LiveSum> = sums.into_values().collect();
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.usage.bytes));
     sums.truncate(MOST);
     sums
@@ -91,7 +94,7 @@ pub(crate) fn live_sums<'a>(
 #[must_use]
 pub fn live_call_sites(tables: &Tables, sums: &[LiveSum]) -> Vec<LiveCallSite> {
     let mut call_sites = BTreeMap::<(String, Category, Interface), LiveCallSite>::new();
-    for &LiveSum { stack, label: _, category, interface, usage, oldest, newest } in sums {
+    for &LiveSum { stack, category, interface, usage, oldest, newest, .. } in sums {
         let call_site = call_site(tables, stack);
         let none = Usage::default();
         let sum = call_sites.entry((call_site.clone(), category, interface)).or_insert_with(|| {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
-use whyoom_memory::{Category, LiveSum, ModuleSum, module_sums};
+use whyoom_memory::{Category, LiveSum, ModuleSum, Usage, module_sums};
 use whyoom_trace::{Bytes, Tables};
 
 use whyoom_redact::visible;
@@ -48,7 +48,7 @@ impl<'a> Node<'a> {
     }
 
     fn count(&mut self, sum: &ModuleSum<'_>) {
-        for (&kind, usage) in &sum.kinds {
+        for (&kind, (usage, _)) in &sum.kinds {
             let bytes = self.kinds.entry(kind).or_default();
             *bytes = bytes.plus(usage.bytes);
         }
@@ -144,7 +144,13 @@ pub fn largest_modules(tables: &Tables, live: &[LiveSum], most: usize) -> Vec<(S
 pub(crate) struct ModuleJson<'a> {
     name: &'a str,
     bytes: u64,
-    kinds: BTreeMap<&'static str, u64>,
+    kinds: BTreeMap<&'static str, AmountJson>,
+}
+
+#[derive(Serialize)]
+struct AmountJson {
+    bytes: u64,
+    requested_bytes: u64,
 }
 
 /// All modules that hold anything, in order of name.
@@ -154,7 +160,11 @@ pub(crate) fn modules_json<'a>(tables: &'a Tables, sums: &[LiveSum]) -> Vec<Modu
 
 impl<'a> ModuleJson<'a> {
     fn of(sum: &ModuleSum<'a>) -> Self {
-        let kinds = sum.kinds.iter().map(|(kind, usage)| (kind.name(), usage.bytes.0));
+        let amount = |&(usage, requested): &(Usage, Bytes)| AmountJson {
+            bytes: usage.bytes.0,
+            requested_bytes: requested.0,
+        };
+        let kinds = sum.kinds.iter().map(|(kind, amounts)| (kind.name(), amount(amounts)));
         Self { name: sum.name, bytes: sum.usage().bytes.0, kinds: kinds.collect() }
     }
 }
