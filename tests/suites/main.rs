@@ -4,6 +4,7 @@
 //! A suite is a folder here and a line in the table.
 #![allow(clippy::disallowed_methods, reason = "the checks' own files")]
 
+mod diff;
 mod fit;
 mod fleet;
 mod hardware;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use harness::Suite;
 
 const SUITES: &[Suite] = &[
+    Suite { name: "diff", checks: diff::checks },
     Suite { name: "fit", checks: fit::checks },
     Suite { name: "fleet", checks: fleet::checks },
     Suite { name: "hardware", checks: hardware::checks },

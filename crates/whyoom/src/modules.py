@@ -225,12 +225,16 @@ class Modules:
         return [root for root in roots if root is not None]
 
     def owned(self, module, gradients=False):
-        """Tensors of a module and of those inside it, each with its owner and its role."""
+        """Tensors of a module and of those inside it, each with its owner and its role. What is tied has the first."""
+        seen = set()
         for one in module.modules():
             owner = self.known.get(id(one))
             if owner is None:
                 continue
             for parameter in filter(exists, one._parameters.values()):
+                if id(parameter) in seen:
+                    continue
+                seen.add(id(parameter))
                 yield parameter, owner, PARAMETER
                 if gradients and parameter.grad is not None:
                     yield parameter.grad, owner, GRADIENT

@@ -1,0 +1,159 @@
+//! Memory by module, against PyTorch's own MemTracker in the same run.
+
+use std::{collections::BTreeMap, path::Path, process::Command};
+
+use anyhow::{Context, Result, ensure};
+use harness::{Build, Check, Held, Trial, from_slice, from_str, python, root, slug, text};
+use serde::Deserialize;
+
+/// Programs of the zoo that MemTracker can follow. With adapters it fails itself.
+const MODELS: &[(&str, &[&str])] = &[
+    ("gpt2.py", &["--batch", "2"]),
+    ("resnet50.py", &["--batch", "8"]),
+    ("lstm.py", &[]),
+    ("unet.py", &["--batch", "2"]),
+    ("vit.py", &["--batch", "4", "--amp"]),
+];
+const STEPS: &str = "3";
+/// What is neither parameter, gradient nor optimizer state may differ by so much.
+const BAR: f64 = 0.01;
+const KINDS: [&str; 3] = ["parameters", "gradients", "optimizer state"];
+
+/// What MemTracker and the tensors themselves say.
+#[derive(Deserialize)]
+struct Tracked {
+    root: String,
+    peak: BTreeMap<String, u64>,
+    current: BTreeMap<String, u64>,
+    modules: BTreeMap<String, BTreeMap<String, u64>>,
+    peak_allocated: u64,
+    peak_requested: u64,
+}
+
+/// The part of `whyoom why --json --live` that is compared.
+#[derive(Deserialize)]
+struct Said {
+    verdict: Verdict,
+    live: Live,
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    evidence: Vec<Evidence>,
+}
+
+#[derive(Deserialize)]
+struct Evidence {
+    label: String,
+    bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Live {
+    moment: String,
+    modules: Vec<Module>,
+}
+
+#[derive(Deserialize)]
+struct Module {
+    name: String,
+    kinds: BTreeMap<String, Amount>,
+}
+
+#[derive(Deserialize)]
+struct Amount {
+    requested_bytes: u64,
+}
+
+pub(super) fn checks() -> Vec<Check> {
+    let check = |&(file, arguments): &(&'static str, &'static [&str])| {
+        let name = slug(file.trim_end_matches(".py"));
+        Check::new(format!("modules::{name}"), move || compare(file, arguments))
+    };
+    MODELS.iter().map(check).collect()
+}
+
+fn compare(file: &str, arguments: &[&str]) -> Result<Held> {
+    let scenarios = root().join("tests/scenarios");
+    let mut command =
+        vec![python()?, text(&scenarios.join("modules/tracked.py")), STEPS.to_owned()];
+    command.push(text(&scenarios.join("fit").join(file)));
+    command.extend(arguments.iter().map(|&argument| argument.to_owned()));
+    let recorded = Trial::new("64GiB", &command).recorded(&format!("diff/modules-{file}"))?;
+    let told = recorded.ran.stdout.lines().find(|line| line.starts_with('{'));
+    let tracked: Tracked = from_str(told.with_context(|| recorded.ran.stderr.clone())?)?;
+    let said = ask(&recorded.folder)?;
+    ensure!(said.live.moment.contains("end"), "it tells of {}", said.live.moment);
+    let equal = kinds_are_equal(&tracked, &said.live)?;
+    totals_are_equal(&tracked)?;
+    let rest = rest_at_peak(&tracked, &said.verdict)?;
+    Ok(Held::new(format!("{equal} sums equal to the byte, the rest at the peak {rest:+.2} %")))
+}
+
+fn ask(folder: &Path) -> Result<Said> {
+    let output = Command::new(Build::ready()?.whyoom())
+        .args(["why", "--json", "--live"])
+        .arg(folder)
+        .output()?;
+    // The document has much more: the rest of the suites reads it.
+    let document: serde_json::Value = from_slice(&output.stdout)?;
+    Ok(serde_json::from_value(document)?)
+}
+
+/// Parameters, gradients and optimizer state of each module are what its tensors take.
+fn kinds_are_equal(tracked: &Tracked, live: &Live) -> Result<usize> {
+    let prefix = format!("{}.", tracked.root);
+    let own = |name: &str| name.strip_prefix(&prefix).map_or(String::new(), str::to_owned);
+    let known: BTreeMap<String, &Module> = live
+        .modules
+        .iter()
+        .filter(|module| module.name == tracked.root || module.name.starts_with(&prefix))
+        .map(|module| (own(&module.name), module))
+        .collect();
+    let mut equal = 0;
+    for (name, sums) in &tracked.modules {
+        for kind in KINDS {
+            let module = known.get(name).with_context(|| format!("nothing is told of {name}"))?;
+            let said = module.kinds.get(kind).map_or(0, |amount| amount.requested_bytes);
+            let true_bytes = *sums.get(kind).with_context(|| format!("no {kind}"))?;
+            ensure!(said == true_bytes, "{name}: {kind} are {true_bytes} B, told {said} B");
+            equal += 1;
+        }
+    }
+    Ok(equal)
+}
+
+/// MemTracker counts the same tensors, each rounded as the allocator does.
+fn totals_are_equal(tracked: &Tracked) -> Result<()> {
+    let ours: u64 = tracked.modules.values().filter_map(|sums| sums.get("rounded")).sum();
+    let theirs = sum(&tracked.current, &["Parameter", "Buffer", "Gradient", "Optstate"])?;
+    ensure!(ours == theirs, "the tensors take {ours} B, MemTracker tells {theirs} B");
+    Ok(())
+}
+
+/// Everything else at the peak, in percent more than MemTracker has. It calls optimizer state what an optimizer makes on
+/// the way, and does not know what the allocator adds to a request.
+fn rest_at_peak(tracked: &Tracked, verdict: &Verdict) -> Result<f64> {
+    let of = |label: &str| {
+        let found = verdict.evidence.iter().find(|evidence| evidence.label == label);
+        found.and_then(|evidence| evidence.bytes)
+    };
+    let peak = of("peak allocated").context("no peak")?;
+    ensure!(peak == tracked.peak_allocated, "PyTorch's peak is {}", tracked.peak_allocated);
+    let known: u64 = KINDS.iter().filter_map(|kind| of(&format!("{kind} at the peak"))).sum();
+    let state = sum(&tracked.current, &["Optstate"])?.min(sum(&tracked.peak, &["Optstate"])?);
+    let theirs = sum(&tracked.peak, &["Total"])?
+        - sum(&tracked.peak, &["Parameter", "Buffer", "Gradient"])?
+        - state;
+    let added = tracked.peak_allocated - tracked.peak_requested;
+    let ours = peak.checked_sub(known).context("the kinds are more than the peak")?;
+    let difference = ours as f64 / theirs as f64 - 1.0;
+    let most = BAR + added as f64 / theirs as f64;
+    ensure!(difference.abs() <= most, "{ours} B, MemTracker has {theirs} B (at most {most:.4})");
+    Ok(difference * 100.0)
+}
+
+fn sum(kinds: &BTreeMap<String, u64>, names: &[&str]) -> Result<u64> {
+    let one = |name: &&str| kinds.get(*name).copied().with_context(|| format!("no {name}"));
+    names.iter().map(one).sum()
+}
