@@ -24,9 +24,9 @@ def main():
     if SAVE_MEMORY:
         model.gradient_checkpointing_enable()
     model.train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     for step in range(4):
-        ids = torch.randint(config.vocab_size, (4, 512), device="cuda")
+        ids = torch.randint(config.vocab_size, (8, 512), device="cuda")
         loss = model(input_ids=ids, labels=ids).loss
         loss.backward()
         optimizer.step()
