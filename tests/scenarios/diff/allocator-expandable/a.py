@@ -1,4 +1,4 @@
-"""Trains an encoder of documents of different lengths, as a search index does."""
+"""Trains an encoder of documents. Batches are sorted: the longest come last."""
 
 import torch
 from torch import nn

@@ -22,8 +22,8 @@ def main():
     model = DDP(build().cuda(), device_ids=[rank], gradient_as_bucket_view=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     for step in range(5):
-        x = torch.randn(1024, 2048, device="cuda")
-        y = torch.randint(16, (1024,), device="cuda")
+        x = torch.randn(4096, 2048, device="cuda")
+        y = torch.randint(16, (4096,), device="cuda")
         loss = nn.functional.cross_entropy(model(x), y)
         optimizer.zero_grad()
         loss.backward()

@@ -43,8 +43,7 @@ def main():
         auto_wrap_policy=ModuleWrapPolicy({Block}),
         device_id=rank,
     )
-    torch.cuda.reset_peak_memory_stats()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
     for step in range(4):
         x = torch.randn(512, WIDTH, device="cuda")
         loss = model(x).pow(2).mean()
