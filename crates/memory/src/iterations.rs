@@ -212,6 +212,20 @@ impl Iterations {
         self.backward
     }
 
+    /// The newest boundary of those that are to be trusted most: who found it, and how many there were by then. One
+    /// alone is no iteration.
+    pub(crate) fn newest(&self) -> Option<(usize, u64)> {
+        let finders = [
+            &self.marks,
+            &self.optimizer_steps,
+            &self.phases,
+            &self.module_calls,
+            &self.module_entries,
+        ];
+        let found = finders.iter().map(|found| found.seen).enumerate();
+        found.into_iter().find(|(_, seen)| *seen > 1)
+    }
+
     /// The boundaries of which there are at least that many, the most trustworthy first. Entries count only
     /// where the whole run was recorded: in a part of one they may be anything.
     pub(crate) fn by_trust(

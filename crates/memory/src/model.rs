@@ -22,6 +22,7 @@ use crate::{
     pools::PoolFigures,
     process::Process,
     profile::Profiles,
+    signs::Phase,
     space::Space,
     totals::Totals,
 };
@@ -56,6 +57,7 @@ pub struct Model {
     profiles: Profiles,
     events: u64,
     with_history: bool,
+    with_steady: bool,
     /// What the last event changed, where that was asked for.
     changes: Option<Vec<Change>>,
 }
@@ -65,6 +67,12 @@ impl Model {
     #[must_use]
     pub fn with_history() -> Self {
         Self { with_history: true, ..Self::default() }
+    }
+
+    /// A model that also keeps what was live when the last iteration began.
+    #[must_use]
+    pub fn with_steady_state() -> Self {
+        Self { with_steady: true, ..Self::default() }
     }
 
     /// A model that also tells what each event changes of what is in use.
@@ -80,7 +88,11 @@ impl Model {
     }
 
     fn keeps(&self) -> Keeps {
-        Keeps { history: self.with_history, changes: self.changes.is_some() }
+        Keeps {
+            history: self.with_history,
+            changes: self.changes.is_some(),
+            steady: self.with_steady,
+        }
     }
 
     /// What a picture of one process's memory on one device needs, of a model with history.
@@ -182,6 +194,12 @@ impl Model {
     #[must_use]
     pub fn category(&self, stack: StackId) -> Category {
         self.profiles.known(stack).category
+    }
+
+    /// What the program was doing where a stack allocates.
+    #[must_use]
+    pub fn phase(&self, stack: StackId) -> Phase {
+        self.profiles.known(stack).phase
     }
 
     /// The settings that the process itself told, by name.

@@ -1,0 +1,192 @@
+//! The answer in one line.
+
+use whyoom_diff::{Comparison, Explanation, RankComparison, Reason};
+use whyoom_trace::Bytes;
+
+use super::{more_or_less, signed};
+
+/// Explanations that the first line has.
+const IN_HEADLINE: usize = 2;
+/// What the first must leave unexplained for a second.
+const WORTH_A_SECOND: f64 = 0.1;
+/// Kinds that are named one by one.
+const KINDS: usize = 4;
+
+/// The answer in one line, of the rank that differs most.
+#[must_use]
+pub fn diff_headline(comparison: &Comparison) -> String {
+    match comparison.ranks.as_slice() {
+        [] => "A and B have no process and device in common".to_owned(),
+        [only] => of_rank(only),
+        [worst, ..] if comparison.ranks.iter().all(|rank| rank.unchanged) => {
+            format!("{} (all {} ranks)", of_rank(worst), comparison.ranks.len())
+        }
+        [worst, ..] => {
+            let name =
+                worst.rank.map_or_else(|| worst.name_b.clone(), |rank| format!("rank {rank}"));
+            format!("{name} differs most: {}", of_rank(worst))
+        }
+    }
+}
+
+fn of_rank(rank: &RankComparison) -> String {
+    if rank.unchanged {
+        let reserved = match rank.reserved() {
+            0 => format!("{} reserved", Bytes(rank.b.reserved)),
+            bytes => format!("{} reserved, {}", Bytes(rank.b.reserved), more_or_less(bytes)),
+        };
+        return format!("Nothing changed: both peak at {} ({reserved})", Bytes(rank.b.peak));
+    }
+    let bytes = rank.bytes();
+    let mut parts = Vec::new();
+    let first = if bytes.unsigned_abs() <= rank.noise {
+        format!("Both peak at {}", Bytes(rank.b.peak))
+    } else {
+        let (a, b) = (Bytes(rank.a.peak), Bytes(rank.b.peak));
+        format!("B needs {} at its peak ({a} to {b})", more_or_less(bytes))
+    };
+    let mut unexplained = bytes.unsigned_abs() as f64;
+    for explanation in rank.peak.explanations.iter().take(IN_HEADLINE) {
+        if !parts.is_empty() && unexplained < WORTH_A_SECOND * bytes.unsigned_abs() as f64 {
+            break;
+        }
+        unexplained -= explanation.bytes.unsigned_abs() as f64;
+        parts.push(format!("{} {}", amount(explanation, bytes), clause(explanation, rank)));
+    }
+    if rank.peak.explanations.is_empty()
+        && let Some(steady) = rank.steady.as_ref().and_then(|steady| steady.explanations.first())
+    {
+        parts.push(format!("in steady state {} {}", signed(steady.bytes), clause(steady, rank)));
+    }
+    parts.extend(reserved(rank));
+    if parts.is_empty() { first } else { format!("{first}: {}", parts.join("; ")) }
+}
+
+/// The amount of an explanation; with its sign where it goes against the whole.
+fn amount(explanation: &Explanation, whole: i64) -> String {
+    let against = (explanation.bytes > 0) != (whole > 0);
+    if against {
+        signed(explanation.bytes)
+    } else {
+        Bytes(explanation.bytes.unsigned_abs()).to_string()
+    }
+}
+
+/// What the allocator holds beyond what is allocated.
+fn reserved(rank: &RankComparison) -> Option<String> {
+    let bytes = rank.unallocated();
+    if bytes.unsigned_abs() <= rank.noise {
+        return None;
+    }
+    let verb = if bytes > 0 { "rises" } else { "falls" };
+    let amount = Bytes(bytes.unsigned_abs());
+    let setting = rank.settings.iter().find(|one| {
+        one.explains
+            && rank.peak.explanations.iter().all(|other| other.because.as_ref() != Some(&one.name))
+    });
+    let because = setting.map(|one| {
+        let value = one.b.clone().unwrap_or_else(|| "not set".to_owned());
+        format!(", which {} ({value} in B) explains", one.name)
+    });
+    Some(format!(
+        "memory that is reserved but unallocated {verb} by {amount}{}",
+        because.unwrap_or_default()
+    ))
+}
+
+/// What an explanation says, without its amount.
+pub(crate) fn clause(explanation: &Explanation, rank: &RankComparison) -> String {
+    let kinds = kinds(explanation);
+    let (of_module, made_at) = (of_module(explanation), made_at(explanation));
+    let only = |bytes: i64| if bytes > 0 { "only in B" } else { "only in A" };
+    let text = match explanation.reason {
+        Reason::Kept { bytes_per_iteration, iterations } => {
+            let run = if explanation.bytes > 0 { "B" } else { "A" };
+            let each = Bytes(bytes_per_iteration);
+            format!(
+                "{kinds}{of_module} that each iteration of {run} leaves behind ({each} each, \
+                 {iterations} iterations){made_at}"
+            )
+        }
+        Reason::Modules { count } => {
+            let modules = if count == 1 { "a module" } else { "modules" };
+            let number = if count > 1 { format!("{count} ") } else { String::new() };
+            format!("{kinds}{of_module}: {number}{modules} {}{made_at}", only(explanation.bytes))
+        }
+        Reason::Scaled { factor, squared } => {
+            let what = if squared { "sequence length" } else { "batch or sequence length" };
+            let fixed = Bytes(rank.b.peak.saturating_sub(explanation.b.bytes));
+            format!("scale with the {what} (factor {factor:.2}): {kinds}; {fixed} do not{made_at}")
+        }
+        Reason::Precision { factor } => {
+            format!("{kinds}: everything is {factor} times as large, as by another precision")
+        }
+        Reason::Appeared => format!("{kinds}{of_module}, only in B{made_at}"),
+        Reason::Vanished => format!("{kinds}{of_module}, only in A{made_at}"),
+        Reason::Grew | Reason::Shrank => format!("{kinds}{of_module}{made_at}"),
+    };
+    let verb = match explanation.reason {
+        Reason::Scaled { .. } => "",
+        _ => "are ",
+    };
+    match because(explanation, rank) {
+        Some(because) => format!("{verb}{text} ({because})"),
+        None => format!("{verb}{text}"),
+    }
+}
+
+/// `gradients`; of several kinds each with its amount.
+fn kinds(explanation: &Explanation) -> String {
+    let told: Vec<_> = explanation
+        .categories
+        .iter()
+        .filter(|(_, bytes)| {
+            bytes.unsigned_abs() * 50 >= explanation.bytes.unsigned_abs() && *bytes != 0
+        })
+        .collect();
+    match told.as_slice() {
+        [] => explanation.category().to_owned(),
+        [(only, _)] => only.clone(),
+        several => {
+            let kinds = several.iter().take(KINDS);
+            let kinds: Vec<String> =
+                kinds.map(|(name, bytes)| format!("{name} {}", signed(*bytes))).collect();
+            kinds.join(", ")
+        }
+    }
+}
+
+fn of_module(explanation: &Explanation) -> String {
+    let Some(module) = &explanation.module else { return String::new() };
+    let list = module.strip_suffix(".*").unwrap_or(module);
+    match (module.is_empty(), explanation.members) {
+        (true, _) => " of the model".to_owned(),
+        (false, 0 | 1) => format!(" of `{list}`"),
+        (false, members) => format!(" of `{list}` ({members})"),
+    }
+}
+
+fn made_at(explanation: &Explanation) -> String {
+    let Some(site) = explanation.sites.first() else { return String::new() };
+    let callee = site.callee.as_ref().map(|callee| format!(" ({callee})")).unwrap_or_default();
+    let many = explanation.sites.len() > 1;
+    let made = if many { "most of it made at" } else { "made at" };
+    format!(", {made} {}{callee}", site.site)
+}
+
+fn because(explanation: &Explanation, rank: &RankComparison) -> Option<String> {
+    let name = explanation.because.as_ref()?;
+    let setting = rank.settings.iter().find(|setting| setting.name == *name)?;
+    Some(match (&setting.a, &setting.b) {
+        (Some(_), None) => format!("{name} is only in A"),
+        (None, Some(_)) => format!("{name} is only in B"),
+        (Some(a), Some(b)) if a.len() + b.len() < 60 => format!("{name}: {a} in A, {b} in B"),
+        _ => format!("{name} differs"),
+    })
+}
+
+/// Whether the two peaks are in other phases: then what one has at its peak, the other may have had before.
+pub(crate) fn peak_moved(rank: &RankComparison) -> Option<String> {
+    let (a, b) = (rank.a.peak_phase, rank.b.peak_phase);
+    (a != b && !rank.unchanged).then(|| format!("A peaks in {a}, B in {b}"))
+}
