@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     change::difference,
     explain::Context,
+    explanation::Explanation,
     figures::{Figures, noise},
     profile::{Profile, RankProfile},
     settings::{Decides, SettingChange, differences},
@@ -45,13 +46,32 @@ pub struct RankComparison {
     pub noise: u64,
     /// When most was allocated.
     pub peak: View,
+    /// Where the runs peak in other phases: the phase of the higher peak, in both runs. Its explanations are those of
+    /// the difference.
+    pub same_phase: Option<SamePhase>,
     /// What stays from iteration to iteration.
     pub steady: Option<View>,
     /// Settings, versions, GPUs and code that differ, first those that explain.
     pub settings: Vec<SettingChange>,
 }
 
+/// When most was allocated in one phase, in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SamePhase {
+    /// The phase.
+    pub phase: &'static str,
+    /// Both runs then.
+    pub view: View,
+}
+
 impl RankComparison {
+    /// Why the peaks differ, in the phase of the higher one.
+    #[must_use]
+    pub fn explanations(&self) -> &[Explanation] {
+        let view = self.same_phase.as_ref().map_or(&self.peak, |same| &same.view);
+        &view.explanations
+    }
+
     /// What B needs more at its peak, or less.
     #[must_use]
     pub fn bytes(&self) -> i64 {
@@ -131,10 +151,11 @@ fn ranks_of(a: &RankProfile, b: &RankProfile) -> RankComparison {
     let noise = noise(of_a.peak, of_b.peak);
     let context = Context { a, b, noise, settings: &settings };
     let peak = View::of(&a.peak, &b.peak, &context);
+    let same_phase = same_phase(a, b, &context);
     let both = a.steady.as_ref().zip(b.steady.as_ref()).filter(|_| a.steady_at == b.steady_at);
     let steady = both.map(|(a, b)| View::of(a, b, &context));
     let unallocated = difference(of_a.unallocated(), of_b.unallocated()).unsigned_abs();
-    let views = [Some(&peak), steady.as_ref()];
+    let views = [Some(&peak), steady.as_ref(), same_phase.as_ref().map(|same| &same.view)];
     let explained: Vec<String> = views
         .into_iter()
         .flatten()
@@ -160,7 +181,19 @@ fn ranks_of(a: &RankProfile, b: &RankProfile) -> RankComparison {
         unchanged,
         noise,
         peak,
+        same_phase,
         steady,
         settings,
     }
+}
+
+/// The phase of the higher peak in both runs, where the other peaks elsewhere.
+fn same_phase(a: &RankProfile, b: &RankProfile, context: &Context<'_>) -> Option<SamePhase> {
+    let higher = if a.peak.allocated > b.peak.allocated { a } else { b };
+    let phase = higher.peak_phase;
+    if a.peak_phase == b.peak_phase {
+        return None;
+    }
+    let view = View::of(a.peak_in(phase)?, b.peak_in(phase)?, context);
+    Some(SamePhase { phase: phase.name(), view })
 }

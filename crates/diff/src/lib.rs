@@ -21,7 +21,7 @@ mod settings;
 mod view;
 
 pub use change::{Change, Sums};
-pub use compare::{Comparison, RankComparison, compare};
+pub use compare::{Comparison, RankComparison, SamePhase, compare};
 pub use explanation::{Explanation, Reason, SiteChange};
 pub use figures::{Figures, noise};
 pub use profile::{MemoryAt, OwnFrame, Profile, RankProfile, Row, SteadyAt};

@@ -28,6 +28,8 @@ pub struct RankProfile {
     pub device: String,
     /// When most was allocated.
     pub peak: MemoryAt,
+    /// When most was allocated in each phase, by its name; that of the peak is not among them.
+    pub phases: BTreeMap<String, MemoryAt>,
     /// What stays from iteration to iteration.
     pub steady: Option<MemoryAt>,
     /// Of which moment that is.
@@ -53,6 +55,14 @@ pub struct RankProfile {
     pub capacity: Option<u64>,
     /// Where functions of libraries lie: package, then file and function, then lines. Versions differ in these.
     pub library_lines: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>>,
+}
+
+impl RankProfile {
+    /// When most was allocated in a phase.
+    #[must_use]
+    pub fn peak_in(&self, phase: Phase) -> Option<&MemoryAt> {
+        if phase == self.peak_phase { Some(&self.peak) } else { self.phases.get(phase.name()) }
+    }
 }
 
 /// Of which moment the steady state is.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use whyoom_memory::{Category, LiveBlock, Model, Space, call_site, is_library_file};
+use whyoom_memory::{Category, LiveBlock, Model, Phase, Space, call_site, is_library_file};
 use whyoom_trace::{
     DeviceId, FrameText, ProcessId, StackId, Tables,
     facts::{Fact, FactKind, OWN},
@@ -68,17 +68,26 @@ impl Reader<'_> {
             rows: rows(&mut self.space.layer().peak_blocks().map(|(_, block)| block)),
         };
         let (steady, steady_at) = self.steady(&mut rows);
+        let maker = self.space.peak_maker().map_or(StackId(0), |block| block.stack);
+        let peak_phase = self.model.phase(maker);
+        let in_phase = |phase: &Phase| {
+            let (totals, blocks) = self.space.layer().peak_in(*phase)?;
+            let rows = rows(&mut blocks.map(|(_, block)| block));
+            Some((phase.name().to_owned(), memory_at(totals, rows)))
+        };
+        let others = Phase::ALL.iter().filter(|phase| **phase != peak_phase);
+        let phases = others.filter_map(in_phase).collect();
         let (settings, versions) = self.settings();
         let (gpu, capacity) = self.gpu();
-        let maker = self.space.peak_maker().map_or(StackId(0), |block| block.stack);
         RankProfile {
             rank: told("RANK").or_else(|| rank_of(&process)),
             process,
             device: self.device.to_string(),
             peak,
+            phases,
             steady,
             steady_at,
-            peak_phase: self.model.phase(maker),
+            peak_phase,
             peak_reserved: self.space.peak_reserved().0,
             outside: self.outside(),
             iterations: self.space.iterations(),

@@ -111,6 +111,16 @@ impl Layer {
         Some((totals, blocks.iter().map(|(&address, block)| (address, block))))
     }
 
+    /// The sums and the blocks when most was allocated in a phase, of a model that keeps them.
+    #[must_use]
+    pub fn peak_in(
+        &self,
+        phase: Phase,
+    ) -> Option<(Totals, impl Iterator<Item = (Address, &LiveBlock)>)> {
+        let (totals, blocks) = self.steady.as_ref()?.peak_in(phase)?;
+        Some((totals, blocks.iter().map(|(&address, block)| (address, block))))
+    }
+
     /// How many iterations began.
     #[must_use]
     pub fn iterations_begun(&self) -> u64 {
@@ -210,6 +220,9 @@ impl Layer {
         self.sums.add(&block);
         self.changed(address, block, Step::Taken);
         self.follow(address, Some(block));
+        if let Some(steady) = &mut self.steady {
+            steady.rise(profile.phase, (self.totals, block.time), &self.live);
+        }
         let rises = self.peak.rise(self.totals, block.time, &self.live);
         if rises {
             self.history_at_peak = (self.made, self.ended);

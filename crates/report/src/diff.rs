@@ -10,11 +10,11 @@ use whyoom_diff::{Comparison, Explanation, RankComparison, SettingChange, View};
 use whyoom_redact::terminal::wrap;
 use whyoom_trace::Bytes;
 
-pub use self::{headline::diff_headline, json::write_diff_json};
 use self::{
-    headline::{clause, peak_moved},
+    headline::clause,
     tables::{breakdown, groups},
 };
+pub use self::{headline::diff_headline, json::write_diff_json};
 use crate::style::{self, styled};
 
 /// Explanations that are listed.
@@ -75,13 +75,10 @@ fn shown(text: &str) -> String {
 fn write_rank(rank: &RankComparison, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let settings: Vec<&SettingChange> = rank.settings.iter().filter(|one| one.explains).collect();
     write_settings("\nWhat differs and explains it", &settings, width, out)?;
-    write_explanations("\nAt the peak", rank, &rank.peak, width, out)?;
+    write_explanations(rank, width, out)?;
     writeln!(out, "\n{}", styled(style::HEADING, "Memory at the peak"))?;
     for line in breakdown(rank).lines(width) {
         writeln!(out, "{line}")?;
-    }
-    if let Some(moved) = peak_moved(rank) {
-        writeln!(out, "{}", styled(style::FAINT, wrap(&format!("note: {moved}"), width, "")))?;
     }
     if !rank.unchanged {
         write_groups(&rank.peak, width, out)?;
@@ -124,18 +121,22 @@ fn write_steady(
     write_list(rank, &steady.explanations, width, out)
 }
 
-fn write_explanations(
-    heading: &str,
-    rank: &RankComparison,
-    view: &View,
-    width: usize,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if view.explanations.is_empty() {
+fn write_explanations(rank: &RankComparison, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let explanations = rank.explanations();
+    if explanations.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", styled(style::HEADING, heading))?;
-    write_list(rank, &view.explanations, width, out)
+    let heading = match &rank.same_phase {
+        Some(same) => format!(
+            "At the peak of the same phase, {}: {} in A, {} in B",
+            same.phase,
+            Bytes(same.view.a),
+            Bytes(same.view.b)
+        ),
+        None => "At the peak".to_owned(),
+    };
+    writeln!(out, "\n{}", styled(style::HEADING, heading))?;
+    write_list(rank, explanations, width, out)
 }
 
 fn write_list(

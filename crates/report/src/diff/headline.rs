@@ -46,18 +46,19 @@ fn of_rank(rank: &RankComparison) -> String {
         format!("B needs {} at its peak ({a} to {b})", more_or_less(bytes))
     };
     let mut unexplained = bytes.unsigned_abs() as f64;
-    for explanation in rank.peak.explanations.iter().take(IN_HEADLINE) {
+    for explanation in rank.explanations().iter().take(IN_HEADLINE) {
         if !parts.is_empty() && unexplained < WORTH_A_SECOND * bytes.unsigned_abs() as f64 {
             break;
         }
         unexplained -= explanation.bytes.unsigned_abs() as f64;
         parts.push(format!("{} {}", amount(explanation, bytes), clause(explanation, rank)));
     }
-    if rank.peak.explanations.is_empty()
+    if rank.explanations().is_empty()
         && let Some(steady) = rank.steady.as_ref().and_then(|steady| steady.explanations.first())
     {
         parts.push(format!("in steady state {} {}", signed(steady.bytes), clause(steady, rank)));
     }
+    parts.extend(moved(rank));
     parts.extend(reserved(rank));
     if parts.is_empty() { first } else { format!("{first}: {}", parts.join("; ")) }
 }
@@ -82,7 +83,7 @@ fn reserved(rank: &RankComparison) -> Option<String> {
     let amount = Bytes(bytes.unsigned_abs());
     let setting = rank.settings.iter().find(|one| {
         one.explains
-            && rank.peak.explanations.iter().all(|other| other.because.as_ref() != Some(&one.name))
+            && rank.explanations().iter().all(|other| other.because.as_ref() != Some(&one.name))
     });
     let because = setting.map(|one| {
         let value = one.b.clone().unwrap_or_else(|| "not set".to_owned());
@@ -115,7 +116,8 @@ pub(crate) fn clause(explanation: &Explanation, rank: &RankComparison) -> String
         }
         Reason::Scaled { factor, squared } => {
             let what = if squared { "sequence length" } else { "batch or sequence length" };
-            let fixed = Bytes(rank.b.peak.saturating_sub(explanation.b.bytes));
+            let whole = rank.same_phase.as_ref().map_or(rank.b.peak, |same| same.view.b);
+            let fixed = Bytes(whole.saturating_sub(explanation.b.bytes));
             format!("scale with the {what} (factor {factor:.2}): {kinds}; {fixed} do not{made_at}")
         }
         Reason::Precision { factor } => {
@@ -185,8 +187,27 @@ fn because(explanation: &Explanation, rank: &RankComparison) -> Option<String> {
     })
 }
 
-/// Whether the two peaks are in other phases: then what one has at its peak, the other may have had before.
-pub(crate) fn peak_moved(rank: &RankComparison) -> Option<String> {
-    let (a, b) = (rank.a.peak_phase, rank.b.peak_phase);
-    (a != b && !rank.unchanged).then(|| format!("A peaks in {a}, B in {b}"))
+/// Where the two peaks are in other phases: what the other run had left in that phase below its own peak.
+fn moved(rank: &RankComparison) -> Option<String> {
+    let same = rank.same_phase.as_ref()?;
+    let (other, name, peak, then) = if rank.a.peak > rank.b.peak {
+        (rank.b.peak_phase, "B", rank.b.peak, same.view.b)
+    } else {
+        (rank.a.peak_phase, "A", rank.a.peak, same.view.a)
+    };
+    let lower = Bytes(peak.saturating_sub(then));
+    Some(format!(
+        "the peak of {name} is in {}, and {lower} higher than its peak in {}",
+        in_phase(other),
+        in_phase(same.phase)
+    ))
+}
+
+/// A phase in a sentence.
+fn in_phase(phase: &str) -> String {
+    match phase {
+        "optimizer step" => "the optimizer step".to_owned(),
+        "outside the model" => "code outside the model".to_owned(),
+        other => other.to_owned(),
+    }
 }
