@@ -161,7 +161,10 @@ fn of_one_kind<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<'
         return None;
     }
     let at = deepest(&those, false);
-    let those = within(&those, &at);
+    let inside = within(&those, &at);
+    // Without modules only a call site is a name for people; functions on the way to several are none.
+    let is_named = inside.iter().all(|change| change.module.is_some() || place(change) == at);
+    let those = if is_named { inside } else { those };
     Some(grouped(reason(&those), those))
 }
 

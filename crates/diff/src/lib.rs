@@ -10,6 +10,7 @@ mod explain;
 mod explanation;
 mod figures;
 mod grouping;
+mod known_code;
 mod library_lines;
 mod matching;
 mod module_path;

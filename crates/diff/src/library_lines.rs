@@ -18,19 +18,23 @@ const MOST_LINES: usize = 32;
 pub(crate) struct LibraryLines(pub(crate) BTreeMap<String, BTreeMap<String, BTreeSet<u32>>>);
 
 impl LibraryLines {
-    /// Takes the frames of a stack.
-    pub(crate) fn note(&mut self, tables: &Tables, stack: StackId) {
+    /// Those of all stacks.
+    pub(crate) fn of(tables: &Tables) -> Self {
+        let mut lines = Self::default();
+        let stacks = (0..tables.stack_count()).filter_map(|stack| u32::try_from(stack).ok());
+        stacks.for_each(|stack| lines.note(tables, StackId(stack)));
+        lines
+    }
+
+    fn note(&mut self, tables: &Tables, stack: StackId) {
         for frame in tables.frames(stack).filter(|frame| frame.is_python() && frame.line > 0) {
             let Some(package) = package_of(frame.file) else { continue };
             if !self.0.contains_key(package) {
                 self.0.insert(package.to_owned(), BTreeMap::new());
             }
             let Some(functions) = self.0.get_mut(package) else { continue };
-            let name = format!(
-                "{} {}",
-                tail_of(frame.file),
-                frame.function.rsplit('.').next().unwrap_or_default()
-            );
+            let function = frame.function.rsplit('.').next().unwrap_or_default();
+            let name = format!("{} {function}", tail_of(frame.file));
             if functions.len() < MOST_FUNCTIONS || functions.contains_key(&name) {
                 let lines = functions.entry(name).or_default();
                 if lines.len() < MOST_LINES {

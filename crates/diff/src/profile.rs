@@ -53,6 +53,8 @@ pub struct RankProfile {
     pub gpu: Option<String>,
     /// What the GPU has in all.
     pub capacity: Option<u64>,
+    /// Code that decides about memory wherever it runs, by the name that people have for it.
+    pub code: BTreeSet<String>,
     /// Where functions of libraries lie: package, then file and function, then lines. Versions differ in these.
     pub library_lines: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>>,
 }

@@ -9,6 +9,7 @@ use whyoom_trace::{
 };
 
 use crate::{
+    known_code::known_code,
     library_lines::{LibraryLines, package_of, tail_of},
     profile::{MemoryAt, OwnFrame, Profile, RankProfile, Row, SteadyAt},
 };
@@ -33,9 +34,11 @@ pub fn profile_of(model: &Model, tables: &Tables, names: LaunchNames<'_>) -> Pro
     let used = |space: &Space| space.peak().0.allocated.0 > 0 || space.peak_reserved().0 > 0;
     let spaces =
         model.spaces().filter(|(_, device, space)| *device != DeviceId::HOST && used(space));
+    let (code, library_lines) = (known_code(model, tables), LibraryLines::of(tables).0);
     let ranks = spaces.map(|(process, device, space)| {
         let reader = Reader { model, tables, process, device, space };
-        reader.rank(names.rank)
+        let (code, library_lines) = (code.clone(), library_lines.clone());
+        RankProfile { code, library_lines, ..reader.rank(names.rank) }
     });
     Profile { name: names.name.to_owned(), ranks: ranks.collect() }
 }
@@ -57,10 +60,7 @@ impl Reader<'_> {
         let growing: BTreeSet<StackId> =
             growth.iter().flat_map(|growth| &growth.stacks).map(|one| one.stack).collect();
         let (totals, _) = self.space.peak();
-        let mut library_lines = LibraryLines::default();
-        let mut rows = |blocks: &mut dyn Iterator<Item = &LiveBlock>| {
-            self.rows(blocks, &growing, &mut library_lines)
-        };
+        let mut rows = |blocks: &mut dyn Iterator<Item = &LiveBlock>| self.rows(blocks, &growing);
         let peak = MemoryAt {
             allocated: totals.allocated.0,
             requested: totals.requested.0,
@@ -96,7 +96,8 @@ impl Reader<'_> {
             versions,
             gpu,
             capacity,
-            library_lines: library_lines.0,
+            code: BTreeSet::new(),
+            library_lines: BTreeMap::new(),
         }
     }
 
@@ -147,7 +148,6 @@ impl Reader<'_> {
         &self,
         blocks: &mut dyn Iterator<Item = &LiveBlock>,
         growing: &BTreeSet<StackId>,
-        library_lines: &mut LibraryLines,
     ) -> Vec<Row> {
         let layer = self.space.layer();
         let mut sums = BTreeMap::<(StackId, StackId, Category), [u64; 3]>::new();
@@ -159,7 +159,6 @@ impl Reader<'_> {
             sum[2] += 1;
         }
         let row = |((stack, label, category), [bytes, requested, blocks]): (_, [u64; 3])| {
-            library_lines.note(self.tables, stack);
             let row = self.row(stack, label, category);
             Row { grows: growing.contains(&stack), bytes, requested, blocks, ..row }
         };

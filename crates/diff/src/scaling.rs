@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use whyoom_memory::Category;
 
 use crate::{
-    change::Change,
+    change::{Change, Sums},
     explanation::{Explanation, Reason},
 };
 
@@ -15,6 +15,8 @@ const LEAST: f64 = 0.02;
 const SAME: f64 = 0.02;
 /// What of all that changed must change by the factor.
 const SHARE: f64 = 0.4;
+/// Of so many blocks, one may be missing.
+const MANY: u64 = 5;
 /// How many factors lie between one and two.
 const STEPS: f64 = 64.0;
 /// What does not depend on the batch may change by this share of itself.
@@ -25,10 +27,14 @@ fn depends_on_batch(category: Category) -> bool {
     !matches!(category, Category::Parameters | Category::OptimizerState | Category::Workspaces)
 }
 
-/// B by A, of what both have in as many blocks.
+/// B by A, of a block as both have it in about as many: some may have been freed when the peak came.
 fn factor(change: &Change) -> Option<f64> {
-    let comparable = change.a.blocks == change.b.blocks && change.a.requested > 0;
-    comparable.then(|| change.b.requested as f64 / change.a.requested as f64)
+    let mean = |sums: Sums| sums.requested as f64 / sums.blocks as f64;
+    let (a, b) = (change.a, change.b);
+    let comparable = a.requested > 0
+        && b.requested > 0
+        && a.blocks.abs_diff(b.blocks) * MANY <= a.blocks.max(b.blocks);
+    comparable.then(|| mean(b) / mean(a))
 }
 
 fn is_near(factor: f64, other: f64) -> bool {

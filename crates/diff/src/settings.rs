@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use whyoom_memory::Category;
 
-use crate::{library_lines::moved, profile::RankProfile};
+use crate::{known_code::kinds_of, library_lines::moved, profile::RankProfile};
 
 /// What a setting decides about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,34 +35,6 @@ pub struct SettingChange {
     pub(crate) decides: Decides,
 }
 
-/// Code whose presence on stacks decides about memory: a part of its path, its name for people, what it decides about.
-const KNOWN_CODE: &[(&str, &str, &[Category])] = &[
-    (
-        "torch/utils/checkpoint.py",
-        "gradient checkpointing",
-        &[Category::Activations, Category::Gradients, Category::Temporaries],
-    ),
-    ("torch/distributed/fsdp/", "FSDP", SHARDED),
-    ("torch/nn/parallel/distributed.py", "DistributedDataParallel", SHARDED),
-    ("torch/distributed/optim/zero_redundancy_optimizer.py", "ZeroRedundancyOptimizer", SHARDED),
-    ("deepspeed/runtime/zero/", "DeepSpeed ZeRO", SHARDED),
-    ("torch/distributed/tensor/", "DTensor", SHARDED),
-    ("torch/amp/", "autocast", &[Category::Activations, Category::Parameters, Category::Logits]),
-    (
-        "torch/_inductor/",
-        "torch.compile",
-        &[Category::Activations, Category::Temporaries, Category::Gradients],
-    ),
-    (
-        "torch/_functorch/",
-        "torch.compile",
-        &[Category::Activations, Category::Temporaries, Category::Gradients],
-    ),
-    ("peft/", "PEFT", &[Category::Parameters, Category::Gradients, Category::OptimizerState]),
-    ("bitsandbytes/", "bitsandbytes", &[Category::Parameters, Category::OptimizerState]),
-];
-const SHARDED: &[Category] =
-    &[Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Temporaries];
 /// Files of torch.optim that are no optimizer.
 const NO_OPTIMIZER: [&str; 4] = ["optimizer", "lr_scheduler", "swa_utils", "__init__"];
 
@@ -136,13 +108,9 @@ fn code_differences(
     note: &mut dyn FnMut(&str, Option<&String>, Option<&String>, Decides),
 ) {
     let used = "used".to_owned();
-    let mut seen = BTreeSet::new();
-    for (part, name, kinds) in KNOWN_CODE {
-        let has = |rank| files(rank).any(|file| file.contains(part)).then_some(&used);
-        let (was, is) = (has(a), has(b));
-        if was != is && seen.insert(*name) {
-            note(name, was, is, Decides::Kinds(kinds));
-        }
+    for name in a.code.symmetric_difference(&b.code) {
+        let has = |rank: &RankProfile| rank.code.contains(name).then_some(&used).cloned();
+        note(name, has(a).as_ref(), has(b).as_ref(), Decides::Kinds(kinds_of(name)));
     }
     let (was, is) = (optimizers(a), optimizers(b));
     if was.is_some() && is.is_some() {

@@ -1,6 +1,7 @@
 //! The answer in one line.
 
 use whyoom_diff::{Comparison, Explanation, RankComparison, Reason};
+use whyoom_memory::UNKNOWN_CALL_SITE;
 use whyoom_trace::Bytes;
 
 use super::{more_or_less, signed};
@@ -76,7 +77,8 @@ fn amount(explanation: &Explanation, whole: i64) -> String {
 /// What the allocator holds beyond what is allocated.
 fn reserved(rank: &RankComparison) -> Option<String> {
     let bytes = rank.unallocated();
-    if bytes.unsigned_abs() <= rank.noise {
+    let worth_a_word = WORTH_A_SECOND * rank.bytes().unsigned_abs() as f64;
+    if bytes.unsigned_abs() <= rank.noise || (bytes.unsigned_abs() as f64) < worth_a_word {
         return None;
     }
     let verb = if bytes > 0 { "rises" } else { "falls" };
@@ -118,7 +120,7 @@ pub(crate) fn clause(explanation: &Explanation, rank: &RankComparison) -> String
             let what = if squared { "sequence length" } else { "batch or sequence length" };
             let whole = rank.same_phase.as_ref().map_or(rank.b.peak, |same| same.view.b);
             let fixed = Bytes(whole.saturating_sub(explanation.b.bytes));
-            format!("scale with the {what} (factor {factor:.2}): {kinds}; {fixed} do not{made_at}")
+            format!("scale with the {what} (factor {factor:.2}): {kinds}{made_at}; {fixed} do not")
         }
         Reason::Precision { factor } => {
             format!("{kinds}: everything is {factor} times as large, as by another precision")
@@ -170,6 +172,9 @@ fn of_module(explanation: &Explanation) -> String {
 
 fn made_at(explanation: &Explanation) -> String {
     let Some(site) = explanation.sites.first() else { return String::new() };
+    if site.site == UNKNOWN_CALL_SITE {
+        return ", allocated before the history begins or without a stack".to_owned();
+    }
     let callee = site.callee.as_ref().map(|callee| format!(" ({callee})")).unwrap_or_default();
     let many = explanation.sites.len() > 1;
     let made = if many { "most of it made at" } else { "made at" };
