@@ -61,8 +61,8 @@ pub struct Change {
     pub a: Sums,
     /// In B.
     pub b: Sums,
-    /// Whether it grows from iteration to iteration, in A and in B.
-    pub grows: (bool, bool),
+    /// In how many iterations what is live was made, in A and in B.
+    pub iterations: (u64, u64),
     /// The functions of the program's own that lead to it.
     #[serde(skip)]
     pub(crate) functions: Vec<String>,
@@ -85,7 +85,7 @@ impl Change {
             site_b: self.site_a,
             a: self.b,
             b: self.a,
-            grows: (self.grows.1, self.grows.0),
+            iterations: (self.iterations.1, self.iterations.0),
             ..self
         }
     }

@@ -149,7 +149,7 @@ fn ranks_of(a: &RankProfile, b: &RankProfile) -> RankComparison {
     let mut settings = differences(a, b);
     let (of_a, of_b) = (Figures::of(a), Figures::of(b));
     let noise = noise(of_a.peak, of_b.peak);
-    let context = Context { a, b, noise, settings: &settings };
+    let context = Context { noise, settings: &settings };
     let peak = View::of(&a.peak, &b.peak, &context);
     let same_phase = same_phase(a, b, &context);
     let both = a.steady.as_ref().zip(b.steady.as_ref()).filter(|_| a.steady_at == b.steady_at);

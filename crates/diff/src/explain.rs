@@ -8,20 +8,19 @@ use crate::{
     change::Change,
     explanation::{Explanation, Reason},
     grouping::{Place, deepest, goes_one_way, module_name, place},
-    profile::RankProfile,
     scaling::scaled,
     settings::{Decides, SettingChange},
 };
 
 /// Explanations beyond these say nothing that a person reads.
 const MOST: usize = 12;
+/// What was made in so many iterations and is still there is kept: an iteration hands little to the next but one.
+const KEPT: u64 = 3;
 /// What a kind must have of a module's change to be told with it.
 const WORTH_A_WORD: f64 = 0.1;
 
 /// What explanations are made from.
 pub(crate) struct Context<'a> {
-    pub(crate) a: &'a RankProfile,
-    pub(crate) b: &'a RankProfile,
     /// Differences up to this are none.
     pub(crate) noise: u64,
     pub(crate) settings: &'a [SettingChange],
@@ -77,16 +76,22 @@ fn take(left: &mut Vec<&Change>, those: &[&Change]) {
 
 /// What each iteration leaves behind, in one of both runs.
 fn kept<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<'a>> {
-    let those: Vec<&Change> =
-        left.iter().copied().filter(|change| change.grows.0 != change.grows.1).collect();
+    let grows = |change: &&Change| {
+        let (few, many) = (
+            change.iterations.0.min(change.iterations.1),
+            change.iterations.0.max(change.iterations.1),
+        );
+        many >= KEPT && few < KEPT && (change.iterations.1 == many) == (change.bytes() > 0)
+    };
+    let those: Vec<&Change> = left.iter().copied().filter(grows).collect();
     let bytes: i64 = those.iter().map(|change| change.bytes()).sum();
     if bytes.unsigned_abs() <= context.noise {
         return None;
     }
-    let grower = if bytes > 0 { context.b } else { context.a };
-    let bytes_per_iteration = grower.growth_per_iteration?;
-    let reason = Reason::Kept { bytes_per_iteration, iterations: grower.iterations };
-    Some(grouped(reason, those))
+    let iterations =
+        those.iter().map(|change| change.iterations.0.max(change.iterations.1)).max()?;
+    let bytes_per_iteration = bytes.unsigned_abs() / iterations.max(1);
+    Some(grouped(Reason::Kept { bytes_per_iteration, iterations }, those))
 }
 
 /// Modules that one run has and the other has not.

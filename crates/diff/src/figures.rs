@@ -24,8 +24,6 @@ pub struct Figures {
     pub steady: Option<u64>,
     /// Iterations that were seen.
     pub iterations: u64,
-    /// What each leaves behind, where live bytes grow.
-    pub growth_per_iteration: Option<u64>,
     /// What the program was doing at the peak.
     pub peak_phase: &'static str,
     /// The GPU's model.
@@ -43,7 +41,6 @@ impl Figures {
             outside: rank.outside,
             steady: rank.steady.as_ref().map(|steady| steady.allocated),
             iterations: rank.iterations,
-            growth_per_iteration: rank.growth_per_iteration,
             peak_phase: rank.peak_phase.name(),
             gpu: rank.gpu.clone(),
             capacity: rank.capacity,

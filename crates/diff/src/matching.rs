@@ -19,7 +19,7 @@ struct Unit<'a> {
     row: &'a Row,
     path: Vec<String>,
     sums: Sums,
-    grows: bool,
+    iterations: u64,
 }
 
 impl Unit<'_> {
@@ -141,14 +141,14 @@ fn units(rows: &[Row], with_root: bool) -> Vec<Unit<'_>> {
     for row in rows {
         let path = row.module.as_deref().map(|name| module_path::path(name, with_root));
         let sums = Sums { bytes: row.bytes, requested: row.requested, blocks: row.blocks };
-        let unit = Unit { row, path: path.unwrap_or_default(), sums, grows: row.grows };
+        let unit = Unit { row, path: path.unwrap_or_default(), sums, iterations: row.iterations };
         let lines: String = unit.lines().map(|line| format!("{line}{BETWEEN}")).collect();
         let files = join(row.own.iter().map(|frame| frame.file.as_str()));
         let key = in_same_functions(&unit).unwrap_or_default() + &files + &lines;
         match units.get_mut(&key) {
             Some(known) => {
                 known.sums = known.sums.plus(sums);
-                known.grows |= row.grows;
+                known.iterations = known.iterations.max(row.iterations);
                 if row.bytes > known.row.bytes {
                     known.row = row;
                 }
@@ -211,7 +211,7 @@ fn pass<'a>(
 fn merged<'a>(units: &[Unit<'a>]) -> Option<Unit<'a>> {
     let mut largest = units.iter().max_by_key(|unit| unit.sums.bytes)?.clone();
     largest.sums = units.iter().fold(Sums::default(), |sums, unit| sums.plus(unit.sums));
-    largest.grows = units.iter().any(|unit| unit.grows);
+    largest.iterations = units.iter().map(|unit| unit.iterations).max().unwrap_or_default();
     Some(largest)
 }
 
@@ -220,7 +220,7 @@ fn change(a: Option<&Unit<'_>>, b: Option<&Unit<'_>>) -> Change {
     let unit = b.or(a).expect("one of both is there");
     let site = |unit: Option<&Unit<'_>>| unit.map(|unit| unit.row.site.clone());
     let sums = |unit: Option<&Unit<'_>>| unit.map_or(Sums::default(), |unit| unit.sums);
-    let grows = |unit: Option<&Unit<'_>>| unit.is_some_and(|unit| unit.grows);
+    let iterations = |unit: Option<&Unit<'_>>| unit.map_or(0, |unit| unit.iterations);
     Change {
         module: unit.row.module.as_ref().map(|_| unit.path.join(".")),
         role: unit.row.role,
@@ -232,7 +232,7 @@ fn change(a: Option<&Unit<'_>>, b: Option<&Unit<'_>>) -> Change {
         maker: unit.row.maker.clone(),
         a: sums(a),
         b: sums(b),
-        grows: (grows(a), grows(b)),
+        iterations: (iterations(a), iterations(b)),
         functions: unit.functions().map(str::to_owned).collect(),
         path: unit.path.clone(),
     }

@@ -43,8 +43,6 @@ pub struct RankProfile {
     pub outside: Option<u64>,
     /// Iterations that were seen.
     pub iterations: u64,
-    /// What each leaves behind, where live bytes grow.
-    pub growth_per_iteration: Option<u64>,
     /// Settings that were told: the allocator's, and variables of the environment.
     pub settings: BTreeMap<String, String>,
     /// Versions that were told, by library.
@@ -114,8 +112,8 @@ pub struct Row {
     pub maker: Option<String>,
     /// Whether gradient checkpointing is on the stack.
     pub checkpoint: bool,
-    /// Whether it grows from iteration to iteration.
-    pub grows: bool,
+    /// In how many iterations what is live was made.
+    pub iterations: u64,
     /// How much it is.
     pub bytes: u64,
     /// What of it was asked for.

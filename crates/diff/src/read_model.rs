@@ -16,6 +16,16 @@ use crate::{
 
 /// The file of gradient checkpointing.
 const CHECKPOINT: &str = "torch/utils/checkpoint.py";
+/// Functions of libraries that only call another.
+const PASSES_ON: [&str; 7] = [
+    "wrapper",
+    "_wrapped_call_impl",
+    "_call_impl",
+    "decorate_context",
+    "_use_grad",
+    "inner",
+    "__torch_function__",
+];
 /// How the variables that tell a library's version begin.
 const VERSION: &str = "whyoom_version_";
 
@@ -56,11 +66,8 @@ impl Reader<'_> {
     fn rank(&self, rank_of: fn(&str) -> Option<u32>) -> RankProfile {
         let process = self.tables.process_name(self.process).to_owned();
         let told = |name| self.model.own_setting(self.process, name)?.parse().ok();
-        let growth = self.model.growth(self.process, self.device);
-        let growing: BTreeSet<StackId> =
-            growth.iter().flat_map(|growth| &growth.stacks).map(|one| one.stack).collect();
         let (totals, _) = self.space.peak();
-        let mut rows = |blocks: &mut dyn Iterator<Item = &LiveBlock>| self.rows(blocks, &growing);
+        let mut rows = |blocks: &mut dyn Iterator<Item = &LiveBlock>| self.rows(blocks);
         let peak = MemoryAt {
             allocated: totals.allocated.0,
             requested: totals.requested.0,
@@ -91,7 +98,6 @@ impl Reader<'_> {
             peak_reserved: self.space.peak_reserved().0,
             outside: self.outside(),
             iterations: self.space.iterations(),
-            growth_per_iteration: growth.map(|growth| growth.per_iteration.0),
             settings,
             versions,
             gpu,
@@ -144,23 +150,22 @@ impl Reader<'_> {
     }
 
     /// Sums over blocks that the program has not given back.
-    fn rows(
-        &self,
-        blocks: &mut dyn Iterator<Item = &LiveBlock>,
-        growing: &BTreeSet<StackId>,
-    ) -> Vec<Row> {
+    fn rows(&self, blocks: &mut dyn Iterator<Item = &LiveBlock>) -> Vec<Row> {
         let layer = self.space.layer();
-        let mut sums = BTreeMap::<(StackId, StackId, Category), [u64; 3]>::new();
+        let starts = layer.iteration_starts();
+        let mut sums = BTreeMap::<(StackId, StackId, Category), ([u64; 3], BTreeSet<usize>)>::new();
         for block in blocks.filter(|block| !block.pending) {
             let key = (block.stack, block.label, layer.category(block));
-            let sum = sums.entry(key).or_default();
+            let (sum, iterations) = sums.entry(key).or_default();
             sum[0] += block.size.0;
             sum[1] += block.requested.0;
             sum[2] += 1;
+            iterations.insert(starts.partition_point(|start| *start <= block.born));
         }
-        let row = |((stack, label, category), [bytes, requested, blocks]): (_, [u64; 3])| {
-            let row = self.row(stack, label, category);
-            Row { grows: growing.contains(&stack), bytes, requested, blocks, ..row }
+        let row = |((stack, label, category), (sum, iterations)): (_, ([u64; 3], BTreeSet<_>))| {
+            let [bytes, requested, blocks] = sum;
+            let iterations = iterations.len() as u64;
+            Row { iterations, bytes, requested, blocks, ..self.row(stack, label, category) }
         };
         sums.into_iter().map(row).collect()
     }
@@ -172,7 +177,9 @@ impl Reader<'_> {
         let mut own: Vec<OwnFrame> = python().filter(is_own).map(own_frame).collect();
         own.reverse();
         // The last of a library's frames before the program's own innermost one.
-        let callee = python().take_while(|frame| !is_own(frame)).last();
+        let passes_on = |frame: &FrameText<'_>| PASSES_ON.contains(&plain(frame.function));
+        let callee =
+            python().take_while(|frame| !is_own(frame)).filter(|frame| !passes_on(frame)).last();
         Row {
             module: module.map(|module| module.name.to_owned()),
             role: module.map(|module| module.role),
@@ -186,7 +193,7 @@ impl Reader<'_> {
                 .filter(|frame| !is_own(frame))
                 .map(|frame| library_function(&frame)),
             checkpoint: python().any(|frame| frame.file.ends_with(CHECKPOINT)),
-            grows: false,
+            iterations: 0,
             bytes: 0,
             requested: 0,
             blocks: 0,

@@ -13,6 +13,8 @@ use crate::{
 const LEAST: f64 = 0.02;
 /// Factors this near to each other are the same.
 const SAME: f64 = 0.02;
+/// Numbers of half the size take exactly half: a layer of twice the width takes about twice.
+const EXACT: f64 = 0.002;
 /// What of all that changed must change by the factor.
 const SHARE: f64 = 0.4;
 /// Of so many blocks, one may be missing.
@@ -54,8 +56,9 @@ fn precision<'a>(changes: &[&'a Change]) -> Option<(Vec<&'a Change>, Explanation
     if a == 0 || b == 0 {
         return None;
     }
-    let by = [0.5, 2.0].into_iter().find(|by| is_near(b as f64 / a as f64, *by))?;
-    let has_factor = |change: &Change| factor(change).is_some_and(|factor| is_near(factor, by));
+    let is = |factor: f64, by: f64| (factor / by - 1.0).abs() <= EXACT;
+    let by = [0.5, 2.0].into_iter().find(|by| is(b as f64 / a as f64, *by))?;
+    let has_factor = |change: &Change| factor(change).is_some_and(|factor| is(factor, by));
     let of_parameters: u64 =
         parameters().filter(|change| has_factor(change)).map(|change| change.a.requested).sum();
     if (of_parameters as f64) < 0.8 * a as f64 {

@@ -88,7 +88,7 @@ pub(crate) fn differences(a: &RankProfile, b: &RankProfile) -> Vec<SettingChange
     }
     for (package, function, was, is) in moved(&a.library_lines, &b.library_lines) {
         if !a.versions.contains_key(&package) || !b.versions.contains_key(&package) {
-            let lies_at = |line| format!("another version: {function} at line {line}");
+            let lies_at = |line| format!("{function} at line {line}");
             note(
                 &format!("{package} (version)"),
                 Some(&lies_at(was)),

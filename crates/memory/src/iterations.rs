@@ -212,18 +212,21 @@ impl Iterations {
         self.backward
     }
 
+    fn finders(&self) -> [&Boundaries; 5] {
+        let Self { marks, optimizer_steps, phases, module_calls, module_entries, .. } = self;
+        [marks, optimizer_steps, phases, module_calls, module_entries]
+    }
+
     /// The newest boundary of those that are to be trusted most: who found it, and how many there were by then. One
     /// alone is no iteration.
     pub(crate) fn newest(&self) -> Option<(usize, u64)> {
-        let finders = [
-            &self.marks,
-            &self.optimizer_steps,
-            &self.phases,
-            &self.module_calls,
-            &self.module_entries,
-        ];
-        let found = finders.iter().map(|found| found.seen).enumerate();
-        found.into_iter().find(|(_, seen)| *seen > 1)
+        let found = self.finders().map(Boundaries::seen);
+        found.into_iter().enumerate().find(|(_, seen)| *seen > 1)
+    }
+
+    /// The same boundaries.
+    pub(crate) fn trusted(&self) -> Option<&Boundaries> {
+        self.newest().map(|(finder, _)| self.finders()[finder])
     }
 
     /// The boundaries of which there are at least that many, the most trustworthy first. Entries count only

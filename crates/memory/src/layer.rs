@@ -127,6 +127,14 @@ impl Layer {
         self.iterations.newest().map_or(0, |(_, seen)| seen)
     }
 
+    /// The events at which iterations began; of very many, every so manyth.
+    #[must_use]
+    pub fn iteration_starts(&self) -> Vec<u64> {
+        let trusted = self.iterations.trusted();
+        let kept = trusted.into_iter().flat_map(|boundaries| boundaries.kept());
+        kept.map(|boundary| boundary.at.event).collect()
+    }
+
     /// What was live at the peak by category, the most first.
     #[must_use]
     pub fn peak_by_category(&self) -> Vec<(Category, Usage)> {
