@@ -12,6 +12,7 @@ pub struct Sums {
     /// What they cost.
     pub bytes: u64,
     /// What was asked for.
+    #[serde(rename = "requested_bytes")]
     pub requested: u64,
     /// How many they are.
     pub blocks: u64,

@@ -43,6 +43,7 @@ pub struct RankComparison {
     /// Whether all that differs is noise.
     pub unchanged: bool,
     /// What differs up to this is noise.
+    #[serde(rename = "noise_bytes")]
     pub noise: u64,
     /// When most was allocated.
     pub peak: View,

@@ -6,7 +6,7 @@ use whyoom_memory::Category;
 
 use crate::{
     change::Change,
-    explanation::{Explanation, Reason},
+    explanation::{Explanation, KindChange, Reason},
     grouping::{Place, deepest, goes_one_way, module_name, place},
     scaling::scaled,
     settings::{Decides, SettingChange},
@@ -150,7 +150,7 @@ fn whole_module<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<
     let found = grouped(reason(&those), those);
     let bytes = found.1.bytes.unsigned_abs();
     let told = |bytes_of: i64| bytes_of.unsigned_abs() as f64 >= WORTH_A_WORD * bytes as f64;
-    let kinds = found.1.categories.iter().filter(|(_, bytes)| told(*bytes)).count();
+    let kinds = found.1.categories.iter().filter(|kind| told(kind.bytes)).count();
     (kinds > 1 && bytes > context.noise).then_some(found)
 }
 
@@ -196,14 +196,11 @@ fn grouped(reason: Reason, those: Vec<&Change>) -> Found<'_> {
 
 /// What differs beside memory and decides about this.
 fn because(explanation: &Explanation, context: &Context<'_>) -> Option<String> {
-    let kinds = explanation.categories.iter().take(1).map(|(name, _)| name.as_str());
-    let names: Vec<&str> = kinds.collect();
+    let Some(&KindChange { category, .. }) = explanation.categories.first() else { return None };
     let of_library = explanation.sites.first().is_some_and(|site| site.callee.is_some())
-        || names
-            .iter()
-            .any(|name| [Category::Workspaces.name(), Category::Temporaries.name()].contains(name));
+        || [Category::Workspaces, Category::Temporaries].contains(&category);
     let explains = |setting: &&SettingChange| match setting.decides {
-        Decides::Kinds(kinds) => kinds.iter().any(|kind| names.contains(&kind.name())),
+        Decides::Kinds(kinds) => kinds.contains(&category),
         Decides::Library => of_library,
         Decides::Reserved | Decides::Unknown => false,
     };

@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use whyoom_memory::Category;
 
-use crate::change::{Change, Sums};
+use crate::{
+    change::{Change, Sums},
+    names,
+};
 
 /// Sites of an explanation that are kept.
 const MOST_SITES: usize = 5;
 
 /// What happened to memory that belongs together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Reason {
     /// Each iteration leaves something behind, in one of both runs.
     Kept {
@@ -48,6 +51,16 @@ pub enum Reason {
     Shrank,
 }
 
+/// A kind's part of an explanation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KindChange {
+    /// The kind.
+    #[serde(with = "names::category")]
+    pub category: Category,
+    /// What B has more, or less.
+    pub bytes: i64,
+}
+
 /// A call site's part of an explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SiteChange {
@@ -71,7 +84,7 @@ pub struct Explanation {
     /// How many members of the list.
     pub members: usize,
     /// Kinds, with what B has more or less of each, the most first.
-    pub categories: Vec<(String, i64)>,
+    pub categories: Vec<KindChange>,
     /// What B has more, or less.
     pub bytes: i64,
     /// In A.
@@ -106,19 +119,19 @@ impl Explanation {
     /// The kind that most of it is.
     #[must_use]
     pub fn category(&self) -> &str {
-        self.categories.first().map_or("", |(name, _)| name)
+        self.categories.first().map_or("", |kind| kind.category.name())
     }
 }
 
-fn categories(changes: &[&Change]) -> Vec<(String, i64)> {
+fn categories(changes: &[&Change]) -> Vec<KindChange> {
     let mut sums = BTreeMap::<Category, i64>::new();
     for change in changes {
         *sums.entry(change.category).or_default() += change.bytes();
     }
-    let mut sums: Vec<(String, i64)> =
-        sums.into_iter().map(|(category, bytes)| (category.name().to_owned(), bytes)).collect();
-    sums.sort_by_key(|(_, bytes)| std::cmp::Reverse(bytes.unsigned_abs()));
-    sums
+    let mut kinds: Vec<KindChange> =
+        sums.into_iter().map(|(category, bytes)| KindChange { category, bytes }).collect();
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes.unsigned_abs()));
+    kinds
 }
 
 /// Sites with what is named before what is not, the most first.

@@ -13,14 +13,19 @@ const LEAST_NOISE: u64 = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Figures {
     /// The most that was allocated.
+    #[serde(rename = "peak_bytes")]
     pub peak: u64,
     /// What of it was asked for.
+    #[serde(rename = "requested_bytes")]
     pub requested: u64,
     /// The most that the allocator held.
+    #[serde(rename = "reserved_bytes")]
     pub reserved: u64,
     /// What was taken from the driver beside the allocator's segments.
+    #[serde(rename = "outside_bytes")]
     pub outside: Option<u64>,
     /// What stays from iteration to iteration.
+    #[serde(rename = "steady_bytes")]
     pub steady: Option<u64>,
     /// Iterations that were seen.
     pub iterations: u64,
@@ -29,6 +34,7 @@ pub struct Figures {
     /// The GPU's model.
     pub gpu: Option<String>,
     /// What the GPU has in all.
+    #[serde(rename = "capacity_bytes")]
     pub capacity: Option<u64>,
 }
 

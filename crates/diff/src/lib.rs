@@ -23,7 +23,7 @@ mod view;
 
 pub use change::{Change, Sums};
 pub use compare::{Comparison, RankComparison, SamePhase, compare};
-pub use explanation::{Explanation, Reason, SiteChange};
+pub use explanation::{Explanation, KindChange, Reason, SiteChange};
 pub use figures::{Figures, noise};
 pub use profile::{MemoryAt, OwnFrame, Profile, RankProfile, Row, SteadyAt};
 pub use read_model::{LaunchNames, profile_of};

@@ -36,8 +36,10 @@ impl Group {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
     /// What A had allocated.
+    #[serde(rename = "a_bytes")]
     pub a: u64,
     /// What B had allocated.
+    #[serde(rename = "b_bytes")]
     pub b: u64,
     /// Why they differ: first what goes the way of the whole, the most first.
     pub explanations: Vec<Explanation>,

@@ -69,10 +69,11 @@ impl Model {
         Self { with_history: true, ..Self::default() }
     }
 
-    /// A model that also keeps what was live when the last iteration began.
+    /// The same model, which also keeps what a comparison with another run needs: what was live when the last
+    /// iteration began, and the peak of each phase.
     #[must_use]
-    pub fn with_steady_state() -> Self {
-        Self { with_steady: true, ..Self::default() }
+    pub fn and_steady_state(self) -> Self {
+        Self { with_steady: true, ..self }
     }
 
     /// A model that also tells what each event changes of what is in use.

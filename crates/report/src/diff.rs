@@ -166,9 +166,11 @@ fn write_settings(
     }
     writeln!(out, "{}", styled(style::HEADING, heading))?;
     for setting in settings.iter().take(MOST_SETTINGS) {
-        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
-        let line =
-            format!("{}: {} in A, {} in B", setting.name, value(&setting.a), value(&setting.b));
+        let line = match (&setting.a, &setting.b) {
+            (Some(a), Some(b)) => format!("{}: {a} in A, {b} in B", setting.name),
+            (Some(a), None) => format!("{}: {a} in A only", setting.name),
+            (_, b) => format!("{}: {} in B only", setting.name, b.as_deref().unwrap_or_default()),
+        };
         writeln!(out, "{}", wrap(&line, width, "  "))?;
     }
     Ok(())

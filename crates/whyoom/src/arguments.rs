@@ -648,8 +648,11 @@ pub(crate) struct FitArguments {
     /// Also write the report, a self-contained HTML file
     #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) report: Option<PathBuf>,
-    /// Overwrite the file of --report
-    #[arg(short, long, requires = "report")]
+    /// Also save what the run allocates, for whyoom diff
+    #[arg(long, value_name = "FILE", conflicts_with = "vary", value_parser = no_standard_output(OF_ANSWER))]
+    pub(crate) save: Option<PathBuf>,
+    /// Overwrite the files of --report and --save
+    #[arg(short, long)]
     pub(crate) force: bool,
     /// The program and its arguments
     #[arg(
@@ -727,8 +730,8 @@ pub(crate) struct TopArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A and B may each be a recording (folder), a PyTorch snapshot, the output of whyoom fit --json, or a
-folder of these, one for each rank.
+A and B may each be a recording (folder), a PyTorch snapshot, a file of whyoom fit --save, or a folder
+of these, one for each rank.
 
 Examples:
   whyoom diff before.pickle after.pickle

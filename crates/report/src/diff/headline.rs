@@ -1,6 +1,6 @@
 //! The answer in one line.
 
-use whyoom_diff::{Comparison, Explanation, RankComparison, Reason};
+use whyoom_diff::{Comparison, Explanation, KindChange, RankComparison, Reason};
 use whyoom_memory::UNKNOWN_CALL_SITE;
 use whyoom_trace::Bytes;
 
@@ -141,20 +141,16 @@ pub(crate) fn clause(explanation: &Explanation, rank: &RankComparison) -> String
 
 /// `gradients`; of several kinds each with its amount.
 fn kinds(explanation: &Explanation) -> String {
-    let told: Vec<_> = explanation
-        .categories
-        .iter()
-        .filter(|(_, bytes)| {
-            bytes.unsigned_abs() * 50 >= explanation.bytes.unsigned_abs() && *bytes != 0
-        })
-        .collect();
+    let worth_a_word = explanation.bytes.unsigned_abs() / 50;
+    let is_told = |kind: &&KindChange| kind.bytes != 0 && kind.bytes.unsigned_abs() >= worth_a_word;
+    let told: Vec<&KindChange> = explanation.categories.iter().filter(is_told).collect();
     match told.as_slice() {
         [] => explanation.category().to_owned(),
-        [(only, _)] => only.clone(),
+        [only] => only.category.to_string(),
         several => {
             let kinds = several.iter().take(KINDS);
             let kinds: Vec<String> =
-                kinds.map(|(name, bytes)| format!("{name} {}", signed(*bytes))).collect();
+                kinds.map(|kind| format!("{} {}", kind.category, signed(kind.bytes))).collect();
             kinds.join(", ")
         }
     }

@@ -11,6 +11,7 @@ use whyoom_memory::Model;
 use whyoom_sources::recording::is_recording;
 use whyoom_trace::Tables;
 
+use super::saved::SavedProfile;
 use crate::source::{Frames, read as read_source};
 
 /// Files of a folder beyond these are not read.
@@ -18,11 +19,15 @@ const MOST_FILES: usize = 4096;
 
 /// The profile of a run, and what is worth saying of what was read.
 pub(crate) fn read(path: &Path) -> Result<(Profile, Vec<String>)> {
-    let mut model = Model::with_steady_state();
+    let mut model = Model::default().and_steady_state();
     let mut tables = Tables::default();
     let mut notes = Vec::new();
     let mut profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
     for file in files(path)? {
+        if file.extension().is_some_and(|kind| kind == "json") {
+            profile.ranks.extend(SavedProfile::read(&file)?.ranks);
+            continue;
+        }
         model.begin_launch(tables.next_process());
         let contents = read_source(&file, Frames::Named, &mut tables, &mut model)?;
         notes.extend(contents.input.notes);
@@ -44,21 +49,22 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
         let entry = entry.with_context(context)?.path();
         let is_hidden =
             entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if !is_hidden && (is_recording(&entry) || is_snapshot(&entry)) {
+        if !is_hidden && (is_recording(&entry) || is_input(&entry)) {
             inputs.push(entry);
         }
     }
     inputs.sort();
     ensure!(
         !inputs.is_empty(),
-        "{} contains neither recordings nor snapshots (.pickle): name the files",
+        "{} contains neither recordings nor snapshots (.pickle) nor files of fit --save (.json): name the files",
         path.display()
     );
     Ok(inputs)
 }
 
-fn is_snapshot(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind == "pickle" || kind == "pkl")
+fn is_input(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|kind| ["pickle", "pkl", "json"].iter().any(|known| kind == *known))
 }
 
 /// The rank that a name tells: `rank3.pickle`, `snapshot_rank_3`, `job, rank 3`.

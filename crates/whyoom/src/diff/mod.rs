@@ -2,6 +2,7 @@
 
 mod condition;
 mod inputs;
+mod saved;
 
 use std::io::{self, Write};
 
@@ -9,7 +10,7 @@ use anyhow::{Result, ensure};
 use whyoom_diff::compare;
 use whyoom_report::{write_diff, write_diff_json};
 
-pub(crate) use self::condition::Condition;
+pub(crate) use self::{condition::Condition, saved::SavedProfile};
 use crate::{
     arguments::DiffArguments,
     exit_status::{ANSWERED, FAILS_IF},
