@@ -13,13 +13,8 @@ pub const UNKNOWN_CALL_SITE: &str = "unknown call site (no Python frame)";
 /// The call site in the program that a stack leads to: its innermost frame outside libraries.
 #[must_use]
 pub fn call_site(tables: &Tables, stack: StackId) -> String {
-    let in_library = |file: &str| {
-        file.contains("site-packages")
-            || file.contains("dist-packages")
-            || file.contains("/lib/python")
-    };
     let python = || tables.frames(stack).filter(FrameText::is_python);
-    let own = python().find(|frame| !in_library(frame.file));
+    let own = python().find(|frame| !is_library_file(frame.file));
     if let Some(frame) = own.or_else(|| python().next()) {
         return format!("{}:{} {}", short(frame.file), frame.line, frame.function);
     }
@@ -33,6 +28,12 @@ pub fn call_site(tables: &Tables, stack: StackId) -> String {
         Some(frame) => format!("{} in {}", name(frame.function), file_name(frame.file)),
         None => UNKNOWN_CALL_SITE.to_owned(),
     }
+}
+
+/// Whether a file of Python code is of a library, and not of the program.
+#[must_use]
+pub fn is_library_file(file: &str) -> bool {
+    file.contains("site-packages") || file.contains("dist-packages") || file.contains("/lib/python")
 }
 
 /// Whose code a stack leads to, of code that was compiled: the innermost file that is neither CUDA's nor

@@ -212,6 +212,23 @@ impl Iterations {
         self.backward
     }
 
+    fn finders(&self) -> [&Boundaries; 5] {
+        let Self { marks, optimizer_steps, phases, module_calls, module_entries, .. } = self;
+        [marks, optimizer_steps, phases, module_calls, module_entries]
+    }
+
+    /// The newest boundary of those that are to be trusted most: who found it, and how many there were by then. One
+    /// alone is no iteration.
+    pub(crate) fn newest(&self) -> Option<(usize, u64)> {
+        let found = self.finders().map(Boundaries::seen);
+        found.into_iter().enumerate().find(|(_, seen)| *seen > 1)
+    }
+
+    /// The same boundaries.
+    pub(crate) fn trusted(&self) -> Option<&Boundaries> {
+        self.newest().map(|(finder, _)| self.finders()[finder])
+    }
+
     /// The boundaries of which there are at least that many, the most trustworthy first. Entries count only
     /// where the whole run was recorded: in a part of one they may be anything.
     pub(crate) fn by_trust(

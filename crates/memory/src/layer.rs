@@ -14,6 +14,7 @@ use crate::{
     peak::Peak,
     profile::{Profiles, StackProfile},
     signs::Phase,
+    steady::Steady,
     sums::LiveSums,
     timeline::{Moment, Timeline},
     totals::Totals,
@@ -26,6 +27,8 @@ pub(crate) struct Keeps {
     pub(crate) history: bool,
     /// What each event changes.
     pub(crate) changes: bool,
+    /// What stays from iteration to iteration.
+    pub(crate) steady: bool,
 }
 
 /// What lives, what lived at the peak, whose it is, and how it went.
@@ -49,16 +52,23 @@ pub struct Layer {
     history: Option<Box<History>>,
     /// What the event under way changed, where that was asked for.
     changes: Option<Vec<LayerChange>>,
+    /// What stays from iteration to iteration, where that was asked for.
+    steady: Option<Box<Steady>>,
 }
 
 impl Layer {
     pub(crate) fn new(keeps: Keeps) -> Self {
         let history = keeps.history.then(Box::default);
-        Self { history, changes: keeps.changes.then(Vec::new), ..Self::default() }
+        let steady = keeps.steady.then(Box::default);
+        Self { history, changes: keeps.changes.then(Vec::new), steady, ..Self::default() }
     }
 
     pub(crate) fn keeps(&self) -> Keeps {
-        Keeps { history: self.history.is_some(), changes: self.changes.is_some() }
+        Keeps {
+            history: self.history.is_some(),
+            changes: self.changes.is_some(),
+            steady: self.steady.is_some(),
+        }
     }
 
     pub(crate) fn history(&self) -> Option<&History> {
@@ -91,6 +101,38 @@ impl Layer {
     /// The blocks that were in use at the peak, in no order.
     pub fn peak_blocks(&self) -> impl Iterator<Item = (Address, &LiveBlock)> {
         self.peak.blocks().iter().map(|(&address, block)| (address, block))
+    }
+
+    /// The sums and the blocks when the last iteration began, of a model that keeps them; nothing where no iteration
+    /// was seen.
+    #[must_use]
+    pub fn steady(&self) -> Option<(Totals, impl Iterator<Item = (Address, &LiveBlock)>)> {
+        let (totals, blocks) = self.steady.as_ref()?.state()?;
+        Some((totals, blocks.iter().map(|(&address, block)| (address, block))))
+    }
+
+    /// The sums and the blocks when most was allocated in a phase, of a model that keeps them.
+    #[must_use]
+    pub fn peak_in(
+        &self,
+        phase: Phase,
+    ) -> Option<(Totals, impl Iterator<Item = (Address, &LiveBlock)>)> {
+        let (totals, blocks) = self.steady.as_ref()?.peak_in(phase)?;
+        Some((totals, blocks.iter().map(|(&address, block)| (address, block))))
+    }
+
+    /// How many iterations began.
+    #[must_use]
+    pub fn iterations_begun(&self) -> u64 {
+        self.iterations.newest().map_or(0, |(_, seen)| seen)
+    }
+
+    /// The events at which iterations began; of very many, every so manyth.
+    #[must_use]
+    pub fn iteration_starts(&self) -> Vec<u64> {
+        let trusted = self.iterations.trusted();
+        let kept = trusted.into_iter().flat_map(|boundaries| boundaries.kept());
+        kept.map(|boundary| boundary.at.event).collect()
     }
 
     /// What was live at the peak by category, the most first.
@@ -172,6 +214,7 @@ impl Layer {
     ) -> bool {
         let at = Instant { time: block.time, event: block.born };
         self.iterations.allocation(profile, block.stack, self.boundary(at));
+        self.look_at_iterations();
         if profile.phase == Phase::Other && block.stack != StackId(0) {
             let holds = self.sums.of_stack(block.stack);
             self.lines.allocation(block.stack, self.boundary(at), holds);
@@ -184,7 +227,10 @@ impl Layer {
         self.totals.requested = self.totals.requested.plus(block.requested);
         self.sums.add(&block);
         self.changed(address, block, Step::Taken);
-        self.peak.note(address, Some(block));
+        self.follow(address, Some(block));
+        if let Some(steady) = &mut self.steady {
+            steady.rise(profile.phase, (self.totals, block.time), &self.live);
+        }
         let rises = self.peak.rise(self.totals, block.time, &self.live);
         if rises {
             self.history_at_peak = (self.made, self.ended);
@@ -219,6 +265,9 @@ impl Layer {
         self.sums.remove(&before);
         self.sums.add(&block);
         self.peak.relabel(address, block);
+        if let Some(steady) = &mut self.steady {
+            steady.relabel(address, block);
+        }
     }
 
     pub(crate) fn free_requested(&mut self, address: Address) {
@@ -229,7 +278,7 @@ impl Layer {
         block.pending = true;
         let block = *block;
         self.changed(address, before, Step::GivenBack);
-        self.peak.note(address, Some(block));
+        self.follow(address, Some(block));
         self.unallocate(&block);
     }
 
@@ -243,11 +292,25 @@ impl Layer {
             self.unallocate(&block);
         }
         self.changed(address, block, Step::Freed);
-        self.peak.note(address, None);
+        self.follow(address, None);
         if let Some(history) = &mut self.history {
             history.ended(address, block);
         }
         Some(block)
+    }
+
+    /// A block came, changed or went.
+    fn follow(&mut self, address: Address, block: Option<LiveBlock>) {
+        self.peak.note(address, block);
+        if let Some(steady) = &mut self.steady {
+            steady.note(address, block);
+        }
+    }
+
+    fn look_at_iterations(&mut self) {
+        if let Some(steady) = &mut self.steady {
+            steady.look(&self.iterations, self.totals, &self.live);
+        }
     }
 
     fn changed(&mut self, address: Address, block: LiveBlock, step: Step) {
@@ -280,6 +343,7 @@ impl Layer {
         } else if name.starts_with("Optimizer.step") {
             self.iterations.optimizer_step(boundary);
         }
+        self.look_at_iterations();
     }
 
     fn boundary(&self, at: Instant) -> Boundary {
@@ -297,6 +361,9 @@ impl Layer {
         self.history = self.history.is_some().then(Box::default);
         for block in self.live.values_mut() {
             block.born = 0;
+        }
+        if let Some(steady) = &mut self.steady {
+            steady.restart();
         }
         self.peak.restart();
         self.peak.rise(self.totals, time, &self.live);

@@ -22,6 +22,7 @@ use crate::{
     pools::PoolFigures,
     process::Process,
     profile::Profiles,
+    signs::Phase,
     space::Space,
     totals::Totals,
 };
@@ -58,6 +59,7 @@ pub struct Model {
     with_history: bool,
     /// The place of an incident whose live blocks were told anew since.
     told_anew: Option<usize>,
+    with_steady: bool,
     /// What the last event changed, where that was asked for.
     changes: Option<Vec<Change>>,
 }
@@ -67,6 +69,13 @@ impl Model {
     #[must_use]
     pub fn with_history() -> Self {
         Self { with_history: true, ..Self::default() }
+    }
+
+    /// The same model, which also keeps what a comparison with another run needs: what was live when the last
+    /// iteration began, and the peak of each phase.
+    #[must_use]
+    pub fn and_steady_state(self) -> Self {
+        Self { with_steady: true, ..self }
     }
 
     /// A model that also tells what each event changes of what is in use.
@@ -82,7 +91,11 @@ impl Model {
     }
 
     fn keeps(&self) -> Keeps {
-        Keeps { history: self.with_history, changes: self.changes.is_some() }
+        Keeps {
+            history: self.with_history,
+            changes: self.changes.is_some(),
+            steady: self.with_steady,
+        }
     }
 
     /// What a picture of one process's memory on one device needs, of a model with history.
@@ -184,6 +197,12 @@ impl Model {
     #[must_use]
     pub fn category(&self, stack: StackId) -> Category {
         self.profiles.known(stack).category
+    }
+
+    /// What the program was doing where a stack allocates.
+    #[must_use]
+    pub fn phase(&self, stack: StackId) -> Phase {
+        self.profiles.known(stack).phase
     }
 
     /// The settings that the process itself told, by name.

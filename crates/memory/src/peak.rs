@@ -1,54 +1,37 @@
 //! Who was live at the peak, in one pass and in memory that follows the live set.
-//!
-//! A copy of the live set is brought up to date whenever the peak rises. Between two rises only a
-//! journal of changes is kept; one that outgrows the copy is dropped, and the next rise copies the
-//! live set whole. Either way each event pays for a bounded amount of work.
 
 use whyoom_trace::{Address, Bytes, Time};
 
 use crate::{
     block::{ByAddress, LiveBlock},
+    live_copy::LiveCopy,
     totals::Totals,
 };
-
-/// Rises come after a few events or after many; a journal of this length is always kept.
-const JOURNAL_AT_LEAST: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct Peak {
     pub(crate) totals: Totals,
     pub(crate) time: Time,
-    live: ByAddress<LiveBlock>,
-    journal: Vec<(Address, Option<LiveBlock>)>,
-    journal_dropped: bool,
+    copy: LiveCopy,
 }
 
 impl Peak {
     /// The blocks that were live at the peak.
     pub(crate) fn blocks(&self) -> &ByAddress<LiveBlock> {
-        &self.live
+        self.copy.blocks()
     }
 
     /// Notes that a block came, changed or went.
     pub(crate) fn note(&mut self, address: Address, block: Option<LiveBlock>) {
-        if self.journal_dropped {
-            return;
-        }
-        self.journal.push((address, block));
-        if self.journal.len() > JOURNAL_AT_LEAST + 2 * self.live.len() {
-            self.journal = Vec::new();
-            self.journal_dropped = true;
-        }
+        self.copy.note(address, block);
     }
 
     /// A block that is live now turned out to be something else; if it was live at the peak, it was that then, too.
     pub(crate) fn relabel(&mut self, address: Address, block: LiveBlock) {
-        if let Some(then) = self.live.get_mut(&address).filter(|then| then.born == block.born) {
+        if let Some(then) = self.copy.relabel(address, block) {
             self.totals.requested =
                 self.totals.requested.minus(then.requested).plus(block.requested);
-            *then = LiveBlock { pending: then.pending, ..block };
         }
-        self.note(address, Some(block));
     }
 
     /// Takes the present as the new peak if it is one, and says whether it is.
@@ -57,16 +40,7 @@ impl Peak {
             return false;
         }
         (self.totals, self.time) = (totals, time);
-        if std::mem::take(&mut self.journal_dropped) {
-            self.live.clone_from(live);
-            return true;
-        }
-        for (address, block) in self.journal.drain(..) {
-            match block {
-                Some(block) => self.live.insert(address, block),
-                None => self.live.remove(&address),
-            };
-        }
+        self.copy.update(live);
         true
     }
 

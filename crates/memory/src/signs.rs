@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What the program was doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Inside a module's call.
     Forward,
@@ -19,6 +19,22 @@ pub enum Phase {
     Optimizer,
     /// Elsewhere, or unknown.
     Other,
+}
+
+impl Phase {
+    /// All of them, in the order of an iteration.
+    pub const ALL: [Self; 4] = [Self::Forward, Self::Backward, Self::Optimizer, Self::Other];
+
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::Optimizer => "optimizer step",
+            Self::Other => "outside the model",
+        }
+    }
 }
 
 /// What single frames say of the stack they are in.

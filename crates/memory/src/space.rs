@@ -133,6 +133,12 @@ impl Space {
         self.layer().peak()
     }
 
+    /// How many iterations began.
+    #[must_use]
+    pub fn iterations(&self) -> u64 {
+        self.layer().iterations_begun()
+    }
+
     /// The most that was ever held.
     #[must_use]
     pub fn peak_reserved(&self) -> Bytes {

@@ -3,6 +3,7 @@
 mod chart;
 mod contents;
 mod device_json;
+mod diff;
 mod documentation;
 mod explain;
 mod fit;
@@ -17,6 +18,7 @@ mod text;
 mod timeline;
 mod written;
 
+pub use diff::{DiffCondition, diff_headline, write_diff, write_diff_json};
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
     FitAmount, FitAnswer, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitObstacle,

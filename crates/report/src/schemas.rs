@@ -24,6 +24,11 @@ pub const SCHEMAS: &[Schema] = &[
         text: include_str!("../schemas/report.json"),
     },
     Schema {
+        name: "diff",
+        printed_by: "whyoom diff --json",
+        text: include_str!("../schemas/diff.json"),
+    },
+    Schema {
         name: "replay",
         printed_by: "whyoom replay --json",
         text: include_str!("../schemas/replay.json"),

@@ -11,6 +11,7 @@ use whyoom_lab_core::{
 
 use crate::{
     argument_values::{export_format, interval, no_standard_output, time_limit},
+    diff::Condition,
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, gpu_name as one_gpu_name, kernel_effect, size},
     machine::MachineFile,
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Export a run for another tool: Perfetto, pprof, Parquet, PyTorch's memory viewer
     Export(ExportArguments),
+    /// Compare two runs: what needs more memory, where, and why
+    Diff(DiffArguments),
     /// Replay a recorded run under other allocators and settings
     Replay(ReplayArguments),
     /// Check which GPUs and batch sizes a program fits, without a GPU
@@ -648,8 +651,11 @@ pub(crate) struct FitArguments {
     /// Also write the report, a self-contained HTML file
     #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) report: Option<PathBuf>,
-    /// Overwrite the file of --report
-    #[arg(short, long, requires = "report")]
+    /// Also save what the run allocates, for whyoom diff
+    #[arg(long, value_name = "FILE", conflicts_with = "vary", value_parser = no_standard_output(OF_ANSWER))]
+    pub(crate) save: Option<PathBuf>,
+    /// Overwrite the files of --report and --save
+    #[arg(short, long)]
     pub(crate) force: bool,
     /// The program and its arguments
     #[arg(
@@ -723,6 +729,37 @@ pub(crate) struct TopArguments {
     /// Only this GPU, by driver index
     #[arg(long, value_name = "N")]
     pub(crate) device: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A and B may each be a recording (folder), a PyTorch snapshot, a file of whyoom fit --save, or a folder
+of these, one for each rank.
+
+Examples:
+  whyoom diff before.pickle after.pickle
+  whyoom diff last-week/ today/                         two recordings, or two folders of snapshots
+  whyoom diff base.pickle new.pickle --fail-if 'peak>+5%'
+  whyoom diff base.pickle new.pickle --json
+
+Exit status:
+  0  the runs were compared, whatever differs
+  1  an input could not be read, or contains no memory
+  2  invalid arguments
+  3  a condition of --fail-if holds")]
+pub(crate) struct DiffArguments {
+    /// The run to compare with
+    #[arg(value_name = "A")]
+    pub(crate) a: PathBuf,
+    /// The run that is new
+    #[arg(value_name = "B")]
+    pub(crate) b: PathBuf,
+    /// Exit with 3 if this holds for any rank, e.g. 'peak>+5%', 'reserved>+1GiB' or 'peak>20GiB'; repeatable
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<Condition>,
+    /// Print JSON (schema: whyoom schema)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

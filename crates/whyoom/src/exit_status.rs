@@ -12,3 +12,5 @@ pub(crate) const DIRTY: u8 = 1;
 pub(crate) const UNKNOWN: u8 = 2;
 /// What `who --alert` waited for holds.
 pub(crate) const ALERT: u8 = 3;
+/// A condition of `diff --fail-if` holds.
+pub(crate) const FAILS_IF: u8 = 3;

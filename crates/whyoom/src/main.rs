@@ -5,6 +5,7 @@ mod arguments;
 mod causes;
 mod comparison;
 mod demo;
+mod diff;
 mod doctor;
 mod executable;
 mod exit_status;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Lab { command } => lab::run(command),
         Command::Run(arguments) => run::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Who(arguments) => who::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Why(arguments) => whole_file::may_write_beside(&arguments.report, arguments.force)

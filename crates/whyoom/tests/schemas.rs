@@ -137,6 +137,10 @@ fn other_answers_are_as_their_schemas_say() {
     let snapshot = "../../tests/fixtures/snapshots/fragmented-oom.pickle";
     holds(&["replay", "--json", "--sweep", snapshot]);
     holds(&["replay", "--json", "../../tests/fixtures/snapshots/healthy.pickle"]);
+    let healthy = "../../tests/fixtures/snapshots/healthy.pickle";
+    holds(&["diff", "--json", snapshot, healthy]);
+    let growth = "../../tests/fixtures/snapshots/growth.pickle";
+    holds(&["diff", "--json", "--fail-if", "peak>1TiB", healthy, growth]);
     holds(&["report", "--json", snapshot]);
     holds(&["report", "--json", "../../tests/fixtures/logs/four-ranks.log"]);
     holds(&["causes", "--json"]);
@@ -182,7 +186,7 @@ fn every_schema_names_its_draft_and_its_document() {
     let list = String::from_utf8(output.stdout).unwrap();
     let names: Vec<&str> =
         list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.len(), 9, "{list}");
+    assert_eq!(names.len(), 10, "{list}");
     for name in names {
         let schema = whyoom(&["schema", name]);
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");

@@ -10,6 +10,7 @@ mod interrupt;
 mod notes;
 mod observed;
 mod program;
+mod save;
 mod tree;
 mod variation;
 mod vary;
@@ -43,6 +44,7 @@ const DOES_NOT_FIT: u8 = 3;
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     may_write_beside(&arguments.report, arguments.force)?;
+    may_write_beside(&arguments.save, arguments.force)?;
     let machine = arguments.machine.as_ref();
     let families = gpus::families(&arguments.gpu, arguments.memory, machine)?;
     let bench = Bench::new(arguments)?;
@@ -70,6 +72,9 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     write(&answer, arguments.json)?;
     if let Some(path) = &arguments.report {
         say(&write_report(&answer, &observed, path)?);
+    }
+    if let Some((path, observed)) = arguments.save.as_ref().zip(observed.first()) {
+        say(&save::save(&answer.command, observed, path)?);
     }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })

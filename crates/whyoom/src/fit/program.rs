@@ -99,6 +99,8 @@ pub(crate) struct Bench {
     progress: MultiProgress,
     /// Whether what a report shows is kept.
     with_history: bool,
+    /// Whether what a comparison needs is kept.
+    with_steady_state: bool,
 }
 
 impl Bench {
@@ -113,6 +115,7 @@ impl Bench {
             program: Program::new(&arguments.command)?,
             progress,
             with_history: arguments.report.is_some(),
+            with_steady_state: arguments.save.is_some(),
         })
     }
 
@@ -190,6 +193,7 @@ impl Bench {
         drop(progress);
         interrupt::wait_if_interrupted();
         let memory = if self.with_history { Model::with_history() } else { Model::default() };
+        let memory = if self.with_steady_state { memory.and_steady_state() } else { memory };
         let seen = (session.machine(), status, ending);
         Observed::read(&folder, &program.text(), model, seen, memory)
     }
