@@ -1,7 +1,9 @@
 """Which module of a model is at work, and what its blocks are (`crates/whyoom/src/startup.py` before this).
 
 Hooks that PyTorch has for all modules tell when a module's forward begins and ends; those for all optimizers, when
-gradients and optimizer state are there. Parameters, buffers, gradients and optimizer state are told by their
+gradients and optimizer state are there. Where backward enters and leaves a part of the model, a hook of the autograd
+node there tells: a part is a member of the model's outermost lists (`layers.3`), or else a child of the model. A hook
+for each module would cost several times as much. Parameters, buffers, gradients and optimizer state are told by their
 addresses, after they were made. The program itself is not changed, and nothing of it is kept alive.
 
 Who is told is a sink: `number(name, role)` gives a number to a module in a role, `enter(number)` says that it is at
@@ -79,17 +81,23 @@ class HistorySink:
 class Module:
     """A module by its name, and its numbers by role."""
 
-    __slots__ = ("name", "numbers", "reference")
+    __slots__ = ("name", "numbers", "is_part", "reference")
 
     def __init__(self, name):
         self.name, self.numbers, self.reference = name, [0] * 8, None
+        inside = name.split(".")[1:]
+        indices = [place for place, one in enumerate(inside) if one.isdigit()]
+        # The last word of its name is the first index in it; of a module without any, it is a child of the model.
+        self.is_part = indices[0] == len(inside) - 1 if indices else len(inside) <= 1
 
 
 class Thread(threading.local):
-    """Where one thread is: the modules whose forward has not ended, and what was told of each."""
+    """Where one thread is: the modules whose forward has not ended, what was told of each, and the parts among them."""
 
     def __init__(self):
-        self.modules, self.told = [], [0]
+        self.modules, self.told, self.parts = [], [0], []
+        # The backward pass that it was last seen in.
+        self.task = -1
 
 
 class Modules:
@@ -116,8 +124,8 @@ class Modules:
         from torch.optim import optimizer
 
         self.handles += [
-            module.register_module_forward_pre_hook(self.guarded(lambda one, _: self.enter(one))),
-            module.register_module_forward_hook(self.guarded(lambda *_: self.leave()), always_call=True),
+            module.register_module_forward_pre_hook(self.guarded(self.enter)),
+            module.register_module_forward_hook(self.guarded(self.leave), always_call=True),
             optimizer.register_optimizer_step_pre_hook(self.guarded(lambda one, *_: self.will_step(one))),
             optimizer.register_optimizer_step_post_hook(self.guarded(lambda one, *_: self.has_stepped(one))),
         ]
@@ -155,11 +163,16 @@ class Modules:
             # An allocator that is not PyTorch's tells of no failure.
             pass
 
-    def enter(self, module):
+    def enter(self, module, arguments):
         thread = self.thread
         found = self.known.get(id(module)) or self.meet(module, thread)
         if not thread.modules:
             self.begins(module)
+        if found.is_part:
+            if thread.parts:
+                # What comes in was made by the part around it, if not by another part.
+                self.tag(arguments, thread.parts[-1])
+            thread.parts.append(found)
         # What forward makes again in backward was not kept by a checkpoint.
         role = FORWARD if self.in_backward() < 0 else RECOMPUTE
         number = found.numbers[role] or self.number(found, role)
@@ -167,12 +180,36 @@ class Modules:
         thread.told.append(number)
         self.sink.enter(number)
 
-    def leave(self):
+    def leave(self, _, __, output):
         thread = self.thread
-        if thread.modules:
-            thread.modules.pop()
-            thread.told.pop()
-            self.sink.enter(thread.told[-1])
+        if not thread.modules:
+            return
+        found = thread.modules.pop()
+        thread.told.pop()
+        if found.is_part:
+            thread.parts.pop()
+            self.tag(output, found)
+        self.sink.enter(thread.told[-1])
+
+    def tag(self, tensors, part):
+        """Has backward tell that it is in a part, from the node on that made these tensors."""
+        for tensor in tensors if isinstance(tensors, (tuple, list)) else (tensors,):
+            node = getattr(tensor, "grad_fn", None)
+            if node is None or "whyoom" in node.metadata:
+                continue
+            # The first to tell is the innermost.
+            node.metadata["whyoom"] = True
+            number = part.numbers[BACKWARD] or self.number(part, BACKWARD)
+            node.register_prehook(lambda _, number=number: self.in_part(number))
+
+    def in_part(self, number):
+        """Backward is in a part of the model. At its end it is in none."""
+        thread, task = self.thread, self.in_backward()
+        if thread.task != task:
+            thread.task = task
+            engine = self.torch.autograd.Variable._execution_engine
+            engine.queue_callback(lambda: self.sink.enter(0))
+        self.sink.enter(number)
 
     def number(self, module, role):
         number = module.numbers[role] = self.sink.number(module.name, role)

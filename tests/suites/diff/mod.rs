@@ -2,12 +2,15 @@
 
 mod cost;
 mod modules;
+mod pairs;
+mod truth;
 
 use anyhow::Result;
 use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    let mut checks = modules::checks();
+    let mut checks = pairs::checks()?;
+    checks.extend(modules::checks());
     checks.extend(cost::checks());
     Ok(checks)
 }
