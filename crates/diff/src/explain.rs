@@ -8,6 +8,7 @@ use crate::{
     change::Change,
     explanation::{Explanation, KindChange, Reason},
     grouping::{Place, deepest, goes_one_way, module_name, place},
+    known_code::BACKWARD,
     scaling::scaled,
     settings::{Decides, SettingChange},
 };
@@ -203,6 +204,12 @@ fn because(explanation: &Explanation, context: &Context<'_>) -> Option<String> {
     let of_library = explanation.sites.first().is_some_and(|site| site.callee.is_some())
         || [Category::Workspaces, Category::Temporaries].contains(&category);
     let explains = |setting: &&SettingChange| match setting.decides {
+        // A backward pass needs memory: that of one run explains what it has more.
+        Decides::Kinds(_)
+            if setting.name == BACKWARD && setting.b.is_some() != (explanation.bytes > 0) =>
+        {
+            false
+        }
         Decides::Kinds(kinds) => kinds.contains(&category),
         Decides::Library => of_library,
         Decides::Reserved | Decides::Unknown => false,
