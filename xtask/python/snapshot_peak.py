@@ -33,7 +33,7 @@ def at_start(segments, trace):
         for block in segment["blocks"]:
             address = block.get("address", address)
             if block["state"] == "active_allocated":
-                live[address] = (block["requested_size"], "")
+                live[address] = (block["requested_size"], call_site(block.get("frames", [])))
             address += block["size"]
     for event in reversed(trace):
         if event["action"] == "alloc":

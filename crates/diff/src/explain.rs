@@ -8,6 +8,7 @@ use crate::{
     change::Change,
     explanation::{Explanation, KindChange, Reason},
     grouping::{Place, deepest, goes_one_way, module_name, place},
+    known_code::BACKWARD,
     scaling::scaled,
     settings::{Decides, SettingChange},
 };
@@ -122,9 +123,12 @@ fn modules<'a>(
         };
         of.iter().copied().filter(is_top).collect::<Vec<_>>()
     };
-    let tops = [only(&in_b, &in_a), only(&in_a, &in_b)].concat();
+    let tops: BTreeSet<&[String]> =
+        only(&in_b, &in_a).into_iter().chain(only(&in_a, &in_b)).collect();
     // Memory in one phase only is no module: one has parameters, or is a member of a list.
-    let inside = |change: &&Change| tops.iter().any(|top| change.path.starts_with(top));
+    let inside = |change: &&Change| {
+        (0..=change.path.len()).any(|length| tops.contains(&change.path[..length]))
+    };
     let those: Vec<&Change> =
         left.iter().copied().filter(|change| change.module.is_some()).filter(inside).collect();
     let has_parameters = those.iter().any(|change| change.category == Category::Parameters);
@@ -133,7 +137,7 @@ fn modules<'a>(
         return None;
     }
     let (those, mut explanation) = grouped(Reason::Modules { count: tops.len() }, those);
-    if let [only] = tops[..] {
+    if let (Some(only), 1) = (tops.first(), tops.len()) {
         explanation.module = Some(only.join("."));
     }
     Some((those, explanation))
@@ -196,10 +200,16 @@ fn grouped(reason: Reason, those: Vec<&Change>) -> Found<'_> {
 
 /// What differs beside memory and decides about this.
 fn because(explanation: &Explanation, context: &Context<'_>) -> Option<String> {
-    let Some(&KindChange { category, .. }) = explanation.categories.first() else { return None };
+    let &KindChange { category, .. } = explanation.categories.first()?;
     let of_library = explanation.sites.first().is_some_and(|site| site.callee.is_some())
         || [Category::Workspaces, Category::Temporaries].contains(&category);
     let explains = |setting: &&SettingChange| match setting.decides {
+        // A backward pass needs memory: that of one run explains what it has more.
+        Decides::Kinds(_)
+            if setting.name == BACKWARD && setting.b.is_some() != (explanation.bytes > 0) =>
+        {
+            false
+        }
         Decides::Kinds(kinds) => kinds.contains(&category),
         Decides::Library => of_library,
         Decides::Reserved | Decides::Unknown => false,

@@ -20,6 +20,7 @@ pub enum Reason {
     /// Each iteration leaves something behind, in one of both runs.
     Kept {
         /// How much each leaves.
+        #[serde(rename = "per_iteration_bytes")]
         bytes_per_iteration: u64,
         /// How many did.
         iterations: u64,

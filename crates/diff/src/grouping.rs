@@ -22,25 +22,27 @@ pub(crate) fn place(change: &Change) -> Place {
 /// first, where `gross` is wanted; otherwise all of them do.
 pub(crate) fn deepest(changes: &[&Change], gross: bool) -> Place {
     let cells = cells(changes);
-    let weight = |prefix: &[String]| {
-        let inside = cells.iter().filter(|((place, _), _)| place.starts_with(prefix));
-        match gross {
-            true => inside.map(|(_, bytes)| bytes.unsigned_abs()).sum::<u64>(),
-            false => inside.map(|(_, bytes)| *bytes).sum::<i64>().unsigned_abs(),
-        }
+    let weigh = |cells: &[(&Place, i64)]| match gross {
+        true => cells.iter().map(|(_, bytes)| bytes.unsigned_abs()).sum::<u64>(),
+        false => cells.iter().map(|(_, bytes)| *bytes).sum::<i64>().unsigned_abs(),
     };
-    let all = weight(&[]);
+    let mut inside: Vec<(&Place, i64)> =
+        cells.iter().map(|((place, _), bytes)| (place, *bytes)).collect();
+    let all = weigh(&inside);
     let mut at: Place = Vec::new();
     loop {
-        let children: BTreeSet<&String> = cells
-            .keys()
-            .filter(|(place, _)| place.starts_with(&at))
-            .filter_map(|(place, _)| place.get(at.len()))
-            .collect();
-        let below = children.into_iter().map(|part| [at.as_slice(), &[part.clone()]].concat());
-        let heaviest = below.max_by_key(|place| weight(place));
+        let mut below = BTreeMap::<&String, Vec<(&Place, i64)>>::new();
+        for (place, bytes) in inside {
+            if let Some(part) = place.get(at.len()) {
+                below.entry(part).or_default().push((place, bytes));
+            }
+        }
+        let heaviest = below.into_iter().max_by_key(|(_, cells)| weigh(cells));
         match heaviest {
-            Some(place) if weight(&place) as f64 >= MOST * all as f64 && all > 0 => at = place,
+            Some((part, cells)) if weigh(&cells) as f64 >= MOST * all as f64 && all > 0 => {
+                at.push(part.clone());
+                inside = cells;
+            }
             _ => return at,
         }
     }

@@ -38,88 +38,89 @@ pub struct SettingChange {
 /// Files of torch.optim that are no optimizer.
 const NO_OPTIMIZER: [&str; 4] = ["optimizer", "lr_scheduler", "swa_utils", "__init__"];
 
+/// Parts of the names of settings of allocators.
+const OF_ALLOCATOR: [&str; 8] =
+    ["ALLOC_CONF", "MEMORY_CACHING", "expandable", "split", "garbage", "roundup", "gc", "pinned"];
+
 /// What a setting of this name decides about.
 fn decides(name: &str) -> Decides {
-    let allocator = [
-        "ALLOC_CONF",
-        "MEMORY_CACHING",
-        "expandable",
-        "split",
-        "garbage",
-        "roundup",
-        "gc",
-        "pinned",
-    ];
     match name {
         _ if name.contains("WORKSPACE") => Decides::Kinds(&[Category::Workspaces]),
-        _ if allocator.iter().any(|part| name.contains(part)) => Decides::Reserved,
-        _ if name.starts_with("NCCL_") || name.starts_with("CUDA_MODULE") => Decides::Unknown,
+        _ if OF_ALLOCATOR.iter().any(|part| name.contains(part)) => Decides::Reserved,
         _ => Decides::Unknown,
     }
 }
 
 /// Everything that differs beside memory.
 pub(crate) fn differences(a: &RankProfile, b: &RankProfile) -> Vec<SettingChange> {
-    let mut changes = Vec::new();
-    let mut note = |name: &str, was: Option<&String>, is: Option<&String>, decides| {
-        if was != is {
-            let (a, b) = (was.cloned(), is.cloned());
-            changes.push(SettingChange { name: name.to_owned(), a, b, explains: false, decides });
-        }
-    };
-    let names: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
-    // What only one source can tell is no difference of the runs.
-    let comparable = !a.settings.is_empty() && !b.settings.is_empty();
-    for name in names {
-        let environment = name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
-        let (was, is) = (a.settings.get(name), b.settings.get(name));
-        if environment || comparable && was.is_some() && is.is_some() {
-            note(name, was, is, decides(name));
-        }
-    }
-    for (library, was) in &a.versions {
-        let is = b.versions.get(library);
-        if is.is_some() {
-            note(&format!("{library} (version)"), Some(was), is, Decides::Library);
-        }
-    }
+    let mut found = Differences(Vec::new());
+    found.settings(a, b);
+    found.versions(a, b);
+    found.code(a, b);
     if a.gpu.is_some() && b.gpu.is_some() {
-        note("GPU", a.gpu.as_ref(), b.gpu.as_ref(), Decides::Unknown);
+        found.note("GPU", (a.gpu.as_ref(), b.gpu.as_ref()), Decides::Unknown);
     }
-    for (package, function, was, is) in moved(&a.library_lines, &b.library_lines) {
-        if !a.versions.contains_key(&package) || !b.versions.contains_key(&package) {
-            let lies_at = |line| format!("{function} at line {line}");
-            note(
-                &format!("{package} (version)"),
-                Some(&lies_at(was)),
-                Some(&lies_at(is)),
-                Decides::Library,
-            );
-        }
-    }
-    code_differences(a, b, &mut note);
-    changes
+    found.0
 }
 
-/// Known code and optimizers that are on the stacks of one run only.
-fn code_differences(
-    a: &RankProfile,
-    b: &RankProfile,
-    note: &mut dyn FnMut(&str, Option<&String>, Option<&String>, Decides),
-) {
-    let used = "used".to_owned();
-    for name in a.code.symmetric_difference(&b.code) {
-        let has = |rank: &RankProfile| rank.code.contains(name).then_some(&used).cloned();
-        note(name, has(a).as_ref(), has(b).as_ref(), Decides::Kinds(kinds_of(name)));
+/// What was found so far.
+struct Differences(Vec<SettingChange>);
+
+impl Differences {
+    fn note(&mut self, name: &str, (a, b): (Option<&String>, Option<&String>), decides: Decides) {
+        if a != b {
+            let (name, a, b) = (name.to_owned(), a.cloned(), b.cloned());
+            self.0.push(SettingChange { name, a, b, explains: false, decides });
+        }
     }
-    let (was, is) = (optimizers(a), optimizers(b));
-    if was.is_some() && is.is_some() {
-        note(
-            "optimizer",
-            was.as_ref(),
-            is.as_ref(),
-            Decides::Kinds(&[Category::OptimizerState, Category::Temporaries]),
-        );
+
+    /// Variables of the environment, and the allocator's own settings where both sources tell them.
+    fn settings(&mut self, a: &RankProfile, b: &RankProfile) {
+        let names: BTreeSet<&String> = a.settings.keys().chain(b.settings.keys()).collect();
+        for name in names {
+            let is_variable =
+                name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_');
+            let both = (a.settings.get(name), b.settings.get(name));
+            if is_variable || both.0.is_some() && both.1.is_some() {
+                // An empty variable is none.
+                let told =
+                    |value: Option<&String>| value.filter(|value| !value.is_empty()).cloned();
+                let (a, b) = (told(both.0), told(both.1));
+                self.note(name, (a.as_ref(), b.as_ref()), decides(name));
+            }
+        }
+    }
+
+    /// Versions as they were told, or else as the lines of functions show them.
+    fn versions(&mut self, a: &RankProfile, b: &RankProfile) {
+        for (library, version) in &a.versions {
+            if let Some(other) = b.versions.get(library) {
+                let name = format!("{library} (version)");
+                self.note(&name, (Some(version), Some(other)), Decides::Library);
+            }
+        }
+        for (package, function, was, is) in moved(&a.library_lines, &b.library_lines) {
+            if !a.versions.contains_key(&package) || !b.versions.contains_key(&package) {
+                let lies_at = |line| format!("{function} at line {line}");
+                let both = (lies_at(was), lies_at(is));
+                let name = format!("{package} (version)");
+                self.note(&name, (Some(&both.0), Some(&both.1)), Decides::Library);
+            }
+        }
+    }
+
+    /// Known code and optimizers that are on the stacks of one run only.
+    fn code(&mut self, a: &RankProfile, b: &RankProfile) {
+        let used = "used".to_owned();
+        for name in a.code.symmetric_difference(&b.code) {
+            let has = |rank: &RankProfile| rank.code.contains(name).then_some(&used);
+            self.note(name, (has(a), has(b)), Decides::Kinds(kinds_of(name)));
+        }
+        let (was, is) = (optimizers(a), optimizers(b));
+        if was.is_some() && is.is_some() {
+            let kinds = &[Category::OptimizerState, Category::Temporaries];
+            self.note("optimizer", (was.as_ref(), is.as_ref()), Decides::Kinds(kinds));
+        }
     }
 }
 

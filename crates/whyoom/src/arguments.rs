@@ -733,8 +733,8 @@ pub(crate) struct TopArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A and B may each be a recording (folder), a PyTorch snapshot, a file of whyoom fit --save, or a folder
-of these, one for each rank.
+A and B may each be a recording (folder), a PyTorch snapshot, a file of whyoom fit --save, or a
+folder of these, one for each rank.
 
 Examples:
   whyoom diff before.pickle after.pickle

@@ -2,7 +2,7 @@
 
 use crate::runs::{rank, row, run, without_module};
 use proptest::prelude::*;
-use whyoom_diff::{Comparison, Row, compare};
+use whyoom_diff::{Change, Comparison, Group, Row, compare};
 use whyoom_trace::ModuleRole;
 
 /// Rows of few modules, functions and lines, so that many of two runs go together.
@@ -29,9 +29,9 @@ proptest! {
         let only = &comparison.ranks[0];
         let sum = |bytes: &mut dyn Iterator<Item = i64>| bytes.sum::<i64>();
         let peak = &only.peak;
-        prop_assert_eq!(sum(&mut peak.changes.iter().map(|one| one.bytes())), only.bytes());
+        prop_assert_eq!(sum(&mut peak.changes.iter().map(Change::bytes)), only.bytes());
         for groups in [&peak.by_category, &peak.by_phase, &peak.by_site] {
-            prop_assert_eq!(sum(&mut groups.iter().map(|one| one.bytes())), only.bytes());
+            prop_assert_eq!(sum(&mut groups.iter().map(Group::bytes)), only.bytes());
         }
         let a_bytes: u64 = peak.changes.iter().map(|change| change.a.bytes).sum();
         prop_assert_eq!(a_bytes, only.a.peak);
@@ -48,17 +48,15 @@ proptest! {
         let (there, back) = (compared(&a, &b), compared(&b, &a));
         let (there, back) = (&there.ranks[0], &back.ranks[0]);
         prop_assert_eq!(there.bytes(), -back.bytes());
-        let mut bytes: Vec<i64> = there.peak.changes.iter().map(|one| one.bytes()).collect();
+        let mut bytes: Vec<i64> = there.peak.changes.iter().map(Change::bytes).collect();
         let mut negated: Vec<i64> = back.peak.changes.iter().map(|one| -one.bytes()).collect();
         bytes.sort_unstable();
         negated.sort_unstable();
         prop_assert_eq!(bytes, negated);
-        for (one, other) in [(&there.peak.by_category, &back.peak.by_category)] {
-            let mut one: Vec<_> = one.iter().map(|group| (&group.name, group.bytes())).collect();
-            let mut other: Vec<_> = other.iter().map(|group| (&group.name, -group.bytes())).collect();
-            one.sort_unstable();
-            other.sort_unstable();
-            prop_assert_eq!(one, other);
-        }
+        let kinds = |groups: &[Group], sign: i64| {
+            let named = groups.iter().map(|group| (group.name.clone(), sign * group.bytes()));
+            named.collect::<std::collections::BTreeMap<_, _>>()
+        };
+        prop_assert_eq!(kinds(&there.peak.by_category, 1), kinds(&back.peak.by_category, -1));
     }
 }

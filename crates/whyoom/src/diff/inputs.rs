@@ -19,22 +19,31 @@ const MOST_FILES: usize = 4096;
 
 /// The profile of a run, and what is worth saying of what was read.
 pub(crate) fn read(path: &Path) -> Result<(Profile, Vec<String>)> {
-    let mut model = Model::default().and_steady_state();
-    let mut tables = Tables::default();
     let mut notes = Vec::new();
     let mut profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
     for file in files(path)? {
-        if file.extension().is_some_and(|kind| kind == "json") {
-            profile.ranks.extend(SavedProfile::read(&file)?.ranks);
-            continue;
+        let mut ranks = if file.extension().is_some_and(|kind| kind == "json") {
+            SavedProfile::read(&file)?.ranks
+        } else {
+            read_events(&file, &mut notes)?.ranks
+        };
+        // Of several files, each is one rank's, and its name may tell which.
+        let told = file.file_name().and_then(|name| rank_in(&name.to_string_lossy()));
+        if let [only] = ranks.as_mut_slice() {
+            only.rank = only.rank.or(told);
         }
-        model.begin_launch(tables.next_process());
-        let contents = read_source(&file, Frames::Named, &mut tables, &mut model)?;
-        notes.extend(contents.input.notes);
+        profile.ranks.extend(ranks);
     }
-    let names = LaunchNames { name: &profile.name, rank: rank_in };
-    profile.ranks.extend(profile_of(&model, &tables, names).ranks);
     Ok((profile, notes))
+}
+
+/// One file or recording. Each has a model of its own: processes of two machines may have one name.
+fn read_events(file: &Path, notes: &mut Vec<String>) -> Result<Profile> {
+    let (mut model, mut tables) = (Model::default().and_steady_state(), Tables::default());
+    let contents = read_source(file, Frames::Named, &mut tables, &mut model)?;
+    notes.extend(contents.input.notes);
+    let names = LaunchNames { name: &contents.input.name, rank: rank_in };
+    Ok(profile_of(&model, &tables, names))
 }
 
 /// The input itself, or what a folder of several holds.
