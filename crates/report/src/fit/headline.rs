@@ -10,6 +10,9 @@ use super::{
     words::{BARELY, signed, worst},
 };
 
+/// So many devices are told in the headline.
+const NAMED: usize = 3;
+
 /// The headline, and at once what makes it untrue for a longer run.
 pub(super) fn qualified(answer: &FitAnswer) -> String {
     let headline = headline(answer);
@@ -142,6 +145,11 @@ fn vary_headline(vary: &FitVary) -> String {
             ),
             None => format!("No {} fits on {}", vary.name, only.gpu),
         },
+        few if few.len() <= NAMED => {
+            let on = |one: &FitLargest| format!("{} on {}", largest(one), one.gpu);
+            let named: Vec<String> = few.iter().map(on).collect();
+            format!("The largest {} that fits: {}", vary.name, named.join(", "))
+        }
         all => format!("The largest {} that fits, on {} GPUs", vary.name, all.len()),
     }
 }

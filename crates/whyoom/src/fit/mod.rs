@@ -29,7 +29,7 @@ use self::{
     gpus::Family,
     observed::{Observed, ProgramFailed},
     parameters::Parameters,
-    program::Bench,
+    program::{Bench, Program},
 };
 use crate::{
     arguments::FitArguments,
@@ -48,8 +48,9 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     may_write_pages(arguments)?;
     let machine = arguments.machine.as_ref();
     let families = gpus::families(&arguments.gpu, arguments.memory, machine)?;
+    let parameters = Parameters::of(&arguments.vary, &Program::new(&arguments.command)?)?;
     let bench = Bench::new(arguments)?;
-    let answered = match &Parameters::of(&arguments.vary, &bench.program)? {
+    let answered = match &parameters {
         Some(parameters) => vary::run(&bench, &families, parameters),
         None => as_it_is(&bench, &families),
     };

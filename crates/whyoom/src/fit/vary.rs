@@ -70,7 +70,8 @@ fn answered(
     let observed: Vec<Observed> =
         searches.into_iter().filter_map(|search| search.into_observed(best)).collect();
     let mut notes = notes::notes(&families.iter().collect::<Vec<_>>(), &observed);
-    notes.push(notes::runs(runs));
+    // Behind what was measured by them.
+    notes.insert(notes.len().min(1), notes::runs(runs));
     let answer = FitAnswer {
         command: bench.program.text(),
         gpus: Vec::new(),
