@@ -6,7 +6,7 @@ use whyoom_allocators::Run;
 
 use crate::{
     demand::Demand,
-    extrapolation::between,
+    extrapolation::{Curve, between},
     placement::{Placement, Room, place},
 };
 
@@ -60,11 +60,85 @@ impl Sample {
 
 /// What the model says of a value.
 #[derive(Clone, Debug)]
-enum Prediction {
-    /// The run itself, request by request.
-    Run(Sample),
-    /// Only its peak, on a straight line: the runs did not do the same things.
+pub(crate) enum Prediction {
+    /// The runs themselves, request by request.
+    Runs(Vec<Run>),
+    /// Only the peak: what was made did not do the same things.
     Peak(u64),
+}
+
+impl Prediction {
+    /// From what was made, or predicted, at two or three values.
+    pub(crate) fn between(known: &[(u64, Known<'_>)], value: u64) -> Option<Self> {
+        let curve = Curve::through(known.iter().map(|(at, _)| *at), value)?;
+        if let Some(runs) = runs_between(known, value) {
+            return Some(Self::Runs(runs));
+        }
+        let peaks: Vec<u64> = known.iter().map(|(_, known)| known.peak_reserved()).collect();
+        curve.size(&peaks).map(Self::Peak)
+    }
+
+    pub(crate) fn placed(self, room: Room) -> Option<(u64, bool)> {
+        match self {
+            Self::Runs(runs) => Sample::new(runs).placed(room),
+            Self::Peak(peak) => (peak <= room.left()).then_some((peak, false)),
+        }
+    }
+
+    fn peak_reserved(&self) -> u64 {
+        match self {
+            Self::Runs(runs) => {
+                runs.iter().map(|run| Demand::of(run).reserved).max().unwrap_or_default()
+            }
+            Self::Peak(peak) => *peak,
+        }
+    }
+}
+
+/// What is known of a value: what was made there, or what is predicted.
+pub(crate) enum Known<'a> {
+    Made(&'a Sample),
+    Predicted(Prediction),
+}
+
+impl Known<'_> {
+    pub(crate) fn placed(self, room: Room) -> Option<(u64, bool)> {
+        match self {
+            Self::Made(sample) => sample.placed(room),
+            Self::Predicted(prediction) => prediction.placed(room),
+        }
+    }
+
+    fn peak_reserved(&self) -> u64 {
+        match self {
+            Self::Made(sample) => sample.peak_reserved(),
+            Self::Predicted(prediction) => prediction.peak_reserved(),
+        }
+    }
+
+    fn runs(&self) -> Option<Vec<&Run>> {
+        match self {
+            Self::Made(sample) => Some(sample.runs.iter().map(|(run, _)| run).collect()),
+            Self::Predicted(Prediction::Runs(runs)) => Some(runs.iter().collect()),
+            Self::Predicted(Prediction::Peak(_)) => None,
+        }
+    }
+}
+
+/// The run of each process; nothing where they did not do the same things.
+fn runs_between(known: &[(u64, Known<'_>)], value: u64) -> Option<Vec<Run>> {
+    let with_runs = known.iter().map(|(at, known)| Some((*at, known.runs()?)));
+    let with_runs: Vec<(u64, Vec<&Run>)> = with_runs.collect::<Option<_>>()?;
+    let count = with_runs.first()?.1.len();
+    if with_runs.iter().any(|(_, runs)| runs.len() != count) {
+        return None;
+    }
+    let of_process = |process: usize| {
+        let made: Vec<(u64, &Run)> =
+            with_runs.iter().map(|(at, runs)| (*at, runs[process])).collect();
+        between(&made, value)
+    };
+    (0..count).map(of_process).collect()
 }
 
 /// The runs that were made, by the value that they were made at.
@@ -85,6 +159,11 @@ impl Samples {
         self.made.get(&value)
     }
 
+    /// The runs that were made, each with its value.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &Sample)> {
+        self.made.iter().map(|(value, sample)| (*value, sample))
+    }
+
     /// How many were made.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -96,30 +175,16 @@ impl Samples {
         self.made.keys().copied()
     }
 
-    /// What is reserved in a room at this value, and whether cached memory has to be given back on the
-    /// way: as it was seen, else as it is predicted. Nothing where it does not fit, or where there are too
-    /// few runs to tell.
-    #[must_use]
-    pub fn placed(&self, value: u64, room: Room) -> Option<(u64, bool)> {
-        if let Some(made) = self.made_at(value) {
-            return made.placed(room);
-        }
-        match self.predict(value)? {
-            Prediction::Run(sample) => sample.placed(room),
-            Prediction::Peak(peak) => (peak <= room.left()).then_some((peak, false)),
-        }
+    /// What is known of a value; nothing where there are too few runs to tell.
+    pub(crate) fn known(&self, value: u64) -> Option<Known<'_>> {
+        let made = self.made_at(value).map(Known::Made);
+        made.or_else(|| self.predict(value).map(Known::Predicted))
     }
 
     /// The most that is reserved at this value, as it was seen or else as it is predicted.
     #[must_use]
     pub fn peak_reserved(&self, value: u64) -> Option<u64> {
-        if let Some(made) = self.made_at(value) {
-            return Some(made.peak_reserved());
-        }
-        Some(match self.predict(value)? {
-            Prediction::Run(sample) => sample.peak_reserved(),
-            Prediction::Peak(peak) => peak,
-        })
+        self.known(value).map(|known| known.peak_reserved())
     }
 
     /// Whether predictions are whole runs, not only peaks.
@@ -127,24 +192,13 @@ impl Samples {
     pub fn predicts_runs(&self) -> bool {
         let beyond = self.made.keys().next_back().map(|last| last.saturating_add(1));
         let prediction = beyond.and_then(|value| self.predict(value));
-        matches!(prediction, Some(Prediction::Run(_)))
+        matches!(prediction, Some(Prediction::Runs(_)))
     }
 
     fn predict(&self, value: u64) -> Option<Prediction> {
         let (a, b) = self.nearest(value)?;
-        let (first, second) = (&self.made[&a], &self.made[&b]);
-        let pairs = first.runs.iter().zip(&second.runs);
-        let runs: Option<Vec<Run>> =
-            pairs.map(|((one, _), (other, _))| between((a, one), (b, other), value)).collect();
-        let as_many = first.runs.len() == second.runs.len();
-        Some(match runs.filter(|_| as_many) {
-            Some(runs) => Prediction::Run(Sample::new(runs)),
-            None => {
-                let (from, to) = (first.peak_reserved() as f64, second.peak_reserved() as f64);
-                let share = (value as f64 - a as f64) / (b as f64 - a as f64);
-                Prediction::Peak((from + (to - from) * share).max(0.0) as u64)
-            }
-        })
+        let known = [a, b].map(|at| (at, Known::Made(&self.made[&at])));
+        Prediction::between(&known, value)
     }
 
     /// The two values with runs that lie nearest, on both sides where there are both.

@@ -1,60 +1,27 @@
 //! The search finds what a sweep over all values finds, in few runs.
 
+mod fake_program;
+
 use proptest::prelude::*;
-use whyoom_allocators::{Item, Request, Run, Step, Workload};
-use whyoom_fit::{Next, Range, Room, Sample, Samples, next_step};
-use whyoom_trace::{Address, Bytes, DeviceId, PoolId, ProcessId, StackId, StreamId};
+use whyoom_fit::{Grid, Range, Room, Sample};
 
-/// A tensor: bytes that are always there, bytes for each unit of the value, and how long it lives.
-type Tensor = (u64, u64, usize);
-
-/// A training loop that makes these tensors in order, each freed so many tensors later.
-fn program(tensors: &[Tensor], value: u64) -> Run {
-    let mut workload = Workload::default();
-    let mut ends: Vec<(usize, Item)> = Vec::new();
-    for round in 0..3 {
-        for (index, (fixed, each, life)) in tensors.iter().enumerate() {
-            let now = round * tensors.len() + index;
-            for (_, item) in ends.extract_if(.., |(end, _)| *end <= now) {
-                workload.steps.push(Step::Free { item });
-            }
-            let item = Item(workload.items);
-            workload.items += 1;
-            let size = fixed + each * value;
-            let request =
-                Request { size: size.max(1), stream: StreamId(0), pool: PoolId::default() };
-            workload.steps.push(Step::Alloc {
-                item,
-                request,
-                address: Address(0),
-                size: Bytes(size),
-                stack: StackId::default(),
-            });
-            ends.push((now + life, item));
-        }
-    }
-    Run {
-        process: ProcessId(0),
-        device: DeviceId(0),
-        settings: Vec::new(),
-        logged_by: None,
-        workload,
-    }
-}
+use self::fake_program::{Tensor, program};
 
 fn sample(tensors: &[Tensor], value: u64) -> Sample {
     Sample::new(vec![program(tensors, value)])
 }
 
-fn search(tensors: &[Tensor], range: &Range, room: Room) -> (Option<u64>, usize) {
-    let mut samples = Samples::default();
+/// What is found with runs of a program, and how many it took.
+fn search(run: impl Fn(u64) -> Sample, range: &Range, room: Room) -> (Option<u64>, usize) {
+    let mut grid = Grid::new(range.clone(), vec![Vec::new()]);
     loop {
-        match next_step(range, &samples, room) {
-            Next::Try(values) => {
-                values.into_iter().for_each(|value| samples.add(value, sample(tensors, value)));
-            }
-            Next::Found(value) => return (value, samples.count()),
+        let next = grid.next_runs(&[room]);
+        if next.is_empty() {
+            let edge = grid.edge(0, room);
+            assert!(edge.confirmed && !edge.implied, "{edge:?}");
+            return (edge.value, grid.count());
         }
+        next.into_iter().for_each(|(row, value)| grid.add(row, value, run(value)));
     }
 }
 
@@ -76,7 +43,7 @@ proptest! {
     ) {
         let range = Range::new(1, 48, 1).expect("a range");
         let room = Room { total: total << 20, outside: 32 << 20 };
-        let (found, runs) = search(&tensors, &range, room);
+        let (found, runs) = search(|value| sample(&tensors, value), &range, room);
         prop_assert_eq!(found, sweep(&tensors, &range, room));
         prop_assert!(runs <= 6, "{} runs", runs);
     }
@@ -94,16 +61,8 @@ fn a_program_that_changes_its_ways_is_still_searched() {
     };
     let range = Range::new(1, 64, 1).expect("a range");
     let room = Room { total: 300 << 20, outside: 0 };
-    let mut samples = Samples::default();
-    let found = loop {
-        match next_step(&range, &samples, room) {
-            Next::Try(values) => values
-                .into_iter()
-                .for_each(|value| samples.add(value, Sample::new(vec![run(value)]))),
-            Next::Found(value) => break value,
-        }
-    };
+    let (found, runs) = search(|value| Sample::new(vec![run(value)]), &range, room);
     let sweep = (1..=64).rev().find(|value| Sample::new(vec![run(*value)]).fits(room));
     assert_eq!(found, sweep);
-    assert!(samples.count() <= 12, "{} runs", samples.count());
+    assert!(runs <= 12, "{runs} runs");
 }

@@ -6,6 +6,8 @@
 
 mod addresses;
 mod assignments;
+#[cfg(feature = "html")]
+pub mod html;
 mod json;
 mod names;
 mod paths;

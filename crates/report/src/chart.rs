@@ -4,9 +4,7 @@ use whyoom_memory::{Moment, Space};
 use whyoom_trace::Bytes;
 
 const HEIGHT: usize = 6;
-/// The height of a chart over values.
-const VALUE_HEIGHT: usize = 8;
-const LABEL: usize = 11;
+pub(crate) const LABEL: usize = 11;
 /// Fewer points make no picture.
 const MIN_POINTS: usize = 16;
 
@@ -51,41 +49,6 @@ pub(crate) fn allocated_over_time(space: &Space, width: usize) -> Option<String>
     Some(format!("{BEFORE}{line}{behind}"))
 }
 
-/// The lines of a chart of the peak over the values of something, with the devices' room marked.
-pub(crate) fn peak_by_value(
-    name: &str,
-    curve: &[(u64, u64)],
-    rooms: &[(&'static str, u64)],
-) -> Vec<String> {
-    let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
-        return Vec::new();
-    };
-    let (first, last) = (first.0.to_string(), last.0);
-    let peaks = || curve.iter().map(|(_, bytes)| *bytes);
-    let top = peaks().max().unwrap_or_default();
-    let row_of = |bytes: u64| (Bytes(bytes).share_of(Bytes(top)) * VALUE_HEIGHT as f64) as usize;
-    let mut lines: Vec<String> = (0..VALUE_HEIGHT)
-        .rev()
-        .map(|row| {
-            let at_row = |room: u64| room <= top && row_of(room).min(VALUE_HEIGHT - 1) == row;
-            let marked = rooms.iter().filter(|(_, room)| at_row(*room));
-            let names: Vec<&str> = marked.map(|(gpu, _)| *gpu).collect();
-            let empty = if names.is_empty() { ' ' } else { '┄' };
-            let share = |peak: u64| Bytes(peak).share_of(Bytes(top));
-            let bar = |peak: u64| eighths(share(peak) * VALUE_HEIGHT as f64 - row as f64);
-            let cells = peaks().map(|peak| bar(peak).unwrap_or(empty));
-            let label =
-                if row == VALUE_HEIGHT - 1 { Bytes(top).to_string() } else { String::new() };
-            let line =
-                format!("{label:>LABEL$} {} {}", cells.collect::<String>(), names.join(", "));
-            line.trim_end().to_owned()
-        })
-        .collect();
-    let width = curve.len().saturating_sub(first.len());
-    lines.push(format!("{name:>LABEL$} {first}{last:>width$}"));
-    lines
-}
-
 /// The highest use and reservation of a column's stretch of time, as shares of the chart's height.
 fn highest(points: &[Moment], column: usize, columns: usize, top: Bytes) -> (f64, f64) {
     let from = column * points.len() / columns;
@@ -103,8 +66,18 @@ fn cell((allocated, reserved): (f64, f64), row: usize) -> char {
 }
 
 /// The character that fills a share of its line; none where that is nothing to see.
-fn eighths(height: f64) -> Option<char> {
+pub(crate) fn eighths(height: f64) -> Option<char> {
     const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let filled = (height.clamp(0.0, 1.0) * 8.0).round() as usize;
     filled.checked_sub(1).map(|filled| EIGHTHS[filled])
+}
+
+/// The same for a terminal that may have only ASCII.
+pub(crate) fn filled(height: f64, unicode: bool) -> Option<char> {
+    match (unicode, height) {
+        (true, _) => eighths(height),
+        (false, ..0.25) => None,
+        (false, ..0.75) => Some('.'),
+        (false, _) => Some('#'),
+    }
 }

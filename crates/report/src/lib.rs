@@ -7,23 +7,26 @@ mod diff;
 mod documentation;
 mod explain;
 mod fit;
+mod frontier_chart;
 mod html;
 mod json;
 mod live;
 mod modules;
 mod replay;
 mod schemas;
+mod screen;
 mod style;
 mod text;
 mod timeline;
+mod value_chart;
 mod written;
 
 pub use diff::{DiffCondition, diff_headline, write_diff, write_diff_json};
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
-    FitAmount, FitAnswer, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitObstacle,
-    FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary, write_fit,
-    write_fit_json,
+    FitAmount, FitAnswer, FitAssertion, FitFrontier, FitFrontierRow, FitGeneration, FitGpu,
+    FitLargest, FitNote, FitObstacle, FitPage, FitPeak, FitPoint, FitProcess, FitSetting,
+    FitTokens, FitTokensPoint, FitVary, write_fit, write_fit_json,
 };
 pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
@@ -31,6 +34,7 @@ pub use live::write_live;
 pub use modules::largest_modules;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
 pub use schemas::{SCHEMAS, Schema};
+pub use screen::Screen;
 pub use text::{Detail, write_verbose_hint, write_verdict};
 
 use whyoom_causes::Verdict;

@@ -2,7 +2,9 @@
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint, builder::ArgPredicate};
+use clap::{
+    ArgGroup, Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint, builder::ArgPredicate,
+};
 use clap_complete::Shell;
 use whyoom_lab_core::{
     machine::{KernelEffect, MAX_DEVICES},
@@ -593,6 +595,7 @@ pub(crate) struct LabHoldArguments {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "whyoom fit [OPTIONS] -- <COMMAND>...",
+    group(ArgGroup::new("written").multiple(true)),
     after_help = "\
 The program runs on a simulated GPU without a memory limit until its steps repeat; the run is then
 replayed for each GPU. Only memory is simulated; kernels do nothing.
@@ -602,6 +605,7 @@ Examples:
   whyoom fit --gpu t4,l4,a100 -- python train.py --batch 16
   whyoom fit --gpu all -- python generate.py
   whyoom fit --gpu l4 --vary batch=1..512 -- python train.py --batch {batch}
+  whyoom fit --vary batch=1..512 --vary seq=512,1024 -- python train.py --batch {batch} --seq {seq}
   whyoom fit --gpu a100 --gpus 2 -- torchrun --nproc-per-node 2 train.py
   whyoom fit --gpu l4 --assert 'peak<20GiB' -- python train.py     for continuous integration
 
@@ -639,23 +643,27 @@ pub(crate) struct FitArguments {
     /// End the program after this time: 90s, 10m, 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time_limit)]
     pub(crate) time_limit: Duration,
-    /// Find the largest value that fits: batch=1..512 or batch=8..512:8, with {batch} in the command
+    /// Find the largest value that fits: batch=1..512 or batch=8..512:8, with {batch} in the command;
+    /// given again (seq=512,1024), the largest for each of those values
     #[arg(long, value_name = "NAME=A..B")]
-    pub(crate) vary: Option<Variation>,
+    pub(crate) vary: Vec<Variation>,
     /// Fail unless this holds on every GPU: peak<22GiB; also reserved, allocated, headroom
     #[arg(long = "assert", value_name = "FIGURE<SIZE", conflicts_with = "vary")]
     pub(crate) assertions: Vec<Assertion>,
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the report, a self-contained HTML file
-    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER))]
+    /// Also write the answer as a page, a small HTML file without a script
+    #[arg(long, value_name = "FILE", group = "written", value_parser = no_standard_output(OF_ANSWER))]
+    pub(crate) html: Option<PathBuf>,
+    /// Also write the report, a self-contained HTML file with the memory of one run
+    #[arg(long, value_name = "FILE", group = "written", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) report: Option<PathBuf>,
     /// Also save what the run allocates, for whyoom diff
-    #[arg(long, value_name = "FILE", conflicts_with = "vary", value_parser = no_standard_output(OF_ANSWER))]
+    #[arg(long, value_name = "FILE", conflicts_with = "vary", group = "written", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) save: Option<PathBuf>,
-    /// Overwrite the files of --report and --save
-    #[arg(short, long)]
+    /// Overwrite the files of --html, --report and --save
+    #[arg(short, long, requires = "written")]
     pub(crate) force: bool,
     /// The program and its arguments
     #[arg(

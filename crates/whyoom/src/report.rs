@@ -62,15 +62,24 @@ pub(crate) fn write(reading: &mut Reading, verdict: &Verdict, path: &Path) -> Re
 
 /// Writes a report into a file; what to tell the person comes back.
 pub(crate) fn write_file(report: &Report<'_>, path: &Path) -> Result<String> {
+    write_page(path, &report.contents(), |out| write_report_html(report, out))
+}
+
+/// Writes a page that has this in it; what to tell the person comes back.
+pub(crate) fn write_page(
+    path: &Path,
+    contents: &[String],
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<String> {
     let name = path.display();
     let context = || format!("cannot write {name}");
     let file = WholeFile::begin(path)?;
     let mut out = io::BufWriter::new(file.handle()?);
-    write_report_html(report, &mut out).with_context(context)?;
+    write(&mut out).with_context(context)?;
     let handle = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(context)?;
     let size = Bytes(handle.metadata().with_context(context)?.len());
     file.finish()?;
-    let contents = report.contents().join("; ");
+    let contents = contents.join("; ");
     Ok(format!("wrote {name} ({size}): open it in a browser\nthis file contains: {contents}"))
 }
 

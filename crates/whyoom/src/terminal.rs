@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use whyoom_redact::visible_lines;
+use whyoom_report::Screen;
 
 /// A line to the person who waits, on standard error, since a program's own output or an answer goes to the
 /// other. Names in it may be others'. Where it cannot be written, the program and its exit code still come first.
@@ -34,7 +35,21 @@ pub(crate) fn width() -> usize {
     told().or_else(|| terminal().map(|width| width.min(MAX_WIDTH))).unwrap_or_else(unknown)
 }
 
-/// The same for what goes to standard error, beside a program's own output.
+/// What an answer with a chart in it is written for. Files and programs read Unicode.
+pub(crate) fn screen() -> Screen {
+    Screen { width: width(), unicode: has_unicode() || !io::stdout().is_terminal() }
+}
+
+/// Whether the locale's letters are Unicode; the first of these variables that says something counts.
+pub(crate) fn has_unicode() -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+    let locale =
+        names.into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));
+    let locale = locale.unwrap_or_default().to_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// The width of what goes to standard error, beside a program's own output.
 pub(crate) fn error_width() -> usize {
     let terminal = terminal_size::terminal_size_of(io::stderr());
     let terminal = terminal.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0);

@@ -12,7 +12,7 @@ use whyoom_tui::{Ended, Options, Theme};
 
 use crate::{
     arguments::TopArguments, exit_status::ANSWERED, misuse::Misuse, recorded::Recorders,
-    who::with_advice,
+    terminal::has_unicode, who::with_advice,
 };
 
 /// Where neither COLUMNS nor a terminal says how wide a page is.
@@ -72,14 +72,6 @@ fn has_colour() -> bool {
         anstream::ColorChoice::Auto => {}
     }
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
-/// Whether the locale's letters are Unicode; the first of these variables that says something counts.
-fn has_unicode() -> bool {
-    let names = ["LC_ALL", "LC_CTYPE", "LANG"];
-    let locale = names.into_iter().find_map(|name| env::var(name).ok().filter(|it| !it.is_empty()));
-    let locale = locale.unwrap_or_default().to_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 fn page_width() -> usize {

@@ -4,6 +4,9 @@
 use std::process::Command;
 
 use serde_json::{Map, Value};
+use whyoom_report::{
+    FitAnswer, FitFrontier, FitFrontierRow, FitLargest, FitPoint, FitVary, write_fit_json,
+};
 
 fn whyoom(words: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_whyoom")).args(words).output().unwrap();
@@ -178,6 +181,51 @@ fn answers_about_gpus_are_as_their_schemas_say() {
         "lab",
         "calibrate",
     ]);
+}
+
+/// What no run is made for here: a search, and one over several parameters.
+#[test]
+fn answers_about_values_are_as_their_schema_says() {
+    let largest = |value: Option<u64>| FitLargest {
+        gpu: "Tesla T4",
+        room_bytes: 14 << 30,
+        value,
+        peak_reserved_bytes: value,
+        releases_cache: false,
+        run: true,
+        confirmed: true,
+        implied: false,
+        is_last: false,
+    };
+    let both = || vec![largest(Some(7)), largest(None)];
+    let answer = FitAnswer {
+        command: "python train.py --batch {batch} --seq {seq}".to_owned(),
+        gpus: Vec::new(),
+        peaks: Vec::new(),
+        vary: Some(FitVary {
+            name: "batch".to_owned(),
+            largest: both(),
+            curve: vec![FitPoint { value: 7, peak_reserved_bytes: 7 }],
+            runs: vec![7, 8],
+            predicts_runs: true,
+        }),
+        frontier: Some(FitFrontier {
+            name: "batch".to_owned(),
+            by: vec!["seq".to_owned()],
+            rows: vec![FitFrontierRow { values: vec![512], largest: both(), runs: vec![7, 8] }],
+            runs: 2,
+            predicts_runs: true,
+        }),
+        generation: None,
+        growth_bytes_per_step: 0,
+        stopped_after_steps: None,
+        assertions: Vec::new(),
+        notes: Vec::new(),
+    };
+    let mut text = Vec::new();
+    write_fit_json(&answer, &mut text).unwrap();
+    let document = serde_json::from_slice(&text).unwrap();
+    holds_by(&whyoom(&["schema", "fit"]), &["fit"], &document);
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub struct Fit {
     #[serde(deserialize_with = "nullable")]
     pub vary: Option<FitVary>,
     #[serde(deserialize_with = "nullable")]
+    pub frontier: Option<FitFrontier>,
+    #[serde(deserialize_with = "nullable")]
     pub generation: Option<FitGeneration>,
     pub growth_bytes_per_step: u64,
     #[serde(deserialize_with = "nullable")]
@@ -95,7 +97,26 @@ pub struct FitLargest {
     pub releases_cache: bool,
     pub run: bool,
     pub confirmed: bool,
+    pub implied: bool,
     pub is_last: bool,
+}
+
+/// Several varied values.
+#[derive(Debug, Deserialize)]
+pub struct FitFrontier {
+    pub name: String,
+    pub by: Vec<String>,
+    pub rows: Vec<FitFrontierRow>,
+    pub runs: u64,
+    pub predicts_runs: bool,
+}
+
+/// The largest values for one combination of the others.
+#[derive(Debug, Deserialize)]
+pub struct FitFrontierRow {
+    pub values: Vec<u64>,
+    pub largest: Vec<FitLargest>,
+    pub runs: Vec<u64>,
 }
 
 /// Something that must hold.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer};
 
 pub use self::{
     fit::{
-        Fit, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitProcess, FitTokens,
-        FitVary,
+        Fit, FitAssertion, FitFrontier, FitFrontierRow, FitGeneration, FitGpu, FitLargest, FitNote,
+        FitProcess, FitTokens, FitVary,
     },
     replay::{Replay, ReplayRow},
     who::{Suspicion, Who, WhoDevice, WhoHolder},

@@ -1,4 +1,4 @@
-"""Trains GPT-2 on sequences of 1024 tokens: gpt2.py [--size 1.5b] [--amp bf16] [--checkpoint]."""
+"""Trains GPT-2 on sequences of up to 1024 tokens: gpt2.py [--size 1.5b] [--seq 512] [--amp bf16] [--checkpoint]."""
 
 import argparse
 from dataclasses import dataclass
@@ -78,6 +78,7 @@ def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", choices=SIZES, default="124m")
     parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--seq", type=int, default=1024, help="tokens of a sequence")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--amp", nargs="?", const="bf16", choices=["bf16"])
     parser.add_argument("--checkpoint", action="store_true", help="recompute activations")
@@ -91,7 +92,7 @@ def main():
         model = GPT2(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.1)
 
-    text = torch.randint(config.vocabulary, (args.batch, config.context + 1))
+    text = torch.randint(config.vocabulary, (args.batch, args.seq + 1))
     for step in range(args.steps):
         ids = text[:, :-1].to("cuda", non_blocking=True)
         targets = text[:, 1:].to("cuda", non_blocking=True)

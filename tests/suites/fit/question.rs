@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, ensure};
 use harness::{
     Build, Trial,
-    documents::{Fit, FitVary},
+    documents::{Fit, FitFrontier, FitVary},
     from_slice, python, root, text,
 };
 
@@ -67,6 +67,14 @@ impl Script {
         let vary = answer.vary.context("it says nothing about the batch")?;
         ensure!(!vary.runs.is_empty(), "it answers without a run");
         Ok(vary)
+    }
+
+    /// The answer about the largest batch for values of another parameter.
+    pub(super) fn ask_for_frontier(&self, gpus: &str, other: &str) -> Result<FitFrontier> {
+        let vary = format!("batch={}", self.batches);
+        let answer = self.ask(&["--gpu", gpus, "--vary", &vary, "--vary", other], "{batch}")?;
+        ensure!(answer.vary.is_none(), "one parameter was varied, it says");
+        answer.frontier.context("it says nothing about several parameters")
     }
 
     /// Whether it really runs on a simulated GPU as large as the real one; otherwise memory must run out.

@@ -43,6 +43,18 @@ impl Column {
         Self { wraps: true, ..self }
     }
 
+    /// What stands above it.
+    #[must_use]
+    pub fn heading(&self) -> &str {
+        &self.heading
+    }
+
+    /// Whether it has numbers, which end on the right.
+    #[must_use]
+    pub fn has_numbers(&self) -> bool {
+        self.right
+    }
+
     fn cell(&self, text: &str, width: usize) -> String {
         let fill = " ".repeat(width.saturating_sub(display_width(text)));
         if self.right { format!("{fill}{text}") } else { format!("{text}{fill}") }
@@ -68,6 +80,12 @@ impl Table {
         let mut cells: Vec<String> = cells.into_iter().collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
+    }
+
+    /// All columns, and the cells of each row, for what is not a terminal.
+    #[must_use]
+    pub fn whole(&self) -> (&[Column], &[Vec<String>]) {
+        (&self.columns, &self.rows)
     }
 
     /// The heading and the rows, none wider than `width`. Nothing in it is safe to show that was not when it was put in.

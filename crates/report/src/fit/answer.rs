@@ -13,6 +13,8 @@ pub struct FitAnswer {
     pub peaks: Vec<FitPeak>,
     /// Where a value was varied: the largest one that fits.
     pub vary: Option<FitVary>,
+    /// Where several values were varied: the largest of the first for values of the others.
+    pub frontier: Option<FitFrontier>,
     /// Where the program was ended in a generation: how the rest was computed.
     pub generation: Option<FitGeneration>,
     /// What each step leaves allocated, in the process that keeps the most: a longer run needs more.
@@ -196,8 +198,36 @@ pub struct FitLargest {
     pub run: bool,
     /// Whether it was also run at the next value, which did not fit.
     pub confirmed: bool,
+    /// Whether one of those runs was left out, because one with other values of the other parameters shows the same.
+    pub implied: bool,
     /// Whether it is the last value of the range: a larger one may fit too.
     pub is_last: bool,
+}
+
+/// Several varied values.
+#[derive(Debug, Serialize)]
+pub struct FitFrontier {
+    /// The name of the first, whose largest value was searched.
+    pub name: String,
+    /// The names of the others.
+    pub by: Vec<String>,
+    /// What was found for each combination of their values.
+    pub rows: Vec<FitFrontierRow>,
+    /// How many runs were made, on all models.
+    pub runs: u64,
+    /// Whether whole runs were predicted, and not only their peaks.
+    pub predicts_runs: bool,
+}
+
+/// The largest value for one combination of the others.
+#[derive(Debug, Serialize)]
+pub struct FitFrontierRow {
+    /// The values of the others, in the order of their names.
+    pub values: Vec<u64>,
+    /// For each device the largest value of the first.
+    pub largest: Vec<FitLargest>,
+    /// The values of the first at which the program was run.
+    pub runs: Vec<u64>,
 }
 
 /// Something that must hold.

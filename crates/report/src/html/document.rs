@@ -17,7 +17,7 @@ use super::{
     spaces::{SpaceJson, spaces},
 };
 use crate::{
-    Answer, VerdictParts, contents::LEFT_OUT, text::Detail, write_fit, write_fit_json,
+    Answer, Screen, VerdictParts, contents::LEFT_OUT, text::Detail, write_fit, write_fit_json,
     write_replay_json, write_verdict, write_verdict_json,
 };
 
@@ -118,7 +118,7 @@ fn text(report: &Report<'_>) -> io::Result<String> {
         write_verdict(answer, Detail::Short, TEXT_WIDTH, &mut bytes)?;
     }
     if let Some(fit) = report.fit {
-        write_fit(fit, TEXT_WIDTH, &mut bytes)?;
+        write_fit(fit, Screen { width: TEXT_WIDTH, unicode: true }, &mut bytes)?;
     }
     Ok(anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string())
 }

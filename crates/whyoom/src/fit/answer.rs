@@ -58,7 +58,12 @@ pub(crate) fn without_answer(family: &Family, why: &str) -> Vec<FitGpu> {
 
 /// What a GPU has for a process that was seen on another of its family.
 pub(crate) fn room(seen: &Seen, model: &GpuModel, ran_on: &GpuModel) -> Room {
-    let outside = seen.outside.saturating_sub(ran_on.context.value) + model.context.value;
+    room_beside(seen.outside, model, ran_on)
+}
+
+/// The same for a process that had so much outside its allocator.
+pub(crate) fn room_beside(outside: u64, model: &GpuModel, ran_on: &GpuModel) -> Room {
+    let outside = outside.saturating_sub(ran_on.context.value) + model.context.value;
     Room { total: model.total.value, outside }
 }
 

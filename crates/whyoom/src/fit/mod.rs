@@ -9,6 +9,7 @@ mod gpus;
 mod interrupt;
 mod notes;
 mod observed;
+mod parameters;
 mod program;
 mod save;
 mod tree;
@@ -21,19 +22,21 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use whyoom_report::{FitAnswer, Report, write_fit, write_fit_json};
+use whyoom_redact::mask_words;
+use whyoom_report::{FitAnswer, FitPage, Report, write_fit, write_fit_json};
 
 pub(crate) use self::{assertion::Assertion, gpu_name::gpu_name, variation::Variation};
 use self::{
     gpus::Family,
     observed::{Observed, ProgramFailed},
-    program::Bench,
+    parameters::Parameters,
+    program::{Bench, Program},
 };
 use crate::{
     arguments::FitArguments,
     misuse::Misuse,
     report,
-    terminal::{say, width},
+    terminal::{say, screen},
     unstartable::Unstartable,
     whole_file::may_write_beside,
 };
@@ -43,20 +46,13 @@ const DOES_NOT_FIT: u8 = 3;
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
-    may_write_beside(&arguments.report, arguments.force)?;
-    may_write_beside(&arguments.save, arguments.force)?;
+    may_write_pages(arguments)?;
     let machine = arguments.machine.as_ref();
     let families = gpus::families(&arguments.gpu, arguments.memory, machine)?;
+    let parameters = Parameters::of(&arguments.vary, &Program::new(&arguments.command)?)?;
     let bench = Bench::new(arguments)?;
-    if let Some(mark) = arguments.vary.as_ref().map(Variation::mark)
-        && !bench.program.contains(&mark)
-    {
-        bail!(Misuse(format!(
-            "the command does not contain {mark}: whyoom fit … -- python train.py --batch {mark}"
-        )));
-    }
-    let answered = match &arguments.vary {
-        Some(variation) => vary::run(&bench, &families, variation),
+    let answered = match &parameters {
+        Some(parameters) => vary::run(&bench, &families, parameters),
         None => as_it_is(&bench, &families),
     };
     let (mut answer, observed) = match answered {
@@ -76,8 +72,29 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     if let Some((path, observed)) = arguments.save.as_ref().zip(observed.first()) {
         say(&save::save(&answer.command, observed, path)?);
     }
+    if let Some(path) = &arguments.html {
+        say(&write_page(&answer, path)?);
+    }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
+}
+
+/// Refuses before any work is done what could not be written after it.
+fn may_write_pages(arguments: &FitArguments) -> Result<()> {
+    let FitArguments { report, html, save, force, vary, .. } = arguments;
+    for file in [report, html, save] {
+        may_write_beside(file, *force)?;
+    }
+    if report.is_some() && report == html {
+        bail!(Misuse("--report and --html name the same file: name two".to_owned()));
+    }
+    if report.is_some() && vary.len() > 1 {
+        bail!(Misuse(
+            "--report shows one run, and several --vary make many: write the answer with --html"
+                .to_owned()
+        ));
+    }
+    Ok(())
 }
 
 /// Judges every GPU by one run for its family. A program that sizes itself by the memory that it finds is run for each.
@@ -117,6 +134,7 @@ fn as_it_is(bench: &Bench, families: &[Family]) -> Result<(FitAnswer, Vec<Observ
         gpus: gpus.into_iter().map(|(_, gpu)| gpu).collect(),
         peaks: observed.iter().filter_map(answer::peak).collect(),
         vary: None,
+        frontier: None,
         generation: generation::generation(&runs),
         growth_bytes_per_step: notes::growth_per_step(&observed),
         stopped_after_steps: notes::stopped_after(&observed),
@@ -169,11 +187,24 @@ fn write_report(answer: &FitAnswer, observed: &[Observed], path: &Path) -> Resul
     report::write_file(&report, path)
 }
 
+/// Writes the answer as a page; what to tell the person comes back.
+fn write_page(answer: &FitAnswer, path: &Path) -> Result<String> {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let arguments = mask_words(words.get(1..).unwrap_or_default()).join(" ");
+    let page = FitPage {
+        answer,
+        made_with: format!("whyoom {arguments}"),
+        paths: report::local_paths([]),
+    };
+    report::write_page(path, &page.contents(), |out| page.write(out))
+}
+
 fn fits_somewhere(answer: &FitAnswer) -> bool {
-    match &answer.vary {
-        Some(vary) => vary.largest.iter().any(|largest| largest.value.is_some()),
-        None => answer.gpus.iter().any(|gpu| gpu.fits),
-    }
+    let rows = answer.frontier.iter().flat_map(|frontier| &frontier.rows);
+    let of_rows = rows.flat_map(|row| &row.largest);
+    let mut largest = answer.vary.iter().flat_map(|vary| &vary.largest).chain(of_rows);
+    largest.any(|largest| largest.value.is_some()) || answer.gpus.iter().any(|gpu| gpu.fits)
 }
 
 fn write(answer: &FitAnswer, json: bool) -> Result<()> {
@@ -181,7 +212,7 @@ fn write(answer: &FitAnswer, json: bool) -> Result<()> {
     if json {
         write_fit_json(answer, &mut out)?;
     } else {
-        write_fit(answer, width(), &mut out)?;
+        write_fit(answer, screen(), &mut out)?;
     }
     Ok(out.flush()?)
 }

@@ -25,6 +25,17 @@ pub(super) fn measured_machine(machine: &MachineFile) -> FitNote {
     note("measured", machine.told())
 }
 
+/// How often the program was run for a search.
+pub(super) fn runs(count: usize) -> FitNote {
+    let text = match count {
+        1 => "the program was run once".to_owned(),
+        count => format!(
+            "the program was run {count} times; all other values were computed from those runs"
+        ),
+    };
+    note("measured", text)
+}
+
 fn note(kind: &'static str, text: String) -> FitNote {
     FitNote { kind, text }
 }

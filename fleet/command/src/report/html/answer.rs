@@ -1,6 +1,8 @@
 //! The answer in one sentence, and what it cost.
 
-use super::{about::About, fixes::about_setting, markup::Markup};
+use whyoom_redact::html::Markup;
+
+use super::{about::About, fixes::about_setting};
 use crate::report::figures::{Figures, Share};
 use crate::report::words::{counted, grouped, grouped_tenths, percent, share, short};
 

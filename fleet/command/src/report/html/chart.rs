@@ -4,11 +4,9 @@
 //! become smaller.
 
 use jiff::civil::Date;
+use whyoom_redact::html::Markup;
 
-use super::{
-    markup::Markup,
-    weeks::{self, Series},
-};
+use super::weeks::{self, Series};
 use crate::report::figures::{Figures, Week};
 use crate::report::words::{counted, grouped, short};
 

@@ -1,9 +1,8 @@
 //! What would have helped, and what that does not say.
 
-use super::{
-    markup::Markup,
-    tables::{Column, Row, table},
-};
+use whyoom_redact::html::Markup;
+
+use super::tables::{Column, Row, table};
 use crate::report::figures::Figures;
 use crate::report::words::{counted, grouped, percent, share, short, short_line};
 

@@ -1,6 +1,8 @@
 //! The tables: of causes, and of whose incidents they are.
 
-use super::{chart::swatch, markup::Markup, weeks::SERIES};
+use whyoom_redact::html::Markup;
+
+use super::{chart::swatch, weeks::SERIES};
 use crate::report::figures::{Figures, Share, Workload};
 use crate::report::words::{counted, grouped, percent, share, short};
 

@@ -92,22 +92,3 @@ fn causes_beyond_the_colours_are_one_series() {
     assert!(page.contains("other causes (5)") && page.contains("5 other causes of 12 incidents"));
     assert!(page.contains("class=\"swatch s7\"") && !page.contains("class=\"swatch s8\""));
 }
-
-/// The colours are those of the other report: who changes one changes both.
-#[test]
-#[allow(clippy::disallowed_methods, reason = "the checkout's own files")]
-fn colours_are_those_of_the_other_report() {
-    let web = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/src");
-    let theme = std::fs::read_to_string(web.join("style/theme.css")).unwrap();
-    let charts = std::fs::read_to_string(web.join("colours.ts")).unwrap();
-    let mut compared = 0;
-    for line in COLOURS.lines().map(str::trim).filter(|line| line.starts_with("--")) {
-        let (name, value) = line.trim_end_matches(';').split_once(": ").unwrap();
-        let is_series = name.starts_with("--s") && name.len() == "--s0".len();
-        let is_there =
-            if is_series { charts.contains(&format!("\"{value}\"")) } else { theme.contains(line) };
-        assert!(is_there, "{line}");
-        compared += 1;
-    }
-    assert!(compared > 30, "{compared}");
-}

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use jiff::{ToSpan as _, civil::Date};
+use whyoom_redact::html::Markup;
 
-use super::markup::Markup;
 use crate::report::figures::{Figures, Week};
 use crate::report::words::{grouped, short};
 

@@ -1,22 +1,22 @@
 //! HTML that cannot be broken by a name: markup is text of this program, and everything else is escaped.
 
-use whyoom_redact::visible;
+use crate::visible::visible;
 
 /// Names of attributes, and their values.
-pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
+pub type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 /// HTML as it is written.
-#[derive(Default)]
-pub(super) struct Markup(String);
+#[derive(Debug, Default)]
+pub struct Markup(String);
 
 impl Markup {
     /// Markup that was written here: no name that others chose lives as long.
-    pub(super) fn fixed(&mut self, html: &'static str) {
+    pub fn fixed(&mut self, html: &'static str) {
         self.0.push_str(html);
     }
 
     /// Text that others may have chosen.
-    pub(super) fn text(&mut self, text: &str) {
+    pub fn text(&mut self, text: &str) {
         for character in visible(text).chars() {
             match character {
                 '&' => self.0.push_str("&amp;"),
@@ -30,7 +30,7 @@ impl Markup {
     }
 
     /// An element and what is inside it.
-    pub(super) fn element(
+    pub fn element(
         &mut self,
         name: &'static str,
         attributes: Attributes<'_>,
@@ -53,11 +53,13 @@ impl Markup {
     }
 
     /// An element with text alone.
-    pub(super) fn leaf(&mut self, name: &'static str, attributes: Attributes<'_>, text: &str) {
+    pub fn leaf(&mut self, name: &'static str, attributes: Attributes<'_>, text: &str) {
         self.element(name, attributes, |inside| inside.text(text));
     }
 
-    pub(super) fn into_text(self) -> String {
+    /// What was written.
+    #[must_use]
+    pub fn into_text(self) -> String {
         self.0
     }
 }
