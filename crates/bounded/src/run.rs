@@ -60,16 +60,25 @@ pub struct Printed {
 
 /// Ends the processes that were started with it.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    own: Arc<AtomicBool>,
+    parent: Option<Box<Self>>,
+}
 
 impl Stop {
+    /// One that is stopped with this one, or by itself.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { own: Arc::default(), parent: Some(Box::new(self.clone())) }
+    }
+
     /// Ends them now, and each that is started later.
     pub fn stop(&self) {
-        self.0.store(true, Relaxed);
+        self.own.store(true, Relaxed);
     }
 
     fn is_stopped(&self) -> bool {
-        self.0.load(Relaxed)
+        self.own.load(Relaxed) || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
     }
 }
 
@@ -89,8 +98,7 @@ pub fn run(
         Input::File(file) => (Stdio::from(file), None),
         Input::Nothing => (Stdio::null(), None),
     };
-    let mut child =
-        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let printed = attend(&mut child, text, limits, stop);
     if printed.is_err() {
         end(&mut child, limits.grace);
@@ -237,8 +245,8 @@ mod tests {
     #[test]
     fn what_is_stopped_may_end_what_it_started() {
         let folder = std::env::temp_dir().join(format!("whyoom-bounded-{}", std::process::id()));
-        let stop = Stop::default();
-        let stopping = stop.clone();
+        let stopping = Stop::default();
+        let stop = stopping.child();
         let stopper = thread::spawn(move || {
             thread::sleep(Duration::from_millis(300));
             stopping.stop();

@@ -68,7 +68,7 @@ fn write_notes(notes: &[FitNote], width: usize, out: &mut dyn Write) -> io::Resu
 }
 
 /// The headline, and at once what makes it untrue for a longer run.
-fn qualified(answer: &FitAnswer) -> String {
+pub(crate) fn qualified(answer: &FitAnswer) -> String {
     let headline = headline(answer);
     if let Some(generation) = &answer.generation {
         let FitGeneration { run_tokens, new_tokens, .. } = generation;
@@ -88,6 +88,15 @@ fn qualified(answer: &FitAnswer) -> String {
             });
             format!("{headline}, but each step leaves {} allocated{end}", Bytes(growth))
         }
+    }
+}
+
+/// Whether the program fits on a GPU: as it is, or with a value that was varied.
+#[must_use]
+pub fn fits_somewhere(answer: &FitAnswer) -> bool {
+    match &answer.vary {
+        Some(vary) => vary.largest.iter().any(|largest| largest.value.is_some()),
+        None => answer.gpus.iter().any(|gpu| gpu.fits),
     }
 }
 

@@ -10,6 +10,7 @@ mod html;
 mod json;
 mod live;
 mod replay;
+mod sarif;
 mod schemas;
 mod style;
 mod text;
@@ -19,13 +20,14 @@ mod written;
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
     FitAmount, FitAnswer, FitAssertion, FitGeneration, FitGpu, FitLargest, FitNote, FitObstacle,
-    FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary, write_fit,
-    write_fit_json,
+    FitPeak, FitPoint, FitProcess, FitSetting, FitTokens, FitTokensPoint, FitVary, fits_somewhere,
+    write_fit, write_fit_json,
 };
 pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+pub use sarif::{SourceFolders, write_fit_sarif, write_verdict_sarif};
 pub use schemas::{SCHEMAS, Schema};
 pub use text::{Detail, write_verbose_hint, write_verdict};
 

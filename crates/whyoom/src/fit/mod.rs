@@ -20,7 +20,9 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use whyoom_report::{FitAnswer, Report, write_fit, write_fit_json};
+use whyoom_report::{
+    FitAnswer, Report, fits_somewhere, write_fit, write_fit_json, write_fit_sarif,
+};
 
 pub(crate) use self::{assertion::Assertion, gpu_name::gpu_name, variation::Variation};
 use self::{
@@ -31,7 +33,7 @@ use self::{
 use crate::{
     arguments::FitArguments,
     misuse::Misuse,
-    report,
+    report, sarif,
     terminal::{say, width},
     unstartable::Unstartable,
     whole_file::may_write_beside,
@@ -43,6 +45,7 @@ const DOES_NOT_FIT: u8 = 3;
 /// The exit code of the command.
 pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     may_write_beside(&arguments.report, arguments.force)?;
+    may_write_beside(&arguments.sarif, arguments.force)?;
     let machine = arguments.machine.as_ref();
     let families = gpus::families(&arguments.gpu, arguments.memory, machine)?;
     let bench = Bench::new(arguments)?;
@@ -70,6 +73,9 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     write(&answer, arguments.json)?;
     if let Some(path) = &arguments.report {
         say(&write_report(&answer, &observed, path)?);
+    }
+    if let Some(path) = &arguments.sarif {
+        sarif::write(path, |folders, out| write_fit_sarif(&answer, folders, out))?;
     }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
@@ -162,13 +168,6 @@ fn write_report(answer: &FitAnswer, observed: &[Observed], path: &Path) -> Resul
         ..Report::default()
     };
     report::write_file(&report, path)
-}
-
-fn fits_somewhere(answer: &FitAnswer) -> bool {
-    match &answer.vary {
-        Some(vary) => vary.largest.iter().any(|largest| largest.value.is_some()),
-        None => answer.gpus.iter().any(|gpu| gpu.fits),
-    }
 }
 
 fn write(answer: &FitAnswer, json: bool) -> Result<()> {
