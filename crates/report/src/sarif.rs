@@ -34,9 +34,9 @@ pub fn write_verdict_sarif(
     folders: &SourceFolders,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let rules: Vec<Rule> =
-        CATALOGUE.iter().filter(|cause| cause.id != HEALTHY).map(|cause| rule(cause)).collect();
-    let results = failure(answer, folders).into_iter().collect();
+    let results: Vec<Failure> = failure(answer, folders).into_iter().collect();
+    let found = |cause: &&Cause| !results.is_empty() && cause.id == answer.verdict.primary.cause;
+    let rules = CATALOGUE.iter().filter(found).map(rule).collect();
     write_document(&Log::new(rules, results), out)
 }
 
@@ -70,8 +70,11 @@ fn message(finding: &Finding) -> Message {
     for remedy in &finding.remedies {
         let Remedy { what, .. } = remedy;
         let proved = if remedy.is_proved() { "proved" } else { "not proved" };
-        let code = remedy.code().map_or(String::new(), |code| format!("{code}: "));
-        text.push_str(&format!("\nfix: {code}{what} ({proved})"));
+        let line = match remedy.code() {
+            Some(code) => format!("\nfix: {code} ({what}; {proved})"),
+            None => format!("\nfix: {what} ({proved})"),
+        };
+        text.push_str(&line);
         let fence = remedy.code().map_or(String::new(), fenced);
         markdown.push_str(&format!("\nFix ({proved}): {}\n{fence}", escaped(what)));
     }

@@ -37,8 +37,7 @@ pub(super) struct Location {
 #[serde(rename_all = "camelCase")]
 struct PhysicalLocation {
     artifact_location: Artifact,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    region: Option<Region>,
+    region: Region,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,15 +62,15 @@ struct Words {
 impl Location {
     /// A line. Nothing for what is no file, as `<stdin>`.
     pub(super) fn of_line(file: &str, line: u32, folders: &SourceFolders) -> Option<Self> {
-        let region = (line > 0).then_some(Region { start_line: line });
         let artifact_location = artifact(file, folders)?;
+        let region = Region { start_line: line.max(1) };
         let physical_location = PhysicalLocation { artifact_location, region };
         Some(Self { physical_location, message: None })
     }
 
-    /// A whole file.
+    /// A file, by its first line.
     pub(super) fn of_file(file: &str, folders: &SourceFolders) -> Option<Self> {
-        (file != "standard input").then(|| Self::of_line(file, 0, folders)).flatten()
+        (file != "standard input").then(|| Self::of_line(file, 1, folders)).flatten()
     }
 
     /// The same, with what it has to do with the failure.
