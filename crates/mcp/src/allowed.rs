@@ -21,16 +21,15 @@ impl Allowed {
         if self.0.iter().any(|beginning| command.starts_with(beginning)) {
             return Ok(());
         }
-        let allowed = match self.0.is_empty() {
-            true => "nothing may be run".to_owned(),
-            false => {
-                let all: Vec<String> = self.0.iter().map(|words| words.join(" ")).collect();
-                format!("only commands that begin with: {}", all.join("; "))
-            }
+        let all: Vec<String> =
+            self.0.iter().map(|words| format!("'{}'", words.join(" "))).collect();
+        let allowed = match all.is_empty() {
+            true => "nothing".to_owned(),
+            false => format!("only commands that begin with {}", all.join(" or ")),
         };
         Err(Refusal::new(format!(
-            "fit runs the command, and this server was started so that {allowed}. Ask the person to add \
-             --allow-run 'FIRST WORDS OF THE COMMAND' to the arguments of whyoom mcp, or to run whyoom fit themselves."
+            "fit runs the command, but this server may run {allowed}. Ask the person to add --allow-run 'FIRST WORDS \
+             OF THE COMMAND' to the arguments of whyoom mcp, or to run whyoom fit themselves."
         )))
     }
 }

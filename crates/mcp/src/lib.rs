@@ -4,17 +4,20 @@
 //! - `folders` opens what lies in the folders that the person gave, and nothing else;
 //! - `allowed` knows which programs may be run;
 //! - `whyoom` asks whyoom itself, as a process with limits: what strangers wrote is never parsed here;
-//! - `tools` has one file for each tool: what it takes, what it asks, and its answer in few words.
+//! - `tool` is what a tool is, and `tools` has one file for each: what it takes, what it asks, and its answer in few words.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod allowed;
+mod amount;
+mod ending;
 mod folders;
 mod refusal;
 mod room;
 mod serve;
 mod server;
 mod stdio;
+mod tool;
 mod tools;
 mod whyoom;
 

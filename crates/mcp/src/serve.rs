@@ -16,10 +16,11 @@ use tokio::{
 use crate::{
     Settings,
     allowed::Allowed,
+    ending::Ending,
     folders::Folders,
     server::Server,
     stdio::{Incoming, Outgoing},
-    tools::Rules,
+    tool::Rules,
     whyoom::Whyoom,
 };
 
@@ -41,17 +42,6 @@ pub enum ServeError {
     Protocol(String),
     /// The client sent a line that does not end.
     #[error("a message on standard input is longer than 32 MiB: the session was ended")]
-    MessageTooLong,
-}
-
-/// What ends a session beside the end of its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// This signal.
-    Signal(i32),
-    /// Nobody reads what is answered.
-    ClientGone,
-    /// A message has no end.
     MessageTooLong,
 }
 

@@ -19,7 +19,8 @@ use whyoom_bounded::Stop;
 
 use crate::{
     refusal::Refusal,
-    tools::{Answered, Entry, Rules, TOOLS},
+    tool::{Answered, Rules},
+    tools::{Entry, TOOLS},
     whyoom::Whyoom,
 };
 

@@ -11,7 +11,7 @@ use tokio::{
     sync::mpsc::UnboundedSender,
 };
 
-use crate::serve::Ending;
+use crate::ending::Ending;
 
 /// A message is a line. A longer one is nobody's.
 const LONGEST_MESSAGE: usize = 32 << 20;

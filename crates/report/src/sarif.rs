@@ -9,7 +9,7 @@ use whyoom_causes::{CATALOGUE, CallSite, Cause, Finding, Remedy};
 use whyoom_memory::{SourceLine, source_line};
 
 use self::{
-    document::{Log, Message, Result as Failure, Rule, Text},
+    document::{Log, Message, Result as Failure, Rule},
     location::Location,
 };
 use crate::{
@@ -151,7 +151,7 @@ fn fenced(code: &str) -> String {
 }
 
 /// Words in markdown as they are.
-fn escaped(text: &str) -> Text {
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for one in text.chars() {
         if matches!(one, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '!' | '#' | '|' | '&') {

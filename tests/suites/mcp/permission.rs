@@ -24,7 +24,7 @@ pub(super) fn run() -> Result<Held> {
     };
     let without = session("forbidden", &folder(&place), &json!([command(&["train.py"])]))?;
     let told = without.answers[0].refusal()?;
-    ensure!(told.contains("nothing may be run") && told.contains("--allow-run"), "{told}");
+    ensure!(told.contains("may run nothing") && told.contains("--allow-run"), "{told}");
     let allowed =
         [folder(&place), vec!["--allow-run".into(), format!("{python} train.py")]].concat();
     let calls = json!([

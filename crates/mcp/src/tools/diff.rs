@@ -10,8 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Rules, Tool};
-use crate::{refusal::Refusal, room::Room, whyoom::Question};
+use crate::{
+    folders::Opened,
+    refusal::Refusal,
+    room::Room,
+    tool::{Rules, Tool},
+    whyoom::Question,
+};
 
 pub(crate) struct Diff;
 
@@ -33,7 +38,8 @@ pub(crate) struct Answer {
 }
 
 /// The document of `whyoom diff --json`, as far as it is told.
-// What the command prints beside its headline is to be told here: the lines that grew and shrank.
+// To be finished when the command is there: what it prints beside its headline, the lines that grew and shrank; and,
+// as with `why`, that it opens no library that a recording names.
 #[derive(Deserialize)]
 struct Document {
     headline: String,
@@ -52,7 +58,7 @@ impl Tool for Diff {
             rules.folders.open(Path::new(&input.b))?,
         ];
         let mut arguments: Vec<String> = ["diff", "--json", "--"].map(str::to_owned).into();
-        arguments.extend(files.iter().map(super::Opened::name));
+        arguments.extend(files.iter().map(Opened::name));
         Ok(Question { arguments, files, ..rules.reading(Duration::from_secs(120)) })
     }
 

@@ -9,8 +9,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::answer::Answer;
-use super::{Rules, Tool};
-use crate::{refusal::Refusal, room::Room, whyoom::Question};
+use crate::{
+    refusal::Refusal,
+    room::Room,
+    tool::{Rules, Tool},
+    whyoom::Question,
+};
 
 /// How long a program runs where nobody says so.
 const PROGRAM_SECONDS: u32 = 600;

@@ -9,8 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Rules, Tool, amount::Amount};
-use crate::{refusal::Refusal, room::Room, whyoom::Question};
+use crate::{
+    amount::Amount,
+    refusal::Refusal,
+    room::Room,
+    tool::{Rules, Tool},
+    whyoom::Question,
+};
 
 pub(crate) struct Who;
 

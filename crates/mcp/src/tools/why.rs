@@ -10,8 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Rules, Tool, amount::Amount};
-use crate::{refusal::Refusal, room::Room, whyoom::Question};
+use crate::{
+    amount::Amount,
+    folders::Opened,
+    refusal::Refusal,
+    room::Room,
+    tool::{Rules, Tool},
+    whyoom::Question,
+};
 
 /// A text that is longer belongs into a file.
 const LONGEST_TEXT: usize = 4 << 20;
@@ -152,7 +158,7 @@ impl Tool for Why {
         let opened = path.map(|path| rules.folders.open(Path::new(&path))).transpose()?;
         let mut arguments: Vec<String> =
             ["why", "--json", "--no-symbols", "--"].map(str::to_owned).into();
-        arguments.extend(opened.as_ref().map(super::Opened::name));
+        arguments.extend(opened.as_ref().map(Opened::name));
         arguments.extend(text.is_some().then(|| "-".to_owned()));
         Ok(Question {
             arguments,
@@ -228,7 +234,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{room::LONGEST_ANSWER, tools::answered};
+    use crate::{room::LONGEST_ANSWER, tool::answered};
 
     #[test]
     fn the_longest_verdict_is_short() {

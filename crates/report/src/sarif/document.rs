@@ -4,9 +4,6 @@ use serde::Serialize;
 
 use super::location::Location;
 
-/// Text with markup, or to be put into it.
-pub(super) type Text = String;
-
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
@@ -73,7 +70,7 @@ pub(super) struct Result {
 #[derive(Serialize)]
 pub(super) struct Message {
     text: String,
-    markdown: Text,
+    markdown: String,
 }
 
 impl Log {
@@ -122,7 +119,7 @@ impl Result {
 }
 
 impl Message {
-    pub(super) fn new(text: String, markdown: Text) -> Self {
+    pub(super) fn new(text: String, markdown: String) -> Self {
         Self { text, markdown }
     }
 }

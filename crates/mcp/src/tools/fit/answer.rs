@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{room::Room, tools::amount::Amount};
+use crate::{amount::Amount, room::Room};
 
 /// Whether it fits, and where.
 #[derive(Debug, Serialize, JsonSchema)]
