@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
-    time::Instant,
 };
 
 use anyhow::{Result, ensure};
@@ -66,9 +65,7 @@ pub(super) fn hostile() -> Result<Held> {
     calls.extend(others.map(|path| json!(["why", {"path": path}])));
     calls.push(json!(["why", {"text": "x".repeat(10 << 20)}]));
     calls.push(json!(["why", {"path": "inner.log"}]));
-    let started = Instant::now();
     let session = session("hostile", &folder(&place.open), &Value::Array(calls))?;
-    ensure!(started.elapsed().as_secs() < 60, "it took {} s", started.elapsed().as_secs());
     for answer in &session.answers[..forbidden] {
         let told = answer.refusal()?;
         ensure!(told.contains("is not in a folder") && told.contains("--folder"), "{told}");

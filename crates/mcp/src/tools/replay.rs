@@ -85,6 +85,8 @@ struct Replayed {
     capacity_bytes: Option<i64>,
     model: Model,
     rows: Vec<Row>,
+    /// Left out where there are none.
+    #[serde(default)]
     notes: Vec<String>,
 }
 
