@@ -51,8 +51,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Incoming<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
-        if matches!(read, Poll::Ready(Ok(()))) {
-            self.counts(&buffer.filled()[before..])?;
+        if matches!(read, Poll::Ready(Ok(())))
+            && let Err(error) = self.counts(&buffer.filled()[before..])
+        {
+            // An error says that nothing was read.
+            buffer.set_filled(before);
+            return Poll::Ready(Err(error));
         }
         read
     }

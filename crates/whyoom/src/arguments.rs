@@ -125,7 +125,7 @@ Exit status:
         #[arg(short, long, value_name = "FOLDER", value_parser = no_standard_output(NO_PAGES))]
         output: Option<PathBuf>,
     },
-    /// Answer assistants and editors through the Model Context Protocol, on standard input and output
+    /// Answer assistants and editors, through the Model Context Protocol
     Mcp(McpArguments),
     /// Print the JSON Schema of a command's --json output
     #[command(after_help = "\
