@@ -70,7 +70,10 @@ fn compared(answer: &super::session::Answer) -> Result<()> {
         Ok(diff) => ensure!(diff["headline"].is_string(), "{diff}"),
         Err(_) => {
             let told = answer.refusal()?;
-            ensure!(told.contains("unrecognized subcommand 'diff'"), "{told}");
+            ensure!(
+                told.contains("whyoom run -- diff --json -- snapshots/growth.pickle"),
+                "{told}"
+            );
         }
     }
     Ok(())
