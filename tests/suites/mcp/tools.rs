@@ -113,6 +113,6 @@ fn who() -> Result<String> {
     let fixtures = folder(&root().join("tests/fixtures"));
     let there = session_in_lab("who", &fixtures, &calls)?;
     let gpus = &there.answers[0].given()?["gpus"];
-    ensure!(gpus[0]["total"]["shown"] == "8.00 GiB", "{gpus}");
+    ensure!(gpus[0]["free"]["shown"] == "8.00 GiB", "{gpus}");
     Ok("who on a simulated GPU".to_owned())
 }
