@@ -10,6 +10,7 @@ mod fleet;
 mod hardware;
 mod hostile;
 mod lab;
+mod mcp;
 mod pool;
 mod recorder;
 mod recording;
@@ -29,6 +30,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "hardware", checks: hardware::checks },
     Suite { name: "hostile", checks: hostile::checks },
     Suite { name: "lab", checks: lab::checks },
+    Suite { name: "mcp", checks: mcp::checks },
     Suite { name: "pool", checks: pool::checks },
     Suite { name: "recorder", checks: recorder::checks },
     Suite { name: "recording", checks: recording::checks },

@@ -86,6 +86,8 @@ enum Command {
     Diff(Parts),
     /// `whyoom-fleet`: agents, archive and monitors with real servers (docs/fleet.md)
     Fleet(Parts),
+    /// `whyoom mcp` with the protocol's own client; SARIF against its schema (docs/mcp.md)
+    Mcp(Parts),
     /// Attacks by other users and by files that somebody sent
     Hostile(Parts),
     /// All suites in one queue
@@ -152,6 +154,7 @@ impl Command {
             Self::Replay(Parts { parts }) => ("replay", done(suites::run("replay", &parts))),
             Self::Hardware(Parts { parts }) => ("hardware", done(suites::run("hardware", &parts))),
             Self::Stacks(wish) => ("stacks", stacks::run(&wish)),
+            Self::Mcp(Parts { parts }) => ("mcp", done(suites::run("mcp", &parts))),
             Self::Hostile(Parts { parts }) => ("hostile", done(suites::run("hostile", &parts))),
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),

@@ -44,6 +44,14 @@ pub fn open_below(folder: &File, path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 
+/// Opens a folder below a folder, by its path from there, as [`open_below`] does a file.
+///
+/// # Errors
+/// Where it cannot be opened, a part of the path is a link, or it is no folder.
+pub fn open_folder_below(folder: &File, path: &Path) -> io::Result<File> {
+    open_at(folder, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
+}
+
 fn open_at(folder: &File, path: &Path, flags: OFlags) -> io::Result<File> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     Ok(File::from(openat2(folder, path, flags, Mode::empty(), resolve)?))
@@ -216,6 +224,10 @@ mod tests {
         assert!(open_below(&logs, Path::new("pod/0.log")).is_ok());
         for path in ["pod/1.log", "up/secret", "../secret", "pod", "absent", "/etc/passwd"] {
             assert!(open_below(&logs, Path::new(path)).is_err(), "{path}");
+        }
+        assert!(open_folder_below(&logs, Path::new("pod")).is_ok());
+        for path in ["pod/0.log", "up", "..", "absent", "/etc"] {
+            assert!(open_folder_below(&logs, Path::new(path)).is_err(), "{path}");
         }
     }
 

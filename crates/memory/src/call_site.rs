@@ -13,21 +13,50 @@ pub const UNKNOWN_CALL_SITE: &str = "unknown call site (no Python frame)";
 /// The call site in the program that a stack leads to: its innermost frame outside libraries.
 #[must_use]
 pub fn call_site(tables: &Tables, stack: StackId) -> String {
-    let python = || tables.frames(stack).filter(FrameText::is_python);
-    let own = python().find(|frame| !is_library_file(frame.file));
-    if let Some(frame) = own.or_else(|| python().next()) {
-        return format!("{}:{} {}", short(frame.file), frame.line, frame.function);
+    if let Some(frame) = python_line(tables, stack) {
+        return line_text(&frame);
     }
     if let Some(node) = tables.frames(stack).find_map(|frame| autograd_node(frame.function)) {
         return format!("backward of {node}");
     }
     match caller_of_wrapper(tables, stack).or_else(|| native(tables, stack)) {
-        Some(frame) if frame.line > 0 => {
-            format!("{}:{} {}", short(frame.file), frame.line, name(frame.function))
-        }
+        Some(frame) if frame.line > 0 => line_text(&frame),
         Some(frame) => format!("{} in {}", name(frame.function), file_name(frame.file)),
         None => UNKNOWN_CALL_SITE.to_owned(),
     }
+}
+
+/// A line of a source file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceLine {
+    /// The file, as the program was started with it.
+    pub file: String,
+    /// The line in it.
+    pub line: u32,
+}
+
+/// The line that a call site names, with the whole path of its file. Nothing where it names none, such as a node of
+/// autograd. Looks at every stack.
+#[must_use]
+pub fn source_line(tables: &Tables, call_site: &str) -> Option<SourceLine> {
+    let frame_of = |stack| {
+        let native = || caller_of_wrapper(tables, stack).or_else(|| native(tables, stack));
+        python_line(tables, stack).or_else(native).filter(|frame| frame.line > 0)
+    };
+    let mut frames = (0..tables.stack_count() as u32).filter_map(|stack| frame_of(StackId(stack)));
+    let frame = frames.find(|frame| line_text(frame) == call_site)?;
+    Some(SourceLine { file: frame.file.to_owned(), line: frame.line })
+}
+
+/// The innermost frame of Python code outside libraries, or else within.
+fn python_line(tables: &Tables, stack: StackId) -> Option<FrameText<'_>> {
+    let python = || tables.frames(stack).filter(FrameText::is_python);
+    python().find(|frame| !is_library_file(frame.file)).or_else(|| python().next())
+}
+
+fn line_text(frame: &FrameText<'_>) -> String {
+    let function = if frame.is_python() { frame.function } else { name(frame.function) };
+    format!("{}:{} {function}", short(frame.file), frame.line)
 }
 
 /// Whether a file of Python code is of a library, and not of the program.
@@ -179,6 +208,27 @@ mod tests {
             ("main", "/home/me/train.py", 12),
         ]);
         assert_eq!(call_site, "me/model.py:40 forward");
+    }
+
+    #[test]
+    fn a_call_site_leads_back_to_its_line() {
+        let mut tables = Tables::default();
+        for (name, file, line) in [
+            ("forward", "/lib/site-packages/torch/nn/modules/linear.py", 125),
+            ("process_batch(int)", "/home/me/src/program10.cu", 22),
+            ("forward", "/home/you/me/model.py", 41),
+            ("forward", "/home/me/model.py", 40),
+        ] {
+            let frame = tables.frame_text(name, file, line);
+            tables.stack(&[frame]);
+        }
+        let found = |call_site| source_line(&tables, call_site).map(|line| (line.file, line.line));
+        let model = ("/home/me/model.py".to_owned(), 40);
+        assert_eq!(found("me/model.py:40 forward"), Some(model));
+        let native = ("/home/me/src/program10.cu".to_owned(), 22);
+        assert_eq!(found("src/program10.cu:22 process_batch"), Some(native));
+        assert_eq!(found("backward of MmBackward0"), None);
+        assert_eq!(found("me/model.py:42 forward"), None);
     }
 
     #[test]

@@ -46,7 +46,10 @@ mod virtual_memory;
 
 pub use address_map::MappedSegment;
 pub use block::{LiveBlock, Usage};
-pub use call_site::{UNKNOWN_CALL_SITE, call_site, is_library_file, library, sums_by_call_site};
+pub use call_site::{
+    SourceLine, UNKNOWN_CALL_SITE, call_site, is_library_file, library, source_line,
+    sums_by_call_site,
+};
 pub use category::Category;
 pub use change::{Change, LayerKind, Step};
 pub use driver::DriverMemory;

@@ -15,6 +15,8 @@ pub use answer::{
     FitLargest, FitNote, FitObstacle, FitPeak, FitPoint, FitProcess, FitSetting, FitTokens,
     FitTokensPoint, FitVary,
 };
+pub use headline::fits_somewhere;
+pub(crate) use headline::qualified;
 pub use page::FitPage;
 use serde::Serialize;
 pub use text::write_fit;

@@ -13,6 +13,7 @@ mod json;
 mod live;
 mod modules;
 mod replay;
+mod sarif;
 mod schemas;
 mod screen;
 mod style;
@@ -26,13 +27,14 @@ pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
     FitAmount, FitAnswer, FitAssertion, FitFrontier, FitFrontierRow, FitGeneration, FitGpu,
     FitLargest, FitNote, FitObstacle, FitPage, FitPeak, FitPoint, FitProcess, FitSetting,
-    FitTokens, FitTokensPoint, FitVary, write_fit, write_fit_json,
+    FitTokens, FitTokensPoint, FitVary, fits_somewhere, write_fit, write_fit_json,
 };
 pub use html::{Report, write_report_html, write_report_json};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use modules::largest_modules;
 pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+pub use sarif::{SourceFolders, write_fit_sarif, write_verdict_sarif};
 pub use schemas::{SCHEMAS, Schema};
 pub use screen::Screen;
 pub use text::{Detail, write_verbose_hint, write_verdict};

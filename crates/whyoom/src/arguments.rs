@@ -128,6 +128,8 @@ Exit status:
         #[arg(short, long, value_name = "FOLDER", value_parser = no_standard_output(NO_PAGES))]
         output: Option<PathBuf>,
     },
+    /// Answer assistants and editors, through the Model Context Protocol
+    Mcp(McpArguments),
     /// Print the JSON Schema of a command's --json output
     #[command(after_help = "\
 Examples:
@@ -247,7 +249,7 @@ pub(crate) enum PoolMode {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(group = ArgGroup::new("written").multiple(true), after_help = "\
 Examples:
   whyoom why whyoom-run-20270102-030405    the folder of a recording of whyoom run
   whyoom why oom.pickle                    a snapshot of torch.cuda.memory._dump_snapshot
@@ -258,11 +260,12 @@ Examples:
   whyoom why rank0.pickle rank1.pickle     several ranks, one verdict
   whyoom why oom.pickle train.log --json   both together, machine-readable
   whyoom why oom.pickle --live 50          what was live at the OOM, by call site
+  whyoom why train.log --sarif oom.sarif   for code hosts and editors (see docs/sarif.md)
 
 Exit status:
   0  a verdict was printed, whatever it is
-  1  an input could not be read
-  2  invalid arguments")]
+  1  an input could not be read, or a file could not be written
+  2  invalid arguments, or a file exists (--force overwrites it)")]
 pub(crate) struct WhyArguments {
     /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - or nothing reads
     /// standard input
@@ -283,11 +286,17 @@ pub(crate) struct WhyArguments {
     /// Include memory over time in the JSON
     #[arg(long, requires = "json")]
     pub(crate) timeline: bool,
+    /// Do not open the libraries that a recording names: native frames stay without names
+    #[arg(long)]
+    pub(crate) no_symbols: bool,
     /// Also write the report, a self-contained HTML file
-    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_VERDICT))]
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_VERDICT), group = "written")]
     pub(crate) report: Option<PathBuf>,
-    /// Overwrite the file of --report
-    #[arg(short, long, requires = "report")]
+    /// Also write SARIF, from which code hosts mark the line
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER), group = "written")]
+    pub(crate) sarif: Option<PathBuf>,
+    /// Overwrite the files of --report and --sarif
+    #[arg(short, long, requires = "written")]
     pub(crate) force: bool,
 }
 
@@ -608,6 +617,7 @@ Examples:
   whyoom fit --vary batch=1..512 --vary seq=512,1024 -- python train.py --batch {batch} --seq {seq}
   whyoom fit --gpu a100 --gpus 2 -- torchrun --nproc-per-node 2 train.py
   whyoom fit --gpu l4 --assert 'peak<20GiB' -- python train.py     for continuous integration
+  whyoom fit --gpu l4 --assert 'peak<20GiB' --sarif fit.sarif -- python train.py
 
 Exit status:
   0  it fits on at least one of the GPUs, and all assertions hold on all of them
@@ -662,7 +672,10 @@ pub(crate) struct FitArguments {
     /// Also save what the run allocates, for whyoom diff
     #[arg(long, value_name = "FILE", conflicts_with = "vary", group = "written", value_parser = no_standard_output(OF_ANSWER))]
     pub(crate) save: Option<PathBuf>,
-    /// Overwrite the files of --html, --report and --save
+    /// Also write SARIF, from which code hosts mark the line that made the peak
+    #[arg(long, value_name = "FILE", group = "written", value_parser = no_standard_output(OF_ANSWER))]
+    pub(crate) sarif: Option<PathBuf>,
+    /// Overwrite the files of --html, --report, --save and --sarif
     #[arg(short, long, requires = "written")]
     pub(crate) force: bool,
     /// The program and its arguments
@@ -804,4 +817,30 @@ pub(crate) struct ReplayArguments {
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Started by an editor or an assistant, which sends requests on standard input. The tools why, diff, replay
+and who execute nothing; fit runs a command only if --allow-run allows it. See docs/mcp.md.
+
+Examples:
+  whyoom mcp --folder ~/proj
+  whyoom mcp --folder ~/proj --folder /data/logs
+  whyoom mcp --folder ~/proj --allow-run 'python train.py'
+
+Exit status:
+  0      the client has gone
+  1      a folder cannot be read, or the client does not speak the protocol
+  2      invalid arguments
+  128+N  signal N ended it")]
+pub(crate) struct McpArguments {
+    /// Folder whose files may be read; repeatable. Relative paths begin in the first, and programs run
+    /// there; default: the current folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Vec<PathBuf>,
+    /// First words of a command that fit may run, separated by spaces; repeatable. Words that follow
+    /// them are free: 'python' alone allows any Python program
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) allow_run: Vec<String>,
 }

@@ -14,6 +14,7 @@ mod fit;
 mod lab;
 mod machine;
 mod manual;
+mod mcp;
 mod measured_models;
 mod misuse;
 mod nearest;
@@ -24,6 +25,7 @@ mod recorded;
 mod replay;
 mod report;
 mod run;
+mod sarif;
 mod schema;
 mod sitecustomize;
 mod source;
@@ -61,9 +63,8 @@ fn main() -> ExitCode {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Who(arguments) => who::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
-        Command::Why(arguments) => whole_file::may_write_beside(&arguments.report, arguments.force)
-            .and_then(|()| why::run(&arguments))
-            .map(|()| ANSWERED),
+        Command::Mcp(arguments) => mcp::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments).map(|()| ANSWERED),
         Command::Report(arguments) => report::run(&arguments).map(|()| ANSWERED),
         Command::Export(arguments) => export::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),

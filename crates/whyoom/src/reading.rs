@@ -43,6 +43,8 @@ pub(crate) struct Reading {
     pub(crate) recorded_events: u64,
     /// What was measured of the machine.
     measured: Measured,
+    /// Whether the libraries that a recording names are not opened.
+    nameless_frames: bool,
 }
 
 impl Reading {
@@ -53,6 +55,11 @@ impl Reading {
         }
         let gathered = Some(Workloads::default());
         Self { model: Model::with_history(), gathered, ..Self::default() }
+    }
+
+    /// Opens no library that a recording names: whoever made it chose those paths.
+    pub(crate) fn leave_frames_nameless(&mut self) {
+        self.nameless_frames = true;
     }
 
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
@@ -74,9 +81,10 @@ impl Reading {
             workloads: &mut self.gathered,
             events: &mut self.gathered_events,
         };
+        let frames = if self.nameless_frames { Frames::Nameless } else { Frames::Named };
         let contents = match self.entries.contains(path) {
             true => read_entry(path, &mut self.tables, &mut sink)?,
-            false => read(path, Frames::Named, &mut self.tables, &mut sink)?,
+            false => read(path, frames, &mut self.tables, &mut sink)?,
         };
         self.recorded_events += contents.recorded_events;
         let kind = contents.input.kind;

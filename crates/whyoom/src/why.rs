@@ -9,19 +9,23 @@ use anyhow::Result;
 use whyoom_causes::for_shell;
 use whyoom_report::{
     Detail, VerdictParts, write_live, write_verbose_hint, write_verdict, write_verdict_json,
+    write_verdict_sarif,
 };
 
 use crate::{
     arguments::WhyArguments,
     reading::Reading,
-    report,
+    report, sarif,
     terminal::{say, width},
+    whole_file::may_write_beside,
 };
 
 /// Places that are listed where nobody says how many.
 const PLACES: usize = 20;
 
 pub(crate) fn run(arguments: &WhyArguments) -> Result<()> {
+    may_write_beside(&arguments.report, arguments.force)?;
+    may_write_beside(&arguments.sarif, arguments.force)?;
     print(arguments, &verbose_command(&asked_for(arguments).0))
 }
 
@@ -36,6 +40,9 @@ pub(crate) fn verbose_command(files: &[impl AsRef<Path>]) -> String {
 pub(crate) fn print(arguments: &WhyArguments, verbose_command: &str) -> Result<()> {
     let (files, live) = asked_for(arguments);
     let mut reading = Reading::new(arguments.report.is_some());
+    if arguments.no_symbols {
+        reading.leave_frames_nameless();
+    }
     for file in &files {
         reading.add(file)?;
     }
@@ -58,6 +65,9 @@ pub(crate) fn print(arguments: &WhyArguments, verbose_command: &str) -> Result<(
     }
     out.flush()?;
     drop(out);
+    if let Some(path) = &arguments.sarif {
+        sarif::write(path, |folders, out| write_verdict_sarif(&answer, folders, out))?;
+    }
     if let Some(path) = &arguments.report {
         say(&report::write(&mut reading, &verdict, path)?);
     }

@@ -9,8 +9,9 @@ use std::{
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use whyoom_bounded::Input;
 
-use crate::bounded::{self, Input};
+use crate::asking;
 
 /// A verdict takes a tenth of a second; a snapshot of a gigabyte takes longer.
 const WHY_LIMIT: Duration = Duration::from_secs(60);
@@ -175,7 +176,7 @@ impl Judge {
     /// # Errors
     /// Where it cannot be run.
     pub fn version(&self) -> io::Result<String> {
-        let said = bounded::run(&self.whyoom, &["--version"], Input::Nothing, WHO_LIMIT)?;
+        let said = asking::run(&self.whyoom, &["--version"], Input::Nothing, WHO_LIMIT)?;
         Ok(said.trim().to_owned())
     }
 
@@ -225,7 +226,7 @@ impl Judge {
     }
 
     fn run(&self, arguments: &[&str], input: Input, limit: Duration) -> io::Result<String> {
-        bounded::run(&self.whyoom, arguments, input, limit)
+        asking::run(&self.whyoom, arguments, input, limit)
     }
 
     /// Who holds memory; nothing where there is no driver. Asked at most every two seconds.

@@ -4,10 +4,10 @@
 //! of its own with limits.
 //!
 //! - [`Judge`] asks, and reads the answers' documents;
-//! - `bounded` runs a process with little memory, little time, and after everybody else.
+//! - `asking` runs it with little memory, little time, and after everybody else.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
-mod bounded;
+mod asking;
 mod judge;
 
 pub use judge::{CallSite, Judge, Judged, Matter, Remedy, Request, Verdict};

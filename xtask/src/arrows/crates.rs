@@ -6,6 +6,7 @@ use cargo_metadata::Package;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-trace", &[]),
     ("whyoom-files", &[]),
+    ("whyoom-bounded", &[]),
     ("whyoom-link", &[]),
     ("whyoom-redact", &[]),
     ("whyoom-recording", &["whyoom-files", "whyoom-redact", "whyoom-trace"]),
@@ -36,6 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-link", "whyoom-trace"]),
     ("whyoom-node", &["whyoom-files", "whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-tui", &["whyoom-files", "whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-mcp", &["whyoom-bounded", "whyoom-files", "whyoom-redact", "whyoom-trace"]),
     (
         "whyoom-report",
         &["whyoom-causes", "whyoom-memory", "whyoom-redact", "whyoom-sources", "whyoom-trace"],
@@ -52,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-gpu",
             "whyoom-lab-calibrate",
             "whyoom-lab-core",
+            "whyoom-mcp",
             "whyoom-memory",
             "whyoom-node",
             "whyoom-recording",
@@ -66,7 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-incident", &[]),
     ("whyoom-logs", &["whyoom-files", "whyoom-sources"]),
     ("whyoom-archive", &["whyoom-incident"]),
-    ("whyoom-judge", &[]),
+    ("whyoom-judge", &["whyoom-bounded"]),
     (
         "whyoom-agent",
         &[

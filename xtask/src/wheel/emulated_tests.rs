@@ -50,6 +50,8 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "package(whyoom-files) and test(/::below_a_folder_no_link_is_followed$/)",
         "the emulator has no openat2",
     ),
+    ("package(whyoom-mcp) and test(/^folders::/)", "the emulator has no openat2"),
+    ("package(whyoom-bounded)", "the emulator itself needs the memory that is limited"),
     ("package(whyoom)", "starts the command hundreds of times, at seconds each"),
 ];
 

@@ -1,6 +1,7 @@
 //! The answer: which devices a program fits on, and why or why not.
 
 use serde::Serialize;
+use whyoom_memory::SourceLine;
 
 /// What a run on a device without a limit showed.
 #[derive(Debug, Serialize)]
@@ -146,6 +147,9 @@ pub struct FitPeak {
     pub modules: Vec<FitAmount>,
     /// By line, the most first.
     pub places: Vec<FitAmount>,
+    /// The person's own lines among these, that of `place` first, with whole paths: for code hosts, not for JSON.
+    #[serde(skip)]
+    pub lines: Vec<SourceLine>,
 }
 
 /// A part of a peak.

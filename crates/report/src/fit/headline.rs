@@ -14,7 +14,7 @@ use super::{
 const NAMED: usize = 3;
 
 /// The headline, and at once what makes it untrue for a longer run.
-pub(super) fn qualified(answer: &FitAnswer) -> String {
+pub(crate) fn qualified(answer: &FitAnswer) -> String {
     let headline = headline(answer);
     if let Some(generation) = &answer.generation {
         let FitGeneration { run_tokens, new_tokens, .. } = generation;
@@ -204,4 +204,13 @@ fn lack(gpu: &FitGpu, process: &FitProcess) -> String {
         ),
         _ => format!("it needs {need}, and the GPU has {have}"),
     }
+}
+
+/// Whether the program fits on a GPU: as it is, or with a value that was varied.
+#[must_use]
+pub fn fits_somewhere(answer: &FitAnswer) -> bool {
+    let rows = answer.frontier.iter().flat_map(|frontier| &frontier.rows);
+    let of_rows = rows.flat_map(|row| &row.largest);
+    let mut largest = answer.vary.iter().flat_map(|vary| &vary.largest).chain(of_rows);
+    largest.any(|largest| largest.value.is_some()) || answer.gpus.iter().any(|gpu| gpu.fits)
 }

@@ -66,6 +66,8 @@ fn play(story: &Story, arguments: &DemoArguments) -> Result<()> {
         verbose: arguments.verbose,
         json: arguments.json,
         timeline: false,
+        no_symbols: false,
+        sarif: None,
         report: report.clone(),
         // A file that this command named may be its own of an hour ago.
         force: arguments.report_file().is_none(),

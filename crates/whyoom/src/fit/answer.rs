@@ -3,7 +3,7 @@
 use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
-use whyoom_memory::{Category, Usage, call_site, sums_by_call_site};
+use whyoom_memory::{Category, SourceLine, Usage, call_site, source_line, sums_by_call_site};
 use whyoom_report::{
     FitAmount, FitGpu, FitObstacle, FitPeak, FitProcess, FitSetting, largest_modules,
 };
@@ -155,16 +155,21 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
     let space = observed.memory.space(largest.run.process, largest.device)?;
     let maker = space.peak_maker()?;
     let places = sums_by_call_site(&observed.tables, space.peak_by_stack());
+    let (place, places) = (
+        place_or_backward(call_site(&observed.tables, maker.stack), maker.category),
+        named(places),
+    );
     let kinds = space.peak_by_category();
     let told = kinds.iter().any(|(kind, _)| *kind == Category::Temporaries);
     let modules = largest_modules(&observed.tables, &space.live_sums_at_peak(), MODULES);
     Some(FitPeak {
         ran_on: observed.ran_on.name,
         rank: largest.rank.clone(),
-        place: place_or_backward(call_site(&observed.tables, maker.stack), maker.category),
+        lines: lines(&place, &places, observed),
+        place,
         kinds: merged(kinds.iter().map(|&(kind, usage)| (word(kind, told), usage.bytes.0))),
         modules: modules.into_iter().map(amount).collect(),
-        places: named(places),
+        places,
     })
 }
 
@@ -172,15 +177,22 @@ pub(crate) fn peak(observed: &Observed) -> Option<FitPeak> {
 fn computed_peak(largest: &Seen, continued: &ContinuedGeneration, observed: &Observed) -> FitPeak {
     let stacks = largest.run.workload.peak_by_stack().into_iter();
     let stacks = stacks.map(|(stack, bytes)| (stack, Usage { bytes: Bytes(bytes), blocks: 1 }));
-    let places = sums_by_call_site(&observed.tables, stacks.collect());
+    let places = named(sums_by_call_site(&observed.tables, stacks.collect()));
     FitPeak {
+        lines: lines("", &places, observed),
         ran_on: observed.ran_on.name,
         rank: largest.rank.clone(),
         place: format!("generate() on the way to {} tokens (computed)", continued.generation.end),
         kinds: Vec::new(),
         modules: Vec::new(),
-        places: named(places),
+        places,
     }
+}
+
+fn lines(place: &str, places: &[FitAmount], observed: &Observed) -> Vec<SourceLine> {
+    let others = places.iter().map(|other| other.name.as_str()).filter(|other| *other != place);
+    let all = std::iter::once(place).chain(others);
+    all.filter_map(|call_site| source_line(&observed.tables, call_site)).collect()
 }
 
 fn named(places: Vec<(String, Bytes)>) -> Vec<FitAmount> {

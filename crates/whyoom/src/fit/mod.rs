@@ -23,7 +23,9 @@ use std::{
 
 use anyhow::{Result, bail};
 use whyoom_redact::mask_words;
-use whyoom_report::{FitAnswer, FitPage, Report, write_fit, write_fit_json};
+use whyoom_report::{
+    FitAnswer, FitPage, Report, fits_somewhere, write_fit, write_fit_json, write_fit_sarif,
+};
 
 pub(crate) use self::{assertion::Assertion, gpu_name::gpu_name, variation::Variation};
 use self::{
@@ -35,7 +37,7 @@ use self::{
 use crate::{
     arguments::FitArguments,
     misuse::Misuse,
-    report,
+    report, sarif,
     terminal::{say, screen},
     unstartable::Unstartable,
     whole_file::may_write_beside,
@@ -75,14 +77,17 @@ pub(crate) fn run(arguments: &FitArguments) -> Result<u8> {
     if let Some(path) = &arguments.html {
         say(&write_page(&answer, path)?);
     }
+    if let Some(path) = &arguments.sarif {
+        sarif::write(path, |folders, out| write_fit_sarif(&answer, folders, out))?;
+    }
     let holds = answer.assertions.iter().all(|assertion| assertion.holds);
     Ok(if fits_somewhere(&answer) && holds { 0 } else { DOES_NOT_FIT })
 }
 
 /// Refuses before any work is done what could not be written after it.
 fn may_write_pages(arguments: &FitArguments) -> Result<()> {
-    let FitArguments { report, html, save, force, vary, .. } = arguments;
-    for file in [report, html, save] {
+    let FitArguments { report, html, save, sarif, force, vary, .. } = arguments;
+    for file in [report, html, save, sarif] {
         may_write_beside(file, *force)?;
     }
     if report.is_some() && report == html {
@@ -198,13 +203,6 @@ fn write_page(answer: &FitAnswer, path: &Path) -> Result<String> {
         paths: report::local_paths([]),
     };
     report::write_page(path, &page.contents(), |out| page.write(out))
-}
-
-fn fits_somewhere(answer: &FitAnswer) -> bool {
-    let rows = answer.frontier.iter().flat_map(|frontier| &frontier.rows);
-    let of_rows = rows.flat_map(|row| &row.largest);
-    let mut largest = answer.vary.iter().flat_map(|vary| &vary.largest).chain(of_rows);
-    largest.any(|largest| largest.value.is_some()) || answer.gpus.iter().any(|gpu| gpu.fits)
 }
 
 fn write(answer: &FitAnswer, json: bool) -> Result<()> {
