@@ -8,7 +8,6 @@
 mod arrows;
 mod book;
 mod breakages;
-mod diff;
 mod exports;
 mod imports;
 mod log_speed;
@@ -100,8 +99,6 @@ enum Command {
     Words,
     /// Real snapshots import exactly (docs/snapshots.md)
     Snapshots(Bless),
-    /// Pairs of real snapshots compared, with sums by Python (docs/diff.md)
-    Diff,
     /// `whyoom why` against `pickle.load`
     WhySpeed,
     /// Many events through the model
@@ -162,7 +159,6 @@ impl Command {
             Self::Arrows => ("arrows", held(arrows::run())),
             Self::Words => ("words", held(words::run())),
             Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),
-            Self::Diff => ("diff", held(diff::run())),
             Self::WhySpeed => ("why-speed", held(why_speed::run())),
             Self::ModelScale { deep } => ("model-scale", held(model_scale::run(deep))),
             Self::Exports(Bless { bless }) => ("exports", held(exports::run(bless))),

@@ -315,11 +315,11 @@ class Modules:
     def will_step(self, optimizer):
         plan, parameters = self.plan(optimizer)
         blocks, others = {}, []
-        for parameter, owner in zip(parameters, plan.owners):
+        for parameter, owner, has_block in zip(parameters, plan.owners, plan.have_blocks):
             gradient = parameter.grad
             if gradient is None:
                 continue
-            if plan.is_plain:
+            if has_block:
                 number = owner.numbers[GRADIENT] or self.number(owner, GRADIENT)
                 blocks[gradient.data_ptr()] = (gradient.nbytes, number)
             else:
@@ -360,16 +360,18 @@ class Plan:
         owners, nobody = modules.owners(), modules.standing_for(type(optimizer).__name__)
         # Parameters of no module are the optimizer's.
         self.owners = [owners.get(id(one), nobody) for one in parameters]
-        devices = {one.device for one in parameters}
-        self.device = next(iter(devices)).index or 0 if devices else 0
-        # Whether each gradient has a block of its own, on one device: those of buckets and shards are found one by one.
-        plain = (modules.torch.Tensor, modules.torch.nn.Parameter)
-        self.is_plain = len(devices) == 1 and all(
-            type(one) in plain
-            and one.is_cuda
-            and one.layout is modules.torch.strided
-            and (one.grad is None or not one.grad._is_view())
-            for one in parameters
+        # Which gradients have a block of their own, on the first device: others, of buckets, shards and recurrent
+        # layers, are found one by one.
+        self.device = parameters[0].device.index or 0 if parameters else 0
+        self.have_blocks = [self.has_block(modules.torch, one.grad) for one in parameters]
+
+    def has_block(self, torch, gradient):
+        return (
+            type(gradient) is torch.Tensor
+            and gradient.is_cuda
+            and (gradient.device.index or 0) == self.device
+            and gradient.layout is torch.strided
+            and gradient.untyped_storage().nbytes() == gradient.nbytes
         )
 
     @staticmethod

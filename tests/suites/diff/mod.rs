@@ -3,6 +3,7 @@
 mod cost;
 mod modules;
 mod pairs;
+mod real;
 mod truth;
 
 use anyhow::Result;
@@ -10,6 +11,8 @@ use harness::Check;
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
     let mut checks = pairs::checks()?;
+    checks.push(truth::check());
+    checks.extend(real::checks());
     checks.extend(modules::checks());
     checks.extend(cost::checks());
     Ok(checks)

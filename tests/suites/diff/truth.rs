@@ -1,6 +1,7 @@
 //! What is true of a pair, and whether something that was said is that.
 
 use anyhow::{Result, ensure};
+use harness::{Check, Held};
 use serde::Deserialize;
 
 /// The bytes of what is named may differ by so much.
@@ -108,25 +109,26 @@ fn is_module(pattern: &str, module: &str) -> bool {
     long_enough && meant.iter().zip(&own).all(|(meant, own)| *meant == "*" || meant == own)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_of_modules() {
-        for (pattern, module) in [
-            ("blocks", "blocks.*"),
-            ("blocks.*", "blocks.*"),
-            ("blocks.*.mlp.**", "blocks.*.mlp.up"),
-            ("blocks.*.mlp.**", "blocks.3.mlp"),
-            ("", ""),
-            ("layers.0", "module.layers.0"),
-        ] {
-            assert!(is_module(pattern, module), "{pattern} {module}");
+/// The patterns of modules mean what the page says of them.
+pub(super) fn check() -> Check {
+    Check::new("patterns", || {
+        for (pattern, module) in MATCHES {
+            ensure!(is_module(pattern, module), "{pattern} is not {module}");
         }
-        for (pattern, module) in [("blocks.*.mlp.**", "blocks.*"), ("blocks", "head"), ("", "head")]
-        {
-            assert!(!is_module(pattern, module), "{pattern} {module}");
+        for (pattern, module) in OTHERS {
+            ensure!(!is_module(pattern, module), "{pattern} is {module}");
         }
-    }
+        Ok(Held::new(format!("{} patterns", MATCHES.len() + OTHERS.len())))
+    })
 }
+
+const MATCHES: [(&str, &str); 6] = [
+    ("blocks", "blocks.*"),
+    ("blocks.*", "blocks.*"),
+    ("blocks.*.mlp.**", "blocks.*.mlp.up"),
+    ("blocks.*.mlp.**", "blocks.3.mlp"),
+    ("", ""),
+    ("layers.0", "module.layers.0"),
+];
+const OTHERS: [(&str, &str); 3] =
+    [("blocks.*.mlp.**", "blocks.*"), ("blocks", "head"), ("", "head")];

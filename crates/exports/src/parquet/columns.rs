@@ -73,6 +73,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("allocated", Kind::Unsigned, |row| number(row.allocated)),
     column("reserved", Kind::Unsigned, |row| number(row.reserved)),
     column("category", Kind::Text, |row| text(row.category.as_ref())),
+    column("module", Kind::Text, |row| text(row.module.as_ref())),
     column("place", Kind::Text, |row| text(row.place.as_ref())),
     column("stack_id", Kind::Unsigned, |row| number(row.stack_id)),
     column("stack", Kind::Text, |row| text(row.stack.as_ref())),

@@ -32,6 +32,7 @@ pub(super) struct Facts {
     pub(super) allocated: Option<u64>,
     pub(super) reserved: Option<u64>,
     pub(super) category: Option<ByteArray>,
+    pub(super) module: Option<ByteArray>,
     pub(super) place: Option<ByteArray>,
     pub(super) stack_id: Option<u64>,
     pub(super) stack: Option<ByteArray>,
@@ -78,6 +79,7 @@ impl Facts {
             allocated: figures.map(|totals| totals.allocated.0),
             reserved: figures.map(|totals| totals.reserved.0),
             category: of_memory.then(|| texts.word(run.model.category(stack).name())),
+            module: texts.modules.get(tables, held.map_or(stack, |held| held.module_stack())),
             place: (of_memory || stack != StackId(0)).then(|| texts.places.get(tables, stack)),
             stack_id: (stack != StackId(0)).then_some(stack.0.into()),
             stack: (stack != StackId(0)).then(|| texts.stacks.get(tables, stack)),
@@ -134,7 +136,9 @@ fn layer(event: &Event, change: Option<&Change>, run: &Run) -> Option<About> {
         | Action::SegmentFree { .. }
         | Action::SegmentMap { .. }
         | Action::SegmentUnmap { .. } => Some(About::Segments),
-        Action::BlockFreeRequested { .. } | Action::BlockFree { .. } => {
+        Action::BlockFreeRequested { .. }
+        | Action::BlockFree { .. }
+        | Action::BlockLabel { .. } => {
             Some(About::Memory(LayerKind::Blocks))
         }
         // The state that history starts from may be its peak.
@@ -179,6 +183,7 @@ pub(super) struct Texts {
     pub(super) stacks: ByStack<ByteArray>,
     pub(super) places: ByStack<ByteArray>,
     pub(super) at: ByStack<Option<ByteArray>>,
+    modules: ByStack<Option<ByteArray>>,
     words: HashMap<String, ByteArray, RandomState>,
     pools: HashMap<PoolId, ByteArray, RandomState>,
     process: Option<(SpaceKey, ByteArray)>,
@@ -191,6 +196,9 @@ impl Default for Texts {
             places: ByStack::new(|tables, stack| call_site(tables, stack).as_str().into()),
             at: ByStack::new(|tables, stack| {
                 place_text(tables, stack).map(|text| text.as_str().into())
+            }),
+            modules: ByStack::new(|tables, stack| {
+                tables.module(stack).map(|module| module.name.into())
             }),
             words: HashMap::default(),
             pools: HashMap::default(),

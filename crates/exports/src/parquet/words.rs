@@ -56,6 +56,9 @@ impl Words {
             Action::SegmentFree { address }
             | Action::BlockFreeRequested { address }
             | Action::BlockFree { address } => words.address = Some(address.0),
+            Action::BlockLabel { address, requested } => {
+                (words.address, words.requested) = (Some(address.0), Some(requested.0));
+            }
             Action::OutOfMemory { requested } => words.requested = Some(requested.0),
             Action::Symptom { symptom, text, .. } => {
                 (words.kind, words.text) = (Some(variant(&symptom)), Some(text));
@@ -107,6 +110,7 @@ fn name(action: &Action) -> &'static str {
         Action::BlockAlloc { .. } => "block-alloc",
         Action::BlockFreeRequested { .. } => "block-free-requested",
         Action::BlockFree { .. } => "block-free",
+        Action::BlockLabel { .. } => "block-label",
         Action::OutOfMemory { .. } => "out-of-memory",
         Action::Symptom { .. } => "symptom",
         Action::Mark { .. } => "mark",

@@ -53,9 +53,12 @@ impl<'a> Builder<'a> {
             ("device", &device.to_string()),
             ("process", tables.process_name(process)),
         ];
+        let module = tables.module(key.stack).map(|module| ("module", module.name));
         let label = labels
+            .into_iter()
+            .chain(module)
             .map(|(name, text)| Label { key: self.string(name), str: self.string(text) })
-            .to_vec();
+            .collect();
         let Sums { alloc_objects, alloc_space, inuse_objects, inuse_space } = *sums;
         let value = vec![alloc_objects, alloc_space, inuse_objects, inuse_space];
         self.samples.push(Sample { location_id: locations, value, label });

@@ -1,12 +1,10 @@
-//! `cargo xtask diff`: pairs of real snapshots compared, every amount equal to sums that Python makes of their traces.
+//! Pairs of real snapshots compared, every amount equal to sums that Python makes of their traces.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail, ensure};
-use harness::{Build, Held, shared_data};
+use harness::{Build, Check, Held, from_slice, root, shared_data};
 use serde::Deserialize;
-
-use crate::tools::python;
 
 /// Pairs, and what the first line must say of each.
 const PAIRS: &[(&str, &str, &str)] = &[
@@ -78,7 +76,11 @@ struct Sums {
     requested_bytes: u64,
 }
 
-pub(crate) fn run() -> Result<Held> {
+pub(super) fn checks() -> Vec<Check> {
+    vec![Check::new("real", run)]
+}
+
+fn run() -> Result<Held> {
     let build = Build::ready()?;
     let folder = shared_data()?.join("torch-snapshots");
     let mut sites = 0;
@@ -111,6 +113,14 @@ fn ask(build: &Build, a: &Path, b: &Path) -> Result<Answer> {
     serde_json::from_slice(&output.stdout).with_context(|| b.display().to_string())
 }
 
+fn sums_by_python(file: &Path) -> Result<Expected> {
+    let script = root().join("tests/scenarios/diff/snapshot_peak.py");
+    let output = Command::new("python3").arg(script).arg(file).output()?;
+    let error = || String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{}", error());
+    from_slice(&output.stdout).with_context(error)
+}
+
 /// One run's side: all rows add up to its peak, and those of each call site to Python's sum. How many sites comes back.
 fn check<'a>(
     file: &Path,
@@ -120,7 +130,7 @@ fn check<'a>(
     let name = file.display();
     let bytes: u64 = rows.clone().map(|(_, sums)| sums.bytes).sum();
     ensure!(bytes == figures.peak_bytes, "{name}: rows {bytes}, peak {}", figures.peak_bytes);
-    let expected: Expected = python("snapshot_peak.py", &[file])?;
+    let expected = sums_by_python(file)?;
     let (own, sum) = (figures.requested_bytes, expected.requested);
     ensure!(own == sum, "{name}: {own} requested at the peak, Python: {sum}");
     let mut sites = BTreeMap::<&str, u64>::new();
