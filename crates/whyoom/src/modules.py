@@ -11,11 +11,24 @@ work in this thread, 0 for none, `label(device, blocks)` what blocks are: size a
 """
 
 import array
+import contextlib
+import operator
 import os
 import sys
 import threading
 import weakref
 
+# What wraps a model, and the name that the model has in it.
+WRAPPERS = {
+    "DistributedDataParallel": "module",
+    "DataParallel": "module",
+    "DeepSpeedEngine": "module",
+    "FullyShardedDataParallel": "_fsdp_wrapped_module",
+    "OptimizedModule": "_orig_mod",
+    "CheckpointWrapper": "_checkpoint_wrapped_module",
+}
+# These wrap modules inside a model, too.
+WRAPPED = {name for name in WRAPPERS.values() if name.startswith("_")}
 # The roles, as recordings number them.
 FORWARD, BACKWARD, RECOMPUTE, PARAMETER, BUFFER, GRADIENT, OPTIMIZER_STATE = range(1, 8)
 
@@ -61,10 +74,15 @@ class HistorySink:
     WORDS = "whyoom module: "
 
     def __init__(self, torch):
+        self.texts, self.annotate = [""], None
+        # Its allocator cannot be told anything before there is one.
+        self.set = lambda _: None
+        torch.cuda._lazy_call(lambda: self.begin(torch))
+
+    def begin(self, torch):
         self.set = torch._C._cuda_setMemoryMetadata
         # Newer by a few versions.
         self.annotate = getattr(torch._C, "_cuda_annotateMemory", None)
-        self.texts = [""]
 
     def number(self, name, role):
         self.texts.append(f"{self.WORDS}{role} {name}")
@@ -149,11 +167,13 @@ class Modules:
         return guarded
 
     def give_up(self, error):
-        print(f"whyoom: modules are not recorded from here on: {error!r}", file=sys.stderr)
         handles, self.handles = self.handles, []
+        if handles:
+            print(f"whyoom: modules are not recorded from here on: {error!r}", file=sys.stderr)
         for handle in handles:
             handle.remove()
-        self.sink.enter(0)
+        with contextlib.suppress(Exception):
+            self.sink.enter(0)
 
     def watch_failures(self):
         try:
@@ -168,6 +188,9 @@ class Modules:
         found = self.known.get(id(module)) or self.meet(module, thread)
         if not thread.modules:
             self.begins(module)
+            if self.in_backward() < 0:
+                # A backward pass that failed did not end.
+                thread.told[0] = 0
         if found.is_part:
             if thread.parts:
                 # What comes in was made by the part around it, if not by another part.
@@ -200,7 +223,7 @@ class Modules:
             # The first to tell is the innermost.
             node.metadata["whyoom"] = True
             number = part.numbers[BACKWARD] or self.number(part, BACKWARD)
-            node.register_prehook(lambda _, number=number: self.in_part(number))
+            node.register_prehook(self.guarded(lambda _, number=number: self.in_part(number)))
 
     def in_part(self, number):
         """Backward is in a part of the model. At its end it is in none."""
@@ -208,8 +231,14 @@ class Modules:
         if thread.task != task:
             thread.task = task
             engine = self.torch.autograd.Variable._execution_engine
-            engine.queue_callback(lambda: self.sink.enter(0))
+            engine.queue_callback(self.backward_ended)
+        # What forward makes again in between ends with this.
+        thread.told[0] = number
         self.sink.enter(number)
+
+    def backward_ended(self):
+        self.thread.told[0] = 0
+        self.sink.enter(0)
 
     def number(self, module, role):
         number = module.numbers[role] = self.sink.number(module.name, role)
@@ -220,10 +249,10 @@ class Modules:
         if thread.modules:
             # Made on the way, or not a child of the module that calls it.
             return self.know(module, f"{thread.modules[-1].name}.{type(module).__name__}")
-        root = self.unused(type(module).__name__)
+        root = self.unused(type(unwrapped(module)).__name__)
         for name, one in module.named_modules():
             if id(one) not in self.known:
-                self.know(one, f"{root}.{name}" if name else root)
+                self.know(one, ".".join([root, *own_parts(name, type(module).__name__)]))
         self.roots[id(module)] = 0
         return self.known[id(module)]
 
@@ -378,6 +407,38 @@ class Plan:
     def signature(parameters):
         """Tells one list of parameters from another, without keeping them."""
         return (len(parameters), id(parameters[0]), id(parameters[-1])) if parameters else ()
+
+
+def supports(torch):
+    """Whether PyTorch has what is used here: 2.1 and newer do."""
+    needed = [(torch, "compiler.is_compiling"), (torch, "_C._current_graph_task_id")]
+    try:
+        return all(operator.attrgetter(name)(one) for one, name in needed)
+    except AttributeError:
+        return False
+
+
+def unwrapped(module):
+    """The model that is wrapped, for training on several GPUs or by a compiler."""
+    while (inside := getattr(module, wrapper_of(type(module).__name__) or "", None)) is not None:
+        module = inside
+    return module
+
+
+def wrapper_of(kind):
+    """Under which name a wrapper has what it wraps."""
+    for wrapper, name in WRAPPERS.items():
+        if kind.startswith(wrapper):
+            return name
+    return None
+
+
+def own_parts(name, root):
+    """A qualified name without the wrappers in it."""
+    parts = name.split(".") if name else []
+    if parts and wrapper_of(root) == parts[0]:
+        parts = parts[1:]
+    return [part for part in parts if part not in WRAPPED]
 
 
 def exists(tensor):

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, path::Path, process::Command};
 
 use anyhow::{Context, Result, ensure};
-use harness::{Build, Check, Held, Trial, from_slice, from_str, python, root, slug, text};
+use harness::{
+    Build, Check, Held, Trial, environment, from_slice, from_str, python, root, slug, text,
+};
 use serde::Deserialize;
 
 /// Programs of the zoo that MemTracker can follow. With adapters it fails itself.
@@ -70,7 +72,21 @@ pub(super) fn checks() -> Vec<Check> {
         let name = slug(file.trim_end_matches(".py"));
         Check::new(format!("modules::{name}"), move || compare(file, arguments))
     };
-    MODELS.iter().map(check).collect()
+    let hooks = ["torch", "torch-2.6"]
+        .map(|version| Check::new(format!("modules::hooks::{version}"), move || hooks(version)));
+    MODELS.iter().map(check).chain(hooks).collect()
+}
+
+/// What the startup file tells, on the CPU.
+fn hooks(version: &str) -> Result<Held> {
+    let (root, python) = (root(), environment(version)?.join("bin/python"));
+    let startup = root.join("crates/whyoom/src");
+    let output = Command::new(python)
+        .arg(root.join("tests/scenarios/modules/hooks.py"))
+        .args([startup.join("startup.py"), startup.join("modules.py")])
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(Held::new(String::from_utf8(output.stdout)?.trim()))
 }
 
 fn compare(file: &str, arguments: &[&str]) -> Result<Held> {

@@ -138,9 +138,7 @@ fn layer(event: &Event, change: Option<&Change>, run: &Run) -> Option<About> {
         | Action::SegmentUnmap { .. } => Some(About::Segments),
         Action::BlockFreeRequested { .. }
         | Action::BlockFree { .. }
-        | Action::BlockLabel { .. } => {
-            Some(About::Memory(LayerKind::Blocks))
-        }
+        | Action::BlockLabel { .. } => Some(About::Memory(LayerKind::Blocks)),
         // The state that history starts from may be its peak.
         Action::HistoryStart => {
             let space = (event.origin.process, event.origin.device);

@@ -391,7 +391,7 @@ def install(torch):
     if FOLDER and hasattr(torch, "cuda"):
         observer = Observer(torch)
         observer.install()
-        if hasattr(torch._C, "_cuda_setMemoryMetadata"):
+        if supports(torch) and hasattr(torch._C, "_cuda_setMemoryMetadata"):
             Modules(torch, HistorySink(torch)).install()
         sys.meta_path.insert(0, TransformersFinder(observer))
         for server in SERVERS:

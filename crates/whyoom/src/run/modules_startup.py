@@ -1,7 +1,7 @@
 
 
 def install(torch):
-    if hasattr(torch, "cuda") and os.environ.get("WHYOOM_RECORDING"):
+    if hasattr(torch, "cuda") and os.environ.get("WHYOOM_RECORDING") and supports(torch):
         Modules(torch, RecorderSink()).install()
 
 
