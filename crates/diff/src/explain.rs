@@ -7,7 +7,7 @@ use whyoom_memory::Category;
 use crate::{
     change::Change,
     explanation::{Explanation, KindChange, Reason},
-    grouping::{Place, deepest, goes_one_way, module_name, place},
+    grouping::{MOST as MOST_OF_IT, Place, deepest, goes_one_way, module_name, place},
     known_code::BACKWARD,
     scaling::scaled,
     settings::{Decides, SettingChange},
@@ -19,6 +19,11 @@ const MOST: usize = 12;
 const KEPT: u64 = 3;
 /// What a kind must have of a module's change to be told with it.
 const WORTH_A_WORD: f64 = 0.1;
+
+/// An argument that changed by as much explains what scales.
+const SAME_FACTOR: f64 = 0.02;
+/// What one place must have of a kind's change to be named alone.
+const NEARLY_ALL: f64 = 0.95;
 
 /// What explanations are made from.
 pub(crate) struct Context<'a> {
@@ -145,7 +150,7 @@ fn modules<'a>(
 
 /// A module of which most kinds changed, where it has most of all that changed.
 fn whole_module<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<'a>> {
-    let at = deepest(left, true);
+    let at = deepest(left, MOST_OF_IT, true);
     let those = within(left, &at);
     let is_module = !at.is_empty() && those.iter().all(|change| change.module.is_some());
     if !is_module || !goes_one_way(&those) {
@@ -169,7 +174,14 @@ fn of_one_kind<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<'
     if net(&those).unsigned_abs() <= context.noise {
         return None;
     }
-    let at = deepest(&those, false);
+    // What only the other run has, at another size, is something else.
+    let up = net(&those) > 0;
+    let is_other = |change: &&Change| {
+        let only_in_one = change.a.blocks == 0 || change.b.blocks == 0;
+        only_in_one && (change.bytes() > 0) != up
+    };
+    let those: Vec<&Change> = those.into_iter().filter(|change| !is_other(change)).collect();
+    let at = deepest(&those, NEARLY_ALL, false);
     let inside = within(&those, &at);
     // Without modules only a call site is a name for people; functions on the way to several are none.
     let is_named = inside.iter().all(|change| change.module.is_some() || place(change) == at);
@@ -192,7 +204,7 @@ fn reason(those: &[&Change]) -> Reason {
 }
 
 fn grouped(reason: Reason, those: Vec<&Change>) -> Found<'_> {
-    let (module, members) = module_name(&deepest(&those, false), &those);
+    let (module, members) = module_name(&deepest(&those, NEARLY_ALL, false), &those);
     let mut explanation = Explanation::of(reason, module, &those);
     explanation.members = members;
     (those, explanation)
@@ -212,8 +224,22 @@ fn because(explanation: &Explanation, context: &Context<'_>) -> Option<String> {
         }
         Decides::Kinds(kinds) => kinds.contains(&category),
         Decides::Library => of_library,
-        Decides::Reserved | Decides::Unknown => false,
+        Decides::Reserved | Decides::Unknown | Decides::Work => false,
     };
-    let scales = matches!(explanation.reason, Reason::Scaled { .. } | Reason::Kept { .. });
-    context.settings.iter().filter(|_| !scales).find(explains).map(|setting| setting.name.clone())
+    let found = match explanation.reason {
+        Reason::Scaled { factor, .. } => argument_of(factor, context),
+        Reason::Kept { .. } => None,
+        _ => context.settings.iter().find(explains),
+    };
+    found.map(|setting| setting.name.clone())
+}
+
+/// The argument that changed by a factor, or else the only one that changed.
+fn argument_of<'a>(factor: f64, context: &Context<'a>) -> Option<&'a SettingChange> {
+    let arguments = || context.settings.iter().filter(|one| one.decides == Decides::Work);
+    let by_factor = |one: &&SettingChange| {
+        one.factor().is_some_and(|other| (other / factor - 1.0).abs() <= SAME_FACTOR)
+    };
+    let only = || arguments().next().filter(|_| arguments().count() == 1);
+    arguments().find(by_factor).or_else(only)
 }

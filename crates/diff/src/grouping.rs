@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{change::Change, module_path::pattern};
 
 /// What a description must cover of what it stands for.
-const MOST: f64 = 0.8;
+pub(crate) const MOST: f64 = 0.8;
 
 /// A place in the model, or in the program where no modules are known: parts of its name.
 pub(crate) type Place = Vec<String>;
@@ -18,9 +18,9 @@ pub(crate) fn place(change: &Change) -> Place {
     }
 }
 
-/// The deepest place that has most of what changed. Sums of opposite changes at one place and of one kind cancel
+/// The deepest place that has such a share of what changed. Sums of opposite changes at one place and of one kind cancel
 /// first, where `gross` is wanted; otherwise all of them do.
-pub(crate) fn deepest(changes: &[&Change], gross: bool) -> Place {
+pub(crate) fn deepest(changes: &[&Change], share: f64, gross: bool) -> Place {
     let cells = cells(changes);
     let weigh = |cells: &[(&Place, i64)]| match gross {
         true => cells.iter().map(|(_, bytes)| bytes.unsigned_abs()).sum::<u64>(),
@@ -39,7 +39,7 @@ pub(crate) fn deepest(changes: &[&Change], gross: bool) -> Place {
         }
         let heaviest = below.into_iter().max_by_key(|(_, cells)| weigh(cells));
         match heaviest {
-            Some((part, cells)) if weigh(&cells) as f64 >= MOST * all as f64 && all > 0 => {
+            Some((part, cells)) if weigh(&cells) as f64 >= share * all as f64 && all > 0 => {
                 at.push(part.clone());
                 inside = cells;
             }

@@ -4,6 +4,7 @@
 //! [`Comparison`], which text, JSON and HTML render. Nothing here reads a file.
 
 mod alignment;
+mod arguments;
 mod change;
 mod compare;
 mod explain;

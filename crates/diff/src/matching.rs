@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use whyoom_memory::Category;
+
 use crate::{
     alignment::{Similar, align},
     change::{Change, Sums},
@@ -56,7 +58,9 @@ fn join<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 
 fn kind(unit: &Unit<'_>) -> String {
     let role = unit.row.role.filter(|role| role.is_kind()).map_or("", |role| role.name());
-    join([unit.row.category.name(), role])
+    // What is made once and what each iteration makes are two things, in one function too.
+    let when = if unit.row.before_loop { "once" } else { "" };
+    join([unit.row.category.name(), role, when])
 }
 
 fn module(unit: &Unit<'_>) -> String {
@@ -115,8 +119,10 @@ pub(crate) fn changes(a: &MemoryAt, b: &MemoryAt) -> Vec<Change> {
     if size(a) > size(b) {
         return changes(b, a).into_iter().map(Change::swapped).collect();
     }
-    let with_root = [a, b].iter().any(|side| roots(side).len() > 1);
-    let (mut left, mut right) = (units(&a.rows, with_root), units(&b.rows, with_root));
+    // Of one model in each run the class says nothing; a loss beside it is no model.
+    let [of_a, of_b] = [a, b].map(model_root);
+    let (of_a, of_b) = if of_a.is_some() && of_b.is_some() { (of_a, of_b) } else { (None, None) };
+    let (mut left, mut right) = (units(&a.rows, of_a), units(&b.rows, of_b));
     let mut changes = Vec::new();
     for key_of in PASSES {
         (left, right) = pass(left, right, key_of, &mut changes);
@@ -130,16 +136,22 @@ fn size(side: &MemoryAt) -> (u64, u64, usize) {
     (side.allocated, side.requested, side.rows.len())
 }
 
-fn roots(side: &MemoryAt) -> BTreeSet<&str> {
-    let modules = side.rows.iter().filter_map(|row| row.module.as_deref());
-    modules.map(module_path::root).collect()
+/// The class of the only outermost module, or else of the only one that has parameters.
+fn model_root(side: &MemoryAt) -> Option<&str> {
+    let names = |wanted: fn(&&Row) -> bool| -> BTreeSet<&str> {
+        let modules = side.rows.iter().filter(wanted).filter_map(|row| row.module.as_deref());
+        modules.map(module_path::root).collect()
+    };
+    let all = names(|_| true);
+    let with_parameters = names(|row| row.category == Category::Parameters);
+    [all, with_parameters].into_iter().find(|roots| roots.len() == 1)?.pop_first()
 }
 
 /// Rows that agree in all that is compared, in one: several native stacks may lead to one line.
-fn units(rows: &[Row], with_root: bool) -> Vec<Unit<'_>> {
-    let mut units = BTreeMap::<String, Unit<'_>>::new();
+fn units<'a>(rows: &'a [Row], model: Option<&str>) -> Vec<Unit<'a>> {
+    let mut units = BTreeMap::<String, Unit<'a>>::new();
     for row in rows {
-        let path = row.module.as_deref().map(|name| module_path::path(name, with_root));
+        let path = row.module.as_deref().map(|name| module_path::path(name, model));
         let sums = Sums { bytes: row.bytes, requested: row.requested, blocks: row.blocks };
         let unit = Unit { row, path: path.unwrap_or_default(), sums, iterations: row.iterations };
         let lines: String = unit.lines().map(|line| format!("{line}{BETWEEN}")).collect();

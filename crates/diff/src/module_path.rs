@@ -12,15 +12,15 @@ const OUTERMOST: [&str; 5] = [
     "OptimizedModule",
 ];
 
-/// The parts of a module's name, without wrappers and, where each run has one outermost module, without its class.
-pub(crate) fn path(name: &str, with_root: bool) -> Vec<String> {
+/// The parts of a module's name, without wrappers and without the class of the model, where the run has one.
+pub(crate) fn path(name: &str, model: Option<&str>) -> Vec<String> {
     let mut parts = name.split('.').filter(|part| !WRAPPERS.contains(part)).peekable();
     let root = parts.next().unwrap_or_default();
     let is_wrapper = OUTERMOST.contains(&root);
     if is_wrapper && parts.peek() == Some(&"module") {
         parts.next();
     }
-    let root = (with_root && !is_wrapper).then(|| root.to_owned());
+    let root = (model != Some(root) && !is_wrapper).then(|| root.to_owned());
     root.into_iter().chain(parts.map(str::to_owned)).collect()
 }
 
@@ -41,18 +41,18 @@ mod tests {
 
     #[test]
     fn wrappers_are_no_part_of_a_name() {
-        assert_eq!(path("GPT.layers.3.mlp", false).join("."), "layers.3.mlp");
-        assert_eq!(path("GPT.layers.3", true).join("."), "GPT.layers.3");
+        assert_eq!(path("GPT.layers.3.mlp", Some("GPT")).join("."), "layers.3.mlp");
+        assert_eq!(path("GPT.layers.3", None).join("."), "GPT.layers.3");
         let wrapped =
             "FullyShardedDataParallel._fsdp_wrapped_module.layers.3._checkpoint_wrapped_module.mlp";
-        assert_eq!(path(wrapped, false).join("."), "layers.3.mlp");
-        assert_eq!(path("DistributedDataParallel.module.fc", false).join("."), "fc");
-        assert_eq!(path("GPT", false), Vec::<String>::new());
+        assert_eq!(path(wrapped, None).join("."), "layers.3.mlp");
+        assert_eq!(path("DistributedDataParallel.module.fc", None).join("."), "fc");
+        assert_eq!(path("GPT", Some("GPT")), Vec::<String>::new());
     }
 
     #[test]
     fn a_pattern_has_no_indices() {
-        let path = path("GPT.layers.31.experts.7.w2", false);
+        let path = path("GPT.layers.31.experts.7.w2", Some("GPT"));
         assert_eq!(pattern(&path).join("."), "layers.*.experts.*.w2");
     }
 }

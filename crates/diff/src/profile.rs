@@ -47,6 +47,9 @@ pub struct RankProfile {
     pub settings: BTreeMap<String, String>,
     /// Versions that were told, by library.
     pub versions: BTreeMap<String, String>,
+    /// What the program was started with: options by name, others by their place.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, String>,
     /// The GPU's model.
     pub gpu: Option<String>,
     /// What the GPU has in all.
@@ -112,6 +115,9 @@ pub struct Row {
     pub maker: Option<String>,
     /// Whether gradient checkpointing is on the stack.
     pub checkpoint: bool,
+    /// Whether all of it was made before the first iteration.
+    #[serde(default)]
+    pub before_loop: bool,
     /// In how many iterations what is live was made.
     pub iterations: u64,
     /// How much it is.

@@ -9,6 +9,7 @@ use whyoom_trace::{
 };
 
 use crate::{
+    arguments::arguments,
     known_code::known_code,
     library_lines::{LibraryLines, package_of, tail_of},
     profile::{MemoryAt, OwnFrame, Profile, RankProfile, Row, SteadyAt},
@@ -100,6 +101,7 @@ impl Reader<'_> {
             iterations: self.space.iterations(),
             settings,
             versions,
+            arguments: self.arguments(),
             gpu,
             capacity,
             code: BTreeSet::new(),
@@ -140,6 +142,16 @@ impl Reader<'_> {
         (settings, versions)
     }
 
+    fn arguments(&self) -> BTreeMap<String, String> {
+        match self.model.launch_fact(self.process, FactKind::Command) {
+            Some(Fact::Command { words }) => {
+                let words: Vec<&str> = self.tables.text(words).split('\0').collect();
+                arguments(&words)
+            }
+            _ => BTreeMap::new(),
+        }
+    }
+
     fn gpu(&self) -> (Option<String>, Option<u64>) {
         match self.model.launch_fact(self.process, FactKind::Gpu) {
             Some(Fact::Gpu { model, total }) => {
@@ -164,8 +176,16 @@ impl Reader<'_> {
         }
         let row = |((stack, label, category), (sum, iterations)): (_, ([u64; 3], BTreeSet<_>))| {
             let [bytes, requested, blocks] = sum;
+            let before_loop = !starts.is_empty() && iterations.iter().all(|one| *one == 0);
             let iterations = iterations.len() as u64;
-            Row { iterations, bytes, requested, blocks, ..self.row(stack, label, category) }
+            Row {
+                before_loop,
+                iterations,
+                bytes,
+                requested,
+                blocks,
+                ..self.row(stack, label, category)
+            }
         };
         sums.into_iter().map(row).collect()
     }
@@ -193,6 +213,7 @@ impl Reader<'_> {
                 .filter(|frame| !is_own(frame))
                 .map(|frame| library_function(&frame)),
             checkpoint: python().any(|frame| frame.file.ends_with(CHECKPOINT)),
+            before_loop: false,
             iterations: 0,
             bytes: 0,
             requested: 0,

@@ -19,6 +19,8 @@ const EXACT: f64 = 0.002;
 const SHARE: f64 = 0.4;
 /// Of so many blocks, one may be missing.
 const MANY: u64 = 5;
+/// What PyTorch does not split off a large block.
+const REST: f64 = 1_048_576.0;
 /// How many factors lie between one and two.
 const STEPS: f64 = 64.0;
 /// What does not depend on the batch may change by this share of itself.
@@ -37,6 +39,20 @@ fn factor(change: &Change) -> Option<f64> {
         && b.requested > 0
         && a.blocks.abs_diff(b.blocks) * MANY <= a.blocks.max(b.blocks);
     comparable.then(|| mean(b) / mean(a))
+}
+
+/// Whether a change is by a factor, as far as can be told: a recording tells what blocks cost, and PyTorch leaves up to a
+/// MiB behind a large one.
+fn is_by(change: &Change, by: f64) -> bool {
+    let Some(factor) = factor(change) else { return false };
+    let mean = |sums: Sums| sums.requested as f64 / sums.blocks as f64;
+    let rest = |sums: Sums| match sums.requested == sums.bytes && mean(sums) > REST {
+        true => REST,
+        false => 0.0,
+    };
+    let (a, b) = (change.a, change.b);
+    let possible = by * (mean(a) - rest(a)) <= mean(b) && mean(b) - rest(b) <= by * mean(a);
+    is_near(factor, by) || possible
 }
 
 fn is_near(factor: f64, other: f64) -> bool {
@@ -82,7 +98,7 @@ fn batch<'a>(changes: &[&'a Change]) -> Option<(Vec<&'a Change>, Explanation)> {
     let by = most_common(&candidates)?;
     let square = by * by;
     let weigh = |near: f64| {
-        let those = candidates.iter().filter(|(_, factor)| is_near(*factor, near));
+        let those = candidates.iter().filter(|(change, _)| is_by(change, near));
         those.map(|(change, _)| change.bytes().unsigned_abs()).sum::<u64>()
     };
     let all: u64 = changes.iter().map(|change| change.bytes().unsigned_abs()).sum();
@@ -106,8 +122,9 @@ fn changes_what_is_fixed(changes: &[&Change]) -> bool {
         let kinds = [Category::Parameters, Category::OptimizerState];
         changes.iter().filter(move |change| kinds.contains(&change.category))
     };
-    let changed: u64 = fixed().map(|change| change.bytes().unsigned_abs()).sum();
-    let all: u64 = fixed().map(|change| change.a.bytes.max(change.b.bytes)).sum();
+    // What was asked for: what a block costs depends on what lay beside it.
+    let changed: u64 = fixed().map(|change| change.a.requested.abs_diff(change.b.requested)).sum();
+    let all: u64 = fixed().map(|change| change.a.requested.max(change.b.requested)).sum();
     changed as f64 > FIXED * all as f64
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Decides {
     Kinds(&'static [Category]),
     /// Memory that a library makes.
     Library,
+    /// How much work there is: an argument of the program.
+    Work,
     /// Nothing that is known.
     Unknown,
 }
@@ -33,6 +35,14 @@ pub struct SettingChange {
     pub explains: bool,
     #[serde(skip)]
     pub(crate) decides: Decides,
+}
+
+impl SettingChange {
+    /// B by A, of two numbers.
+    pub(crate) fn factor(&self) -> Option<f64> {
+        let number = |text: &Option<String>| text.as_ref()?.parse::<f64>().ok();
+        Some(number(&self.b)? / number(&self.a)?).filter(|factor| factor.is_finite())
+    }
 }
 
 /// Files of torch.optim that are no optimizer.
@@ -54,6 +64,7 @@ fn decides(name: &str) -> Decides {
 /// Everything that differs beside memory.
 pub(crate) fn differences(a: &RankProfile, b: &RankProfile) -> Vec<SettingChange> {
     let mut found = Differences(Vec::new());
+    found.arguments(a, b);
     found.settings(a, b);
     found.versions(a, b);
     found.code(a, b);
@@ -71,6 +82,14 @@ impl Differences {
         if a != b {
             let (name, a, b) = (name.to_owned(), a.cloned(), b.cloned());
             self.0.push(SettingChange { name, a, b, explains: false, decides });
+        }
+    }
+
+    /// What the programs were started with.
+    fn arguments(&mut self, a: &RankProfile, b: &RankProfile) {
+        let names: BTreeSet<&String> = a.arguments.keys().chain(b.arguments.keys()).collect();
+        for name in names {
+            self.note(name, (a.arguments.get(name), b.arguments.get(name)), Decides::Work);
         }
     }
 

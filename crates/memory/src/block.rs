@@ -33,6 +33,8 @@ pub struct LiveBlock {
     pub context: ContextId,
     /// What it probably is.
     pub category: Category,
+    /// Whether that follows only from when it was made.
+    pub by_phase: bool,
     /// Where it came from.
     pub interface: Interface,
     /// The program has given it back, but a stream still holds it.

@@ -172,6 +172,7 @@ impl DriverMemory {
             pool: event.origin.pool,
             context: event.origin.context,
             category: profile.category,
+            by_phase: profile.by_phase,
             interface,
             pending: false,
         };

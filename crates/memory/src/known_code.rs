@@ -27,6 +27,8 @@ const PYTHON: &[KnownCode] = &[
     // vLLM: _allocate_kv_cache_tensors, initialize_kv_cache.
     row("", &["kv_cache", "KVCache"], Category::KvCache),
     row("transformers/cache_utils.py", &[], Category::KvCache),
+    // A copy of a model: an average of its weights, a reference, a teacher.
+    row("torch/nn/parameter.py", &["__deepcopy__"], Category::Parameters),
     row("sglang/srt/mem_cache/memory_pool", &["__init__", "_create_buffers"], Category::KvCache),
     // FSDP2: what reduce-scatter returns is the sharded gradient.
     row("fsdp/_fully_shard/", &["reduce", "grad", "post_backward"], Category::Gradients),
@@ -76,7 +78,23 @@ pub(crate) fn makes(frame: &FrameText<'_>) -> Option<Category> {
         row.functions.is_empty() || row.functions.iter().any(|part| frame.function.contains(part))
     };
     let fits = |row: &&KnownCode| frame.file.contains(row.file) && named(row);
-    rows.iter().find(fits).map(|row| row.makes)
+    let row = rows.iter().find(fits).map(|row| row.makes);
+    row.or_else(|| allocates_cache(frame).then_some(Category::KvCache))
+}
+
+/// Whether a function makes room for keys and values: its class is named after a cache and after attention, and it after
+/// what makes room. What such a class computes otherwise is none.
+fn allocates_cache(frame: &FrameText<'_>) -> bool {
+    const OF_ATTENTION: [&str; 3] = ["attention", "attn", "kv"];
+    const MAKES_ROOM: [&str; 8] =
+        ["alloc", "init", "setup", "create", "build", "reset", "prepare", "cache"];
+    let name = frame.function.to_lowercase();
+    let Some((class, function)) = name.rsplit_once('.').filter(|_| frame.is_python()) else {
+        return false;
+    };
+    class.contains("cache")
+        && OF_ATTENTION.iter().any(|word| class.contains(word))
+        && MAKES_ROOM.iter().any(|word| function.contains(word))
 }
 
 /// Whether a frame belongs to an optimizer: of a library, or of the program's own, of which only what optimizers have

@@ -147,7 +147,7 @@ impl Layer {
     pub fn category(&self, block: &LiveBlock) -> Category {
         let made_on_the_way =
             matches!(block.category, Category::Gradients | Category::OptimizerState);
-        match self.labelled && block.label == StackId(0) && made_on_the_way {
+        match self.labelled && block.label == StackId(0) && block.by_phase && made_on_the_way {
             true => Category::Temporaries,
             false => block.category,
         }

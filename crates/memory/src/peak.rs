@@ -70,6 +70,7 @@ mod tests {
             pool: PoolId(0),
             context: ContextId(0),
             category: Category::Unattributed,
+            by_phase: false,
             interface: Interface::Allocator,
             pending: false,
         }

@@ -14,6 +14,8 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StackProfile {
     pub(crate) category: Category,
+    /// Whether that follows only from when it was made.
+    pub(crate) by_phase: bool,
     pub(crate) phase: Phase,
     /// In the outermost module's `forward`: a number for the function, and the line it is at.
     pub(crate) root: Option<(u64, u32)>,
@@ -45,6 +47,7 @@ impl Profiles {
     pub(crate) fn known(&self, stack: StackId) -> StackProfile {
         let unknown = StackProfile {
             category: Category::Unattributed,
+            by_phase: false,
             phase: Phase::Other,
             root: None,
             python: 0,
@@ -75,6 +78,7 @@ impl StackProfile {
         }
         Self {
             category: role.and_then(told).unwrap_or_else(|| signs.category()),
+            by_phase: role.and_then(told).is_none() && !signs.is_known(),
             phase: signs.phase(),
             root,
             python: python.finish(),
@@ -241,6 +245,11 @@ mod tests {
                 Category::KvCache,
             ),
             (&[("forward", LLAMA), ("decode_with_kv_cache", SCRIPT)], Category::Activations),
+            (&[("CachedAttention.allocate", SCRIPT), ("main", SCRIPT)], Category::KvCache),
+            (
+                &[("CachedAttention._attend", SCRIPT), ("CachedAttention.forward", SCRIPT)],
+                Category::Activations,
+            ),
         ]);
     }
 

@@ -187,9 +187,12 @@ impl Signs {
         // A copy to another device or kind.
         self.sets_up |= function.contains("_to_copy");
         let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
+        // What recurrent layers, convolutions and normalizations make of cuDNN's is kept for backward.
+        let layers =
+            ["cudnn_batch_norm", "cudnn_convolution", "cudnn_rnn", "lstm_cudnn", "gru_cudnn"];
         self.workspace |= names_workspace.iter().any(|name| function.contains(name))
-            && !function.contains("cudnn_batch_norm")
-            && !function.contains("cudnn_convolution");
+            && !layers.iter().any(|layer| function.contains(layer))
+            && !(function.contains("rnn_") && function.ends_with("_cudnn"));
     }
 
     /// A module's backward was under way, whatever the frames say.
@@ -203,6 +206,11 @@ impl Signs {
             true => Phase::Backward,
             false => self.innermost.or(compiled).unwrap_or(Phase::Other),
         }
+    }
+
+    /// Whether code that is known made it, whenever that was.
+    pub(crate) fn is_known(&self) -> bool {
+        self.workspace || self.known.is_some()
     }
 
     /// Whether only the program's own functions lead there.

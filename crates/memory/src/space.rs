@@ -410,6 +410,7 @@ impl Space {
             pool: event.origin.pool,
             context: event.origin.context,
             category: profile.category,
+            by_phase: profile.by_phase,
             interface: Interface::Allocator,
             pending: false,
         };

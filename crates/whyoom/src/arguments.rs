@@ -778,6 +778,9 @@ pub(crate) struct DiffArguments {
     /// Exit with 3 if this holds for any rank, e.g. 'peak>+5%', 'reserved>+1GiB' or 'peak>20GiB'; repeatable
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<Condition>,
+    /// Do not open the libraries that a recording names: native frames stay without names
+    #[arg(long)]
+    pub(crate) no_symbols: bool,
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,

@@ -23,6 +23,7 @@ pub(crate) fn row(
         ModuleRole::Forward => (Category::Activations, Phase::Forward),
     };
     Row {
+        before_loop: false,
         module: Some(module.to_owned()),
         role: Some(role),
         category,
@@ -78,6 +79,7 @@ pub(crate) fn memory(rows: Vec<Row>) -> MemoryAt {
 pub(crate) fn rank(rows: Vec<Row>) -> RankProfile {
     let peak = memory(rows);
     RankProfile {
+        arguments: BTreeMap::new(),
         process: "train.py".to_owned(),
         rank: None,
         device: "GPU 0".to_owned(),

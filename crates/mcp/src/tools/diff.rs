@@ -7,7 +7,7 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::Error};
 use serde_json::Value;
 
 use crate::{
@@ -35,14 +35,88 @@ pub(crate) struct Input {
 pub(crate) struct Answer {
     /// The answer in one line
     headline: String,
+    /// Whether all that differs is noise
+    unchanged: bool,
+    /// The most that was allocated in the run before
+    peak_a_bytes: u64,
+    /// The most that was allocated in the run after
+    peak_b_bytes: u64,
+    /// What appeared, vanished, grew or shrank at the peak, the most first
+    changes: Vec<Change>,
+    /// Settings, versions, GPUs and code that differ, first those that explain
+    settings: Vec<String>,
+}
+
+/// Memory that belongs together.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Change {
+    /// What the run after has more, or less
+    bytes: i64,
+    /// What most of it is
+    kind: Option<String>,
+    /// The module of the model
+    module: Option<String>,
+    /// The line of the program
+    call_site: Option<String>,
+    /// The setting, version or code that explains it
+    because: Option<String>,
 }
 
 /// The document of `whyoom diff --json`, as far as it is told.
-// To be finished when the command is there: what it prints beside its headline, the lines that grew and shrank; and,
-// as with `why`, that it opens no library that a recording names.
 #[derive(Deserialize)]
 struct Document {
-    headline: String,
+    answer: String,
+    ranks: Vec<Rank>,
+}
+
+/// One process on one device; the one that differs most is the first.
+#[derive(Deserialize)]
+struct Rank {
+    unchanged: bool,
+    a: Figures,
+    b: Figures,
+    peak: View,
+    same_phase: Option<SamePhase>,
+    settings: Vec<Setting>,
+}
+
+#[derive(Deserialize)]
+struct Figures {
+    peak_bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct SamePhase {
+    view: View,
+}
+
+#[derive(Deserialize)]
+struct View {
+    explanations: Vec<Explanation>,
+}
+
+#[derive(Deserialize)]
+struct Explanation {
+    bytes: i64,
+    categories: Vec<Category>,
+    module: Option<String>,
+    sites: Vec<Site>,
+    because: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    category: String,
+}
+
+#[derive(Deserialize)]
+struct Site {
+    site: String,
+}
+
+#[derive(Deserialize)]
+struct Setting {
+    name: String,
 }
 
 impl Tool for Diff {
@@ -57,14 +131,31 @@ impl Tool for Diff {
             rules.folders.open(Path::new(&input.a))?,
             rules.folders.open(Path::new(&input.b))?,
         ];
-        let mut arguments: Vec<String> = ["diff", "--json", "--"].map(str::to_owned).into();
+        let mut arguments: Vec<String> =
+            ["diff", "--json", "--no-symbols", "--"].map(str::to_owned).into();
         arguments.extend(files.iter().map(Opened::name));
         Ok(Question { arguments, files, ..rules.reading(Duration::from_secs(120)) })
     }
 
     fn answer(document: &Value, room: Room) -> serde_json::Result<Answer> {
-        let Document { headline } = Document::deserialize(document)?;
-        Ok(Answer { headline: room.text(&headline) })
+        let Document { answer, ranks } = Document::deserialize(document)?;
+        let rank = ranks.first().ok_or_else(|| serde_json::Error::custom("no rank"))?;
+        let view = rank.same_phase.as_ref().map_or(&rank.peak, |same| &same.view);
+        let change = |one: &Explanation| Change {
+            bytes: one.bytes,
+            kind: room.maybe(one.categories.first().map(|kind| kind.category.as_str())),
+            module: room.maybe(one.module.as_deref()),
+            call_site: room.maybe(one.sites.first().map(|site| site.site.as_str())),
+            because: room.maybe(one.because.as_deref()),
+        };
+        Ok(Answer {
+            headline: room.text(&answer),
+            unchanged: rank.unchanged,
+            peak_a_bytes: rank.a.peak_bytes,
+            peak_b_bytes: rank.b.peak_bytes,
+            changes: room.list(&view.explanations, change),
+            settings: room.list(&rank.settings, |setting| room.text(&setting.name)),
+        })
     }
 }
 

@@ -18,14 +18,14 @@ use crate::source::{Frames, read as read_source};
 const MOST_FILES: usize = 4096;
 
 /// The profile of a run, and what is worth saying of what was read.
-pub(crate) fn read(path: &Path) -> Result<(Profile, Vec<String>)> {
+pub(crate) fn read(path: &Path, frames: Frames) -> Result<(Profile, Vec<String>)> {
     let mut notes = Vec::new();
     let mut profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
     for file in files(path)? {
         let mut ranks = if file.extension().is_some_and(|kind| kind == "json") {
             SavedProfile::read(&file)?.ranks
         } else {
-            read_events(&file, &mut notes)?.ranks
+            read_events(&file, frames, &mut notes)?.ranks
         };
         // Of several files, each is one rank's, and its name may tell which.
         let told = file.file_name().and_then(|name| rank_in(&name.to_string_lossy()));
@@ -38,9 +38,9 @@ pub(crate) fn read(path: &Path) -> Result<(Profile, Vec<String>)> {
 }
 
 /// One file or recording. Each has a model of its own: processes of two machines may have one name.
-fn read_events(file: &Path, notes: &mut Vec<String>) -> Result<Profile> {
+fn read_events(file: &Path, frames: Frames, notes: &mut Vec<String>) -> Result<Profile> {
     let (mut model, mut tables) = (Model::default().and_steady_state(), Tables::default());
-    let contents = read_source(file, Frames::Named, &mut tables, &mut model)?;
+    let contents = read_source(file, frames, &mut tables, &mut model)?;
     notes.extend(contents.input.notes);
     let names = LaunchNames { name: &contents.input.name, rank: rank_in };
     Ok(profile_of(&model, &tables, names))

@@ -14,13 +14,15 @@ pub(crate) use self::{condition::Condition, saved::SavedProfile};
 use crate::{
     arguments::DiffArguments,
     exit_status::{ANSWERED, FAILS_IF},
+    source::Frames,
     terminal::{say, width},
 };
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &DiffArguments) -> Result<u8> {
-    let (a, notes) = inputs::read(&arguments.a)?;
-    let (b, others) = inputs::read(&arguments.b)?;
+    let frames = if arguments.no_symbols { Frames::Nameless } else { Frames::Named };
+    let (a, notes) = inputs::read(&arguments.a, frames)?;
+    let (b, others) = inputs::read(&arguments.b, frames)?;
     for (profile, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
         ensure!(
             !profile.ranks.is_empty(),
