@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What a report of a recording made in the lab says of itself.
-const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
+pub(crate) const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
                          simulated, and nothing was computed.";
 
 /// Notes on replays beyond these say nothing new.
@@ -62,15 +62,24 @@ pub(crate) fn write(reading: &mut Reading, verdict: &Verdict, path: &Path) -> Re
 
 /// Writes a report into a file; what to tell the person comes back.
 pub(crate) fn write_file(report: &Report<'_>, path: &Path) -> Result<String> {
+    write_page(path, &report.contents(), |out| write_report_html(report, out))
+}
+
+/// Writes a page into a file; what to tell the person comes back.
+pub(crate) fn write_page(
+    path: &Path,
+    contents: &[String],
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<String> {
     let name = path.display();
     let context = || format!("cannot write {name}");
     let file = WholeFile::begin(path)?;
     let mut out = io::BufWriter::new(file.handle()?);
-    write_report_html(report, &mut out).with_context(context)?;
+    write(&mut out).with_context(context)?;
     let handle = out.into_inner().map_err(io::IntoInnerError::into_error).with_context(context)?;
     let size = Bytes(handle.metadata().with_context(context)?.len());
     file.finish()?;
-    let contents = report.contents().join("; ");
+    let contents = contents.join("; ");
     Ok(format!("wrote {name} ({size}): open it in a browser\nthis file contains: {contents}"))
 }
 
@@ -100,7 +109,11 @@ fn with_report<T>(
         memory: Some((&reading.model, &reading.tables)),
         replay: &replay,
         replay_note: note(&what_if, &replay),
-        simulated: is_simulated(reading).then(|| SIMULATED.to_owned()),
+        simulated: reading
+            .paths()
+            .iter()
+            .any(|path| is_simulated(path))
+            .then(|| SIMULATED.to_owned()),
         fit: None,
         paths: local_paths(reading.names().filter_map(|name| Path::new(name).parent())),
         full_paths,
@@ -134,8 +147,7 @@ fn shown(name: &str) -> String {
     last.map_or_else(|| name.to_owned(), |last| last.to_string_lossy().into_owned())
 }
 
-/// Whether any of what was read was recorded on a simulated GPU.
-fn is_simulated(reading: &Reading) -> bool {
-    let mut endings = reading.paths().iter().filter_map(|path| Ending::read(path));
-    endings.any(|ending| ending.simulated)
+/// Whether an input was recorded on a simulated GPU.
+pub(crate) fn is_simulated(path: &Path) -> bool {
+    Ending::read(path).is_some_and(|ending| ending.simulated)
 }

@@ -14,6 +14,7 @@ use whyoom_trace::{
 use super::{
     Report,
     names::Names,
+    page::Shell,
     spaces::{SpaceJson, spaces},
 };
 use crate::{
@@ -95,6 +96,14 @@ impl<'a> Document<'a> {
             spaces,
             paths,
         })
+    }
+}
+
+impl Document<'_> {
+    /// What of it is text.
+    pub(super) fn shell(&self) -> Shell<'_> {
+        let (title, text, contains) = (&self.title, &self.text, &self.contains);
+        Shell { title, text, contains, paths: self.paths.as_ref() }
     }
 }
 

@@ -9,7 +9,11 @@ use whyoom_memory::{
 };
 use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
 
-use super::{column::Column, names::Names};
+use super::{
+    column::Column,
+    modules::{ModulesJson, modules},
+    names::Names,
+};
 
 /// Points of curves over all spaces; each has some, and none more than this.
 const MOST_POINTS: usize = 131_072;
@@ -29,6 +33,10 @@ const MOST_STACKS: usize = 4096;
 /// Segments and runs of all maps, over all spaces; each has some.
 const MOST_PARTS: usize = 200_000;
 const LEAST_PARTS: usize = 8_000;
+/// Modules over all spaces; each has some, and none more than this.
+const MOST_MODULES: usize = 16_384;
+const LEAST_MODULES: usize = 512;
+const MODULES_OF_ONE: usize = 4096;
 /// The unit of addresses: no allocator places anything more finely.
 const ADDRESS_UNIT: u64 = 512;
 /// The page's numbers are exact up to here.
@@ -50,6 +58,7 @@ pub(super) struct SpaceJson {
     blocks: BlocksJson,
     maps: Vec<MapJson>,
     peak: PeakJson,
+    modules: Option<ModulesJson>,
 }
 
 #[derive(Serialize)]
@@ -112,6 +121,8 @@ struct StackJson {
     blocks: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -125,6 +136,7 @@ struct BlocksJson {
     address: Column,
     size: Vec<u64>,
     stack: Vec<usize>,
+    module: Vec<i64>,
     kind: Vec<usize>,
     kinds: Vec<&'static str>,
 }
@@ -173,6 +185,7 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
         call_sites: MOST_PLACES,
     };
     let most_parts = share(MOST_PARTS, LEAST_PARTS);
+    let most_modules = share(MOST_MODULES, LEAST_MODULES).min(MODULES_OF_ONE);
     let pictures: Vec<_> = drawn
         .into_iter()
         .filter_map(|(process, device, space)| {
@@ -189,7 +202,16 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
     for (process, device, space, picture) in &pictures {
         let number = position(&mut processes, *process);
         let (process, device) = (*process, *device);
-        let draft = Draft { model, failures: &failures, clock, process, device, space, most_parts };
+        let draft = Draft {
+            model,
+            failures: &failures,
+            clock,
+            process,
+            device,
+            space,
+            most_parts,
+            most_modules,
+        };
         spaces.push(draft.space(number, picture, names));
     }
     // Processes without memory of their own are told of too.
@@ -238,6 +260,7 @@ struct Draft<'a> {
     device: DeviceId,
     space: &'a Space,
     most_parts: usize,
+    most_modules: usize,
 }
 
 impl Draft<'_> {
@@ -263,6 +286,7 @@ impl Draft<'_> {
             blocks: self.blocks(&picture.retained_blocks, names),
             maps: thinned(&picture.maps, self.most_parts).map(|map| self.map(map, names)).collect(),
             peak: self.peak(picture.start, names),
+            modules: self.modules(picture.start, names),
         }
     }
 
@@ -348,6 +372,7 @@ impl Draft<'_> {
             bytes: growing.usage.bytes.0,
             blocks: growing.usage.blocks,
             kind: None,
+            module: None,
         });
         GrowthJson {
             iterations: growth.iterations,
@@ -378,6 +403,7 @@ impl Draft<'_> {
                 .collect(),
             size: blocks.iter().map(|block| block.size.0).collect(),
             stack: blocks.iter().map(|block| names.stack(block.stack)).collect(),
+            module: blocks.iter().map(|block| names.module(block.module)).collect(),
             kind: blocks.iter().map(|block| block.category as usize).collect(),
             kinds: Category::ALL.iter().map(|category| category.name()).collect(),
         }
@@ -399,9 +425,29 @@ impl Draft<'_> {
         }
     }
 
+    fn peak_event(&self, start: Instant) -> u64 {
+        self.space.peak_maker().map_or(0, |block| block.born).max(start.event)
+    }
+
+    /// By module at the last failure or, where there was none, at the peak.
+    fn modules(&self, start: Instant, names: &mut Names<'_>) -> Option<ModulesJson> {
+        let own = |one: &&Incident| (one.process, one.device) == (self.process, self.device);
+        let failures = self.model.incidents().iter().rev();
+        let failed = failures.filter(own).find(|incident| !incident.live.is_empty());
+        let (moment, time, event, live) = match failed {
+            Some(failed) => ("out of memory", failed.time, failed.number, failed.live.clone()),
+            None => {
+                let (_, time) = self.space.peak();
+                ("peak", time, self.peak_event(start), self.space.live_sums_at_peak())
+            }
+        };
+        let at = (self.clock.at(time), event);
+        modules((moment, at), &live, self.most_modules, names)
+    }
+
     fn peak(&self, start: Instant, names: &mut Names<'_>) -> PeakJson {
         let (totals, time) = self.space.peak();
-        let event = self.space.peak_maker().map_or(0, |block| block.born).max(start.event);
+        let event = self.peak_event(start);
         let mut sums = self.space.live_sums_at_peak();
         sums.truncate(MOST_STACKS);
         let tell = |sum: &LiveSum| StackJson {
@@ -409,6 +455,7 @@ impl Draft<'_> {
             bytes: sum.usage.bytes.0,
             blocks: sum.usage.blocks,
             kind: Some(sum.category.name()),
+            module: Some(names.module(sum.module_stack())).filter(|module| *module >= 0),
         };
         PeakJson {
             time: self.clock.at(time),

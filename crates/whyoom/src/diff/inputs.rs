@@ -8,33 +8,53 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use whyoom_diff::{LaunchNames, Profile, profile_of};
 use whyoom_memory::Model;
+use whyoom_report::{RunTimeline, run_timelines};
 use whyoom_sources::recording::is_recording;
 use whyoom_trace::Tables;
 
 use super::saved::SavedProfile;
-use crate::source::{Frames, read as read_source};
+use crate::{
+    report::is_simulated,
+    source::{Frames, read as read_source},
+};
 
 /// Files of a folder beyond these are not read.
 const MOST_FILES: usize = 4096;
 
-/// The profile of a run, and what is worth saying of what was read.
-pub(crate) fn read(path: &Path) -> Result<(Profile, Vec<String>)> {
+/// A run as it was read.
+pub(crate) struct Run {
+    pub(crate) profile: Profile,
+    /// What is worth saying of what was read.
+    pub(crate) notes: Vec<String>,
+    /// Memory over time, where the source tells it.
+    pub(crate) timelines: Vec<RunTimeline>,
+    /// Whether any of it is of a simulated GPU.
+    pub(crate) simulated: bool,
+}
+
+/// Reads a run.
+pub(crate) fn read(path: &Path) -> Result<Run> {
     let mut model = Model::default().and_steady_state();
     let mut tables = Tables::default();
     let mut notes = Vec::new();
     let mut profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
+    let mut simulated = false;
     for file in files(path)? {
         if file.extension().is_some_and(|kind| kind == "json") {
             profile.ranks.extend(SavedProfile::read(&file)?.ranks);
+            // Only fit saves profiles, and it runs on simulated GPUs.
+            simulated = true;
             continue;
         }
         model.begin_launch(tables.next_process());
         let contents = read_source(&file, Frames::Named, &mut tables, &mut model)?;
         notes.extend(contents.input.notes);
+        simulated |= is_simulated(&file);
     }
     let names = LaunchNames { name: &profile.name, rank: rank_in };
     profile.ranks.extend(profile_of(&model, &tables, names).ranks);
-    Ok((profile, notes))
+    let timelines = run_timelines(&model, &tables);
+    Ok(Run { profile, notes, timelines, simulated })
 }
 
 /// The input itself, or what a folder of several holds.
