@@ -104,6 +104,7 @@ function row(name: string, members: Exact[], outer: Exact[]): ModuleNode {
     const own = ownOf(members);
     const found = rows(members);
     if (found.length > 0 && sum(own) > 0) found.push(leaf(ITSELF, own));
+    found.sort((a, b) => b.bytes - a.bytes);
     return isList && label.endsWith("*") ? [...found, each(members.length, outer)] : found;
   };
   return { label: isList ? `${label} (${members.length})` : label, amounts, bytes: sum(amounts), each: false, hasInside: inner.size > 0 || (isList && label.endsWith("*")), inside };

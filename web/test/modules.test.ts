@@ -31,7 +31,7 @@ test("the members of a list are one row, which opens to what they have and to ea
 
 test("what a module has itself is a row beside those inside it", () => {
   const [root] = modules({ GPT: [5, 0], "GPT.head": [3, 0] });
-  assert.deepEqual(shown(root.inside()), [["head", 3], ["(itself)", 5]]);
+  assert.deepEqual(shown(root.inside()), [["(itself)", 5], ["head", 3]]);
 });
 
 test("kinds without a column are in the last one", () => {
@@ -56,7 +56,7 @@ test("the tree opens and closes by keys alone, and says so", async () => {
   await page.close();
 });
 
-test("rows add up to their total, in the words of the rest of the page", async () => {
+test("the summary says of which moment it is; on a phone empty columns are folded", async () => {
   const report = made(RUN);
   const { page } = await open(report, PHONE, "#modules");
   const told = await text(page, "#modules .summary");

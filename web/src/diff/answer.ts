@@ -13,7 +13,7 @@ export const answer: DiffSection = {
     const { document: diff, current } = state;
     append(body, [
       current && h("p", { class: `cause ${cause(current)}` }, current.unchanged ? "no difference" : `${signed(current.b.peak_bytes - current.a.peak_bytes)} at the peak`),
-      h("h1", {}, sentence(title(state))),
+      h("h1", { class: "long" }, sentence(title(state))),
       runs(state),
       diff.simulated && h("p", { class: "simulated" }, diff.simulated),
       ...diff.conditions.map(({ text, holds, found }) => h("p", { class: `condition ${holds ? "bad" : "good"}` }, `fail if ${text}: ${holds ? "holds" : "does not hold"} (${found})`)),

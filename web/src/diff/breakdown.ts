@@ -54,7 +54,7 @@ function table(state: State, rank: DiffRank): HTMLElement {
   ];
   if (rank.a.outside_bytes !== null && rank.b.outside_bytes !== null) sums.push({ name: "outside the allocator", a: rank.a.outside_bytes, b: rank.b.outside_bytes });
   const head = ["Kind", "A", "B", "Difference"].map((text) => h("th", { scope: "col" }, text));
-  return h("table", { class: "cards beside" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...sums.map((part) => row(part, null))));
+  return h("table", { class: "cards compact beside" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...sums.map((part) => row(part, null))));
 }
 
 function row({ name, a, b }: Part, patch: HTMLElement | null): HTMLElement {

@@ -94,7 +94,7 @@ class Changes {
     const body = h("tbody", {}, ...rows.slice(0, this.#most).map((row) => tableRow(row, most)));
     const more = h("button", { type: "button", class: "quiet" }, `All ${count(rows.length)} rows`);
     more.addEventListener("click", () => ((this.#most = rows.length), this.#draw()));
-    const table = h("table", { class: "cards changes" }, h("thead", {}, h("tr", {}, ...COLUMNS.map((name, i) => this.#heading(name, i)))), body);
+    const table = h("table", { class: "cards compact changes" }, h("thead", {}, h("tr", {}, ...COLUMNS.map((name, i) => this.#heading(name, i)))), body);
     this.#table.replaceChildren(table, ...(rows.length > this.#most ? [more] : []));
   }
 
@@ -118,7 +118,7 @@ function tableRow({ cells: [name, a, b, amount, blocksA, blocksB] }: Row, most: 
     h("th", { scope: "row" }, name),
     h("td", { "data-label": "A", class: "number" }, bytes(a)),
     h("td", { "data-label": "B", class: "number" }, bytes(b)),
-    h("td", { "data-label": "Difference", class: `amount ${tone(amount)}` }, h("span", {}, signed(amount)), bar(Math.abs(amount) / most, amount > 0 ? "bad" : "accent")),
+    h("td", { "data-label": "Difference", class: `amount ${tone(amount)}` }, h("span", {}, signed(amount)), amount === 0 ? null : bar(Math.abs(amount) / most, amount > 0 ? "bad" : "accent")),
     h("td", { "data-label": "Blocks in A", class: "number" }, count(blocksA)),
     h("td", { "data-label": "Blocks in B", class: "number" }, count(blocksB)),
   );

@@ -95,5 +95,5 @@ function list(whole: DiffNode): HTMLElement {
       h("td", { "data-label": "Difference", class: `number ${tone(node.b - node.a)}` }, signed(node.b - node.a)),
     );
   const head = ["Frames", "A", "B", "Difference"].map((text) => h("th", { scope: "col" }, text));
-  return h("table", { class: "cards" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...parts.map(row)));
+  return h("table", { class: "cards compact" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...parts.map(row)));
 }

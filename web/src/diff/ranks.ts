@@ -35,12 +35,12 @@ function table(state: State): HTMLElement {
       h("th", { scope: "row" }, open),
       h("td", { "data-label": "A", class: "number" }, bytes(rank.a.peak_bytes)),
       h("td", { "data-label": "B", class: "number" }, bytes(rank.b.peak_bytes)),
-      h("td", { "data-label": "Difference", class: `amount ${tone(amount)}` }, h("span", {}, signed(amount)), bar(Math.abs(amount) / most, amount > 0 ? "bad" : "accent")),
+      h("td", { "data-label": "Difference", class: `amount ${tone(amount)}` }, h("span", {}, signed(amount)), amount === 0 ? null : bar(Math.abs(amount) / most, amount > 0 ? "bad" : "accent")),
     );
   };
   const rows = h("tbody", {}, ...all.slice(0, FIRST_RANKS).map(row));
   const head = ["Rank", "Peak in A", "Peak in B", "Difference"].map((text) => h("th", { scope: "col" }, text));
-  const shown = h("table", { class: "cards spaces" }, h("thead", {}, h("tr", {}, ...head)), rows);
+  const shown = h("table", { class: "cards compact spaces" }, h("thead", {}, h("tr", {}, ...head)), rows);
   if (all.length <= FIRST_RANKS) return shown;
   const more = h("button", { type: "button", class: "quiet" }, `All ${count(all.length)} ranks`);
   more.addEventListener("click", () => (rows.append(...all.slice(FIRST_RANKS).map((rank, i) => row(rank, i + FIRST_RANKS))), more.remove()));

@@ -48,7 +48,7 @@ function mount(body: HTMLElement, state: State): () => void {
 function summary({ timelines }: DiffRank): string {
   const missing = SIDES.filter((_, i) => timelines[i] === null);
   const told = missing.length > 0 ? ` ${missing.join(" and ")} was saved without its course.` : "";
-  return `Both runs from their first event, on one scale.${told}`;
+  return `Both runs from their start, on one scale.${told}`;
 }
 
 function spoken({ a, b }: DiffRank): string {
@@ -63,7 +63,8 @@ function legend({ timelines }: DiffRank): HTMLElement {
 
 function label(along: Along, x: number, step?: number): string {
   if (along === "time") return duration(x, step);
-  return along === "iteration" ? count(x) : percent(x);
+  if (along === "events") return percent(x);
+  return x < 0 ? "before" : count(Math.floor(x));
 }
 
 function draws(frame: HTMLElement, state: State, rank: DiffRank, along: Along, width: number): uPlot {
@@ -75,8 +76,8 @@ function draws(frame: HTMLElement, state: State, rank: DiffRank, along: Along, w
   const paths = uPlot.paths.stepped?.({ align: -1 });
   const line = (side: number, reserved: boolean): uPlot.Series => ({
     stroke: colours.series(side),
-    width: reserved ? 1 : 2,
-    alpha: reserved ? 0.6 : 1,
+    width: reserved ? 1.5 : 2,
+    alpha: reserved ? 0.75 : 1,
     dash: reserved ? [2, 3] : DASHES[side],
     fill: !reserved && side === 0 ? `${colours.series(0)}22` : undefined,
     paths,

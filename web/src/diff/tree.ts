@@ -41,9 +41,16 @@ export function growDiff(view: View, way: Way, string: (index: number) => string
   return root;
 }
 
-/** Of the model itself, its own name. */
-function moduleParts(name: string): string[] {
-  return name === "" ? ["(the model itself)"] : name.split(".");
+/** Members of a list are one, as in the table: `layers.*`. */
+export function moduleParts(name: string): string[] {
+  if (name === "") return ["(the model itself)"];
+  const out: string[] = [];
+  for (const part of name.split(".")) {
+    if (!/^\d+$/.test(part)) out.push(part);
+    else if (out.length > 0) out[out.length - 1] += ".*";
+    else out.push("*");
+  }
+  return out;
 }
 
 function node(name: string): DiffNode {
@@ -63,7 +70,8 @@ export function listDiff(root: DiffNode, most: number): { path: string[]; node: 
     for (const inner of at.children.values()) {
       const inside = [...path, inner.name];
       // Outer parts that pass everything on say nothing that the inner one does not.
-      if (inner.b !== inner.a && inner.children.size !== 1) out.push({ path: inside, node: inner });
+      const passesOn = [...inner.children.values()].some((next) => next.b - next.a === inner.b - inner.a);
+      if (inner.b !== inner.a && !passesOn) out.push({ path: inside, node: inner });
       walk(inner, inside);
     }
   };

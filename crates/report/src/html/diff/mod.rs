@@ -40,7 +40,7 @@ impl DiffPage<'_> {
         let settings = ranks.iter().map(|rank| rank.settings.len()).max().unwrap_or_default();
         if settings > 0 {
             let many = if settings == 1 { "" } else { "s" };
-            found.push(format!("{settings} setting{many} that differ"));
+            found.push(format!("{settings} differing setting{many}"));
         }
         found.push("functions, source files and lines".to_owned());
         found
