@@ -1,6 +1,7 @@
-//! `cargo xtask report`: the report of ten million events, and what it looks like of a run that dies on the
-//! lab.
+//! `cargo xtask report`: the report of ten million events, the comparison of two such runs, and what a report looks
+//! like of a run that dies on the lab.
 
+mod compared;
 mod made;
 
 use std::{
@@ -40,15 +41,16 @@ pub(crate) struct Wish {
 pub(crate) fn run(wish: &Wish) -> Result<Held> {
     let folder = fresh("report")?;
     let line = long_run(&folder, wish.events)?;
+    let compared = compared::long_runs(&folder, wish.events)?;
     let looks = lab_run(&folder, wish.screenshots.as_deref())?;
-    Ok(Held::new(format!("{line}; a lab OOM opened {looks} times")))
+    Ok(Held::new(format!("{line}; {compared}; a lab OOM opened {looks} times")))
 }
 
 /// The report of a recording of very many events.
 fn long_run(folder: &Path, events: u64) -> Result<String> {
     let (recording, file) = (folder.join("long"), folder.join("long.html"));
     fs::create_dir_all(&recording)?;
-    let made = made::write(&recording, events)?;
+    let made = made::write(&recording, events, made::LEFT)?;
     let mut whyoom = Command::new(Build::ready()?.whyoom());
     let started = Instant::now();
     must_succeed(whyoom.arg("report").arg(&recording).arg("-o").arg(&file))?;

@@ -164,3 +164,100 @@ impl<'a> RankJson<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use whyoom_diff::{Profile, compare};
+
+    use super::*;
+    use crate::write_diff_json;
+
+    /// A rank with so many call sites, of so many bytes each.
+    fn rank(rank: u32, sites: usize, bytes: u64) -> Value {
+        let row = |site: usize| {
+            json!({
+                "module": format!("GPT.layers.{site}"), "role": null, "category": "activations",
+                "phase": "forward", "site": format!("train.py:{site} f"),
+                "own": [{"function": "main", "file": "train.py", "line": site}],
+                "callee": null, "maker": null, "checkpoint": false, "iterations": 1,
+                "bytes": bytes, "requested": bytes, "blocks": 1,
+            })
+        };
+        let all = bytes * sites as u64;
+        let rows: Vec<Value> = (0..sites).map(row).collect();
+        json!({
+            "process": format!("rank {rank}"), "rank": rank, "device": "GPU 0",
+            "peak": {"allocated": all, "requested": all, "reserved": all, "rows": rows},
+            "phases": {}, "steady": null, "steady_at": "iteration", "peak_phase": "forward",
+            "peak_reserved": all, "outside": null, "iterations": 1, "settings": {}, "versions": {},
+            "gpu": null, "capacity": null, "code": [], "library_lines": {},
+        })
+    }
+
+    fn profile(name: &str, ranks: &[Value]) -> Profile {
+        serde_json::from_value(json!({"name": name, "ranks": ranks})).expect("a profile")
+    }
+
+    /// The document of the page, and that of `--json`.
+    fn documents(a: &Profile, b: &Profile) -> (Value, Value) {
+        let comparison = compare(a, b);
+        let page = DiffPage {
+            comparison: &comparison,
+            conditions: &[],
+            timelines: [&[], &[]],
+            simulated: None,
+            paths: Paths::default(),
+        };
+        let document = Document::of(&page).expect("memory");
+        let mut json = Vec::new();
+        write_diff_json(&comparison, &[], &mut json).expect("memory");
+        let json = serde_json::from_slice(&json).expect("JSON");
+        (serde_json::to_value(&document).expect("JSON"), json)
+    }
+
+    #[test]
+    fn figures_are_those_of_the_json_document() {
+        let (a, b) = (profile("a", &[rank(0, 3, 1 << 20)]), profile("b", &[rank(0, 3, 3 << 20)]));
+        let (page, json) = documents(&a, &b);
+        assert_eq!(page["answer"], json["answer"]);
+        let (shown, told) = (&page["ranks"][0], &json["ranks"][0]);
+        for key in ["a", "b", "unchanged", "noise_bytes", "settings", "rank"] {
+            assert_eq!(shown[key], told[key], "{key}");
+        }
+        let view = &shown["views"][0];
+        assert_eq!(view["b_bytes"], told["peak"]["b_bytes"]);
+        let group = &view["by_kind"]["groups"][0];
+        assert_eq!(page["strings"][group[0].as_u64().expect("a number") as usize], "activations");
+        assert_eq!(group[1], json!([3 << 20, 3, 9 << 20, 3]));
+        assert_eq!(view["explanations"][0]["bytes"], told["peak"]["explanations"][0]["bytes"]);
+    }
+
+    #[test]
+    fn very_many_changes_are_summed_up() {
+        let sites = CHANGES_OF_ONE + 10;
+        let (a, b) = (profile("a", &[rank(0, sites, 512)]), profile("b", &[rank(0, sites, 1024)]));
+        let (page, _) = documents(&a, &b);
+        let view = &page["ranks"][0]["views"][0];
+        assert_eq!(view["changes"].as_array().map(Vec::len), Some(CHANGES_OF_ONE));
+        assert_eq!(view["left_out"], json!({"count": 10, "sums": [5120, 10, 10240, 10]}));
+        let groups = &view["by_site"];
+        assert_eq!(groups["groups"].as_array().map(Vec::len), Some(GROUPS_OF_ONE));
+        assert_eq!(groups["left_out"]["count"], sites - GROUPS_OF_ONE);
+    }
+
+    #[test]
+    fn of_very_many_ranks_the_worst_are_told_in_full() {
+        let ranks = |bytes: u64| -> Vec<Value> {
+            (0..MOST_RANKS as u32 + 2).map(|one| rank(one, 1, bytes * u64::from(one + 1))).collect()
+        };
+        let (a, b) = (profile("a", &ranks(1 << 20)), profile("b", &ranks(2 << 20)));
+        let (page, json) = documents(&a, &b);
+        let (shown, told) = (page["ranks"].as_array(), json["ranks"].as_array());
+        let (shown, told) = (shown.expect("ranks"), told.expect("ranks"));
+        assert_eq!(shown.len(), told.len());
+        let in_full = |rank: &&Value| rank["views"] != json!([]);
+        assert_eq!(shown.iter().take_while(in_full).count(), MOST_RANKS);
+        assert_eq!(shown.last().map(|rank| &rank["b"]), told.last().map(|rank| &rank["b"]));
+    }
+}
