@@ -11,12 +11,7 @@ use whyoom_trace::{
     facts::{self, Fact, FactKind},
 };
 
-use super::{
-    Report,
-    names::Names,
-    page::Shell,
-    spaces::{SpaceJson, spaces},
-};
+use super::{Report, names::Names, page::Shell, space_json::SpaceJson, spaces::spaces};
 use crate::{
     Answer, VerdictParts, contents::LEFT_OUT, text::Detail, write_fit, write_fit_json,
     write_replay_json, write_verdict, write_verdict_json,

@@ -10,6 +10,7 @@ mod modules;
 mod names;
 mod page;
 mod report;
+mod space_json;
 mod spaces;
 
 use std::io::{self, Write};

@@ -1,6 +1,5 @@
 //! Each process's memory on each device, as the page draws it.
 
-use serde::Serialize;
 use whyoom_causes::{ObservedFigures, figures};
 use whyoom_memory::{
     AddressMapAt, Bands, BlockLife, Category, CurvePoint, Growth, Incident, Instant,
@@ -13,6 +12,10 @@ use super::{
     column::Column,
     modules::{ModulesJson, modules},
     names::Names,
+    space_json::{
+        BandJson, BandsJson, BlocksJson, CurveJson, GrowthJson, IncidentJson, IterationsJson,
+        MapJson, PeakJson, SegmentJson, SpaceJson, StackJson,
+    },
 };
 
 /// Points of curves over all spaces; each has some, and none more than this.
@@ -41,134 +44,6 @@ const MODULES_OF_ONE: usize = 4096;
 const ADDRESS_UNIT: u64 = 512;
 /// The page's numbers are exact up to here.
 const LARGEST_ADDRESS: u64 = (1 << 53) - 1;
-
-#[derive(Serialize)]
-pub(super) struct SpaceJson {
-    process: usize,
-    device: String,
-    capacity_bytes: Option<u64>,
-    events: u64,
-    has_allocator: bool,
-    curve: CurveJson,
-    by_kind: BandsJson,
-    by_place: BandsJson,
-    incidents: Vec<IncidentJson>,
-    iterations: Option<IterationsJson>,
-    growth: Option<GrowthJson>,
-    blocks: BlocksJson,
-    maps: Vec<MapJson>,
-    peak: PeakJson,
-    modules: Option<ModulesJson>,
-}
-
-#[derive(Serialize)]
-struct CurveJson {
-    time: Column,
-    event: Column,
-    lowest: Column,
-    highest: Column,
-    reserved: Column,
-}
-
-#[derive(Serialize)]
-struct BandsJson {
-    time: Column,
-    event: Column,
-    bands: Vec<BandJson>,
-}
-
-#[derive(Serialize)]
-struct BandJson {
-    name: String,
-    stack: Option<usize>,
-    bytes: Column,
-}
-
-#[derive(Serialize)]
-struct IncidentJson {
-    time: u64,
-    event: u64,
-    requested_bytes: Option<u64>,
-    allocated_bytes: Option<u64>,
-    reserved_bytes: Option<u64>,
-    free_bytes: Option<u64>,
-    stack: usize,
-    message: Option<String>,
-}
-
-#[derive(Serialize)]
-struct IterationsJson {
-    found_by: &'static str,
-    every: u64,
-    time: Column,
-    event: Column,
-    bytes: Column,
-}
-
-#[derive(Serialize)]
-struct GrowthJson {
-    iterations: u64,
-    per_iteration_bytes: u64,
-    interval_bytes: (u64, u64),
-    total_bytes: u64,
-    stacks: Vec<StackJson>,
-}
-
-#[derive(Serialize)]
-struct StackJson {
-    stack: usize,
-    bytes: u64,
-    blocks: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    module: Option<i64>,
-}
-
-#[derive(Serialize)]
-struct BlocksJson {
-    seen: u64,
-    complete: bool,
-    born: Column,
-    born_event: Column,
-    died: Vec<i64>,
-    died_event: Vec<i64>,
-    address: Column,
-    size: Vec<u64>,
-    stack: Vec<usize>,
-    module: Vec<i64>,
-    kind: Vec<usize>,
-    kinds: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct MapJson {
-    time: u64,
-    event: u64,
-    moment: &'static str,
-    smallest_gap: u64,
-    left_out: u64,
-    segments: Vec<SegmentJson>,
-}
-
-#[derive(Serialize)]
-struct SegmentJson {
-    address: String,
-    size: u64,
-    stream: u64,
-    pool: String,
-    class: &'static str,
-    expandable: bool,
-    runs: Vec<(u64, u64, u64, usize)>,
-}
-
-#[derive(Serialize)]
-struct PeakJson {
-    time: u64,
-    event: u64,
-    bytes: u64,
-    stacks: Vec<StackJson>,
-}
 
 /// The spaces with something to draw, and the processes that they are of.
 pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, Vec<ProcessId>) {
