@@ -2,6 +2,7 @@
 //! like of a run that dies on the lab.
 
 mod compared;
+mod looks;
 mod made;
 
 use std::{
@@ -11,18 +12,15 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, ensure};
-use harness::{Build, Held, Look, Trial, fresh, look, must_succeed, python, root, text};
+use anyhow::{Result, ensure};
+use harness::{Build, Held, Look, Trial, fresh, must_succeed, python, root, text};
 use whyoom_trace::Bytes;
+
+use self::looks::{MOST_MILLISECONDS, SCHEMES, SIZES, looked_at, slowest};
 
 /// What it may take, and be.
 const MOST_SECONDS: f64 = 20.0;
 const MOST_BYTES: u64 = 10_000_000;
-const MOST_MILLISECONDS: u64 = 2000;
-
-/// A desktop and a phone.
-const SIZES: [(&str, u32, u32); 2] = [("desktop", 1440, 900), ("phone", 390, 844)];
-const SCHEMES: [&str; 2] = ["light", "dark"];
 /// Where the fragmented program dies, and how.
 const LAB: [&str; 4] = ["--gpu", "rtx-4090", "--memory", "3650MiB"];
 const DIES: i32 = 3;
@@ -68,18 +66,6 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
     ensure!(ready < MOST_MILLISECONDS, "{ready} ms, over {MOST_MILLISECONDS}");
     let size = Bytes(size);
     Ok(format!("{made} events in {seconds:.1} s and {size}, interactive after {ready} ms"))
-}
-
-fn looked_at(file: &Path, size: (&str, u32, u32), scheme: &'static str) -> Look {
-    let (_, width, height) = size;
-    let file = file.to_owned();
-    Look { file, width, height, scheme, screenshot: None, has_script: true, ask: None }
-}
-
-/// The most milliseconds until one was interactive.
-fn slowest(looks: &[Look]) -> Result<u64> {
-    let seen = look(looks)?;
-    seen.iter().map(|seen| seen.ready).max().context("no page was opened")
 }
 
 /// The report of a program that dies on the lab, looked at in every way; in how many.

@@ -7,7 +7,7 @@ use whyoom_diff::{Figures, RankComparison, SettingChange};
 use whyoom_redact::Paths;
 
 use super::{
-    DiffPage,
+    compared::DiffPage,
     timeline::TimelineJson,
     view::{Limits, Strings, ViewJson},
 };
