@@ -9,7 +9,7 @@ use crate::{
     change::{LayerChange, Step},
     history::History,
     instant::Instant,
-    iterations::{Boundary, Iterations},
+    iterations::{Boundaries, Boundary, Iterations},
     lines::Lines,
     peak::Peak,
     profile::{Profiles, StackProfile},
@@ -131,7 +131,7 @@ impl Layer {
     #[must_use]
     pub fn iteration_starts(&self) -> Vec<u64> {
         let trusted = self.iterations.trusted();
-        let kept = trusted.into_iter().flat_map(|boundaries| boundaries.kept());
+        let kept = trusted.into_iter().flat_map(Boundaries::kept);
         kept.map(|boundary| boundary.at.event).collect()
     }
 
@@ -139,8 +139,8 @@ impl Layer {
     #[must_use]
     pub fn iteration_times(&self) -> (Vec<Time>, u64) {
         let trusted = self.iterations.trusted();
-        let kept = trusted.into_iter().flat_map(|boundaries| boundaries.kept());
-        let every = trusted.map_or(1, |boundaries| boundaries.stride());
+        let kept = trusted.into_iter().flat_map(Boundaries::kept);
+        let every = trusted.map_or(1, Boundaries::stride);
         (kept.map(|boundary| boundary.at.time).collect(), every)
     }
 
