@@ -36,6 +36,8 @@ export interface Report {
   stacks: number[][];
   /** For each stack the place in the program, in words: a string. */
   places: number[];
+  /** For each stack the module that was at work: a string, or -1; older reports have none. */
+  modules?: number[];
   processes: Process[];
   spaces: Space[];
 }
@@ -73,7 +75,9 @@ export interface Space {
   /** Where everything lay, at chosen instants, in order of time. */
   maps: AddressMap[];
   /** What was live at the peak: for the flame graph. */
-  peak: { time: number; event: number; bytes: number; stacks: { stack: number; bytes: number; blocks: number; kind: string }[] };
+  peak: { time: number; event: number; bytes: number; stacks: { stack: number; bytes: number; blocks: number; kind: string; module?: number }[] };
+  /** What was live by module; null where no module is known, and older reports have none. */
+  modules?: Modules | null;
 }
 
 export interface Curve {
@@ -126,9 +130,25 @@ export interface Blocks {
   address: Column; // divided by 512
   size: number[];
   stack: number[];
+  /** The module that each belongs to: a string, or -1; older reports have none. */
+  module?: number[];
   /** Of kinds. */
   kind: number[];
   kinds: string[];
+}
+
+/** What was live by module, at the last failure or, where there was none, at the peak. */
+export interface Modules {
+  moment: "out of memory" | "peak";
+  time: number;
+  event: number;
+  /** All that was live then, of modules or not. */
+  bytes: number;
+  kinds: string[];
+  /** Each module itself, without those inside it: its name (of strings) and bytes of each kind, in order of name. */
+  modules: [number, number[]][];
+  /** The smallest of very many: how many, and their sums. */
+  left_out: { modules: number; bytes: number[] };
 }
 
 export interface AddressMap {

@@ -1,14 +1,17 @@
 // From the page's own text to the report: base64, gzip, JSON; and columns to plain numbers.
 import type { Column, Report } from "./data";
+import type { DiffDocument } from "./diff/data";
+
+const SCHEMAS = new Set(["whyoom.report", "whyoom.diff-page"]);
 
 /** Reads what Rust wrote into the page. */
-export async function decode(base64: string): Promise<Report> {
+export async function decode(base64: string): Promise<Report | DiffDocument> {
   const text = await inflate(bytesOf(base64.trim()));
-  const report = JSON.parse(text) as Report;
-  if (report.schema !== "whyoom.report" || report.version !== 1) {
-    throw new Error(`this page reads whyoom.report version 1, not ${report.schema} version ${report.version}`);
+  const found = JSON.parse(text) as { schema: string; version: number };
+  if (!SCHEMAS.has(found.schema) || found.version !== 1) {
+    throw new Error(`this page reads ${[...SCHEMAS].join(" and ")} version 1, not ${found.schema} version ${found.version}`);
   }
-  return report;
+  return found as Report | DiffDocument;
 }
 
 /** A column as its values: a running sum of its differences. */

@@ -17,10 +17,11 @@ export const ROOT = -1;
 export const UNKNOWN = -2;
 
 /** Grows the tree of what was live at the peak. `framesOf` gives the frames of a stack, innermost first. */
-export function grow(entries: { stack: number; bytes: number; blocks: number }[], framesOf: (stack: number) => number[]): FlameNode {
+export function grow<E extends { stack: number; bytes: number; blocks: number }>(entries: E[], framesOf: (stack: number, entry: E) => number[]): FlameNode {
   const root = node(ROOT, 0);
-  for (const { stack, bytes, blocks } of entries) {
-    const frames = framesOf(stack);
+  for (const entry of entries) {
+    const { stack, bytes, blocks } = entry;
+    const frames = framesOf(stack, entry);
     let at = root;
     add(at, stack, bytes, blocks);
     if (frames.length === 0) add(child(at, UNKNOWN), stack, bytes, blocks);
@@ -51,8 +52,14 @@ function add(at: FlameNode, stack: number, bytes: number, blocks: number): void 
   }
 }
 
-export interface Flame {
-  node: FlameNode;
+/** What can be laid out: a tree whose parts have a size. */
+export interface Sized<N> {
+  bytes: number;
+  children: Map<number, N>;
+}
+
+export interface Flame<N = FlameNode> {
+  node: N;
   /** Shares of the whole width. */
   left: number;
   width: number;
@@ -61,11 +68,11 @@ export interface Flame {
 }
 
 /** Frames that can be seen: at least `least` of the width, at most `most` of them, the outer before the inner. */
-export function layOut(root: FlameNode, least: number, most: number): Flame[] {
-  const out: Flame[] = [];
-  let rows: Flame[] = [{ node: root, left: 0, width: 1, row: 0 }];
+export function layOut<N extends Sized<N>>(root: N, least: number, most: number): Flame<N>[] {
+  const out: Flame<N>[] = [];
+  let rows: Flame<N>[] = [{ node: root, left: 0, width: 1, row: 0 }];
   while (rows.length > 0 && out.length < most) {
-    const next: Flame[] = [];
+    const next: Flame<N>[] = [];
     for (const flame of rows) {
       out.push(flame);
       let left = flame.left;
@@ -82,7 +89,7 @@ export function layOut(root: FlameNode, least: number, most: number): Flame[] {
 }
 
 /** Outer frames that everything passes through: where a graph may begin without losing anything. */
-export function trunk(root: FlameNode): FlameNode {
+export function trunk<N extends Sized<N>>(root: N): N {
   let at = root;
   while (at.children.size === 1) {
     const [only] = at.children.values();

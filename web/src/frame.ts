@@ -1,13 +1,13 @@
 // The frame of the page: the bar at the top, the sections below it, the first in sight first.
 import { h } from "./dom";
 import { finder } from "./finder";
+import { brand, footer } from "./frame_parts";
 import { keys } from "./keys";
 import { Model } from "./model";
 import { Page, type Section } from "./page";
 import { panel } from "./panel";
 import { SECTIONS } from "./sections";
 import type { Signal } from "./signal";
-import { themeButton } from "./theme";
 import type { Report } from "./data";
 
 export function showReport(app: HTMLElement, report: Report, dark: Signal<boolean>): void {
@@ -21,7 +21,7 @@ export function showReport(app: HTMLElement, report: Report, dark: Signal<boolea
     h("a", { class: "skip", href: "#main" }, "To the verdict"),
     topBar(page, shown, help),
     h("div", { class: "columns" }, main, panel(page)),
-    footer(report),
+    footer(report.whyoom, report.contains),
     help,
     spoken,
   );
@@ -75,11 +75,8 @@ function topBar(page: Page, shown: Section[], help: HTMLDialogElement): HTMLElem
     h(
       "div",
       { class: "first" },
-      h("span", { class: "brand" }, "whyoom"),
-      h("span", { class: "subject", title: report.title }, report.title),
       // Without stacks there is nothing to search for.
-      page.hasSpaces ? finder(page) : null,
-      h("span", { class: "theme" }, themeButton(page.dark)),
+      ...brand(report.title, page.dark, page.hasSpaces ? finder(page) : null),
       h("button", { type: "button", class: "icon", "aria-label": "Keys", title: "Keys (?)", onclick: () => help.showModal() }, "?"),
     ),
     h("div", { class: "second" }, h("nav", { "aria-label": "Sections" }, ...links), spaceSelector(page)),
@@ -95,11 +92,6 @@ function spaceSelector(page: Page): HTMLElement | null {
   select.addEventListener("change", () => page.space.set(Number(select.value)));
   page.space.watch((space) => (select.value = String(space)));
   return select;
-}
-
-function footer(report: Report): HTMLElement {
-  const contains = report.contains ? h("p", {}, `Contains: ${report.contains}`) : null;
-  return h("footer", {}, `Written by whyoom ${report.whyoom}. This page is one file: it makes no network requests.`, contains);
 }
 
 /** Sections that are made when they are first seen or soon after the page is there, and again when another space is chosen. */

@@ -1,5 +1,6 @@
 // Where the page begins: its data is read once, then shown.
 import { decode } from "./decode";
+import { showDiff } from "./diff/frame";
 import { h } from "./dom";
 import { showReport } from "./frame";
 import { theme } from "./theme";
@@ -10,9 +11,10 @@ async function start(): Promise<void> {
   if (!app || !data) throw new Error("this page contains no report");
   const dark = theme();
   try {
-    const report = await decode(data.textContent ?? "");
+    const found = await decode(data.textContent ?? "");
     data.remove();
-    showReport(app, report, dark);
+    if (found.schema === "whyoom.report") showReport(app, found, dark);
+    else showDiff(app, found, dark);
   } catch (error) {
     // What stood here before the script still does: the verdict as text.
     app.prepend(h("p", { class: "failed", role: "alert" }, `The report could not be drawn: ${(error as Error).message}. Use a current Firefox, Chrome or Safari.`));

@@ -70,6 +70,16 @@ export class Model {
     return this.string(this.report.places[stack]) || "unknown call site";
   }
 
+  /** The module that a stack belongs to, where it is known. */
+  module(stack: number): string | null {
+    return this.moduleName(this.report.modules?.[stack] ?? -1);
+  }
+
+  /** A module's name by its number. */
+  moduleName(name: number): string | null {
+    return name < 0 ? null : this.string(name);
+  }
+
   /** Frames of a stack, innermost first. */
   frames(stack: number): Frame[] {
     return (this.report.stacks[stack] ?? []).map((frame) => this.frame(frame));

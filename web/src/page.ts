@@ -10,6 +10,8 @@ export interface Pinned {
   /** What is known, in order: label and text. */
   facts: [string, string][];
   stack: number | null;
+  /** Its module, where another than the stack's is known. */
+  module?: string | null;
 }
 
 /** A moment of the run. */

@@ -20,7 +20,7 @@ function content(page: Page, pinned: Pinned): Node[] {
   const close = h("button", { type: "button", class: "icon close", "aria-label": "Close details", onclick: () => page.pinned.set(null) }, "×");
   const out: Node[] = [
     h("header", {}, h("h2", {}, pinned.title), close),
-    h("dl", {}, ...pinned.facts.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])),
+    h("dl", {}, ...facts(page, pinned).flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])),
   ];
   if (pinned.stack === null) return out;
   const frames = page.model.frames(pinned.stack);
@@ -29,6 +29,12 @@ function content(page: Page, pinned: Pinned): Node[] {
   const text = frames.map((frame) => `${frame.file}:${frame.line} ${frame.function}`).join("\n");
   out.push(h("div", { class: "actions" }, h("h3", {}, "Stack"), copyButton(text, "the stack"), find), stackList(frames));
   return out;
+}
+
+/** What is known, and the module. */
+function facts(page: Page, { facts, module, stack }: Pinned): [string, string][] {
+  const name = module ?? (stack === null ? null : page.model.module(stack));
+  return name ? [...facts, ["Module", name]] : facts;
 }
 
 /** Frames, innermost first, with those of compiled libraries folded away. */

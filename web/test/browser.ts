@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before } from "node:test";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import type { Report } from "../src/data";
+import type { DiffDocument } from "../src/diff/data";
 import type { Size } from "./made";
 import { shell } from "./shell";
 
@@ -35,7 +36,7 @@ export interface Opened {
   trouble: string[];
 }
 
-export async function open(report: Report, viewport: typeof DESKTOP = DESKTOP, hash = "", theme = "light"): Promise<Opened> {
+export async function open(report: Report | DiffDocument, viewport: typeof DESKTOP = DESKTOP, hash = "", theme = "light"): Promise<Opened> {
   const file = join(folder, `${Math.random().toString(36).slice(2)}.html`);
   writeFileSync(file, shell(report));
   const page = await browser.newPage();

@@ -47,6 +47,9 @@ const LINES: [string, string, number, number, number][] = [
   ["norm", "me/model.py", 77, 3, 3],
 ];
 
+/** The module of each line that has one. */
+const MODULES: Record<number, string> = { 0: "GPT.embed", 1: "GPT.layers.0.mlp", 2: "GPT.layers.0.attention", 3: "GPT.layers.1.attention", 4: "GPT.layers.0.mlp", 6: "GPT.layers.1.mlp", 9: "GPT" };
+
 class Strings {
   readonly all: string[] = [];
   #ids = new Map<string, number>();
@@ -233,6 +236,8 @@ export function made(size: Size = SMALL): Report {
   }
   const number = size.spaces ?? 1;
   const spaces = Array.from({ length: number }, (_, i) => space(size, i));
+  const modules = [-1, ...LINES.map((_, line) => (MODULES[line] ? strings.id(MODULES[line]) : -1))];
+  for (const space of spaces) addModules(space, modules);
   return {
     schema: "whyoom.report",
     version: 1,
@@ -248,9 +253,26 @@ export function made(size: Size = SMALL): Report {
     frames,
     stacks,
     places,
+    modules,
     processes: Array.from({ length: number }, (_, i) => ({ name: `rank ${i} (pid ${4100 + i})`, facts: [["ended", "by an exception"], ["contexts", "1"], ["recorded", "everything"]] })),
     spaces,
   };
+}
+
+/** What each stack's memory belongs to, and the same at the peak by module. */
+function addModules(space: Space, modules: number[]): void {
+  const { blocks, peak } = space;
+  blocks.module = blocks.stack.map((stack) => modules[stack]);
+  const sums = new Map<number, number[]>();
+  for (const entry of peak.stacks) {
+    if (modules[entry.stack] < 0) continue;
+    entry.module = modules[entry.stack];
+    const amounts = sums.get(entry.module) ?? KINDS.map(() => 0);
+    amounts[KINDS.indexOf(entry.kind)] += entry.bytes;
+    sums.set(entry.module, amounts);
+  }
+  const left_out = { modules: 0, bytes: KINDS.map(() => 0) };
+  space.modules = { moment: "peak", time: peak.time, event: peak.event, bytes: peak.bytes, kinds: KINDS, modules: [...sums], left_out };
 }
 
 function space(size: Size, process: number): Space {

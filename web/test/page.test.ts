@@ -31,7 +31,7 @@ test("every section is drawn, in both themes and sizes, without sideways scrolli
       const { page, trouble } = await open(made(RUN), viewport, "", theme);
       await visitAll(page);
       const ids = await page.$$eval("main > section", (sections) => sections.map((section) => section.id));
-      assert.deepEqual(ids, ["verdict", "timeline", "map", "peak", "growth", "what-if", "processes"]);
+      assert.deepEqual(ids, ["verdict", "timeline", "map", "peak", "modules", "growth", "what-if", "processes"]);
       const empty = await page.$$eval("main > section .body", (bodies) => bodies.filter((body) => body.children.length === 0).length);
       assert.equal(empty, 0);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -79,6 +79,12 @@ impl Change {
         difference(self.a.bytes, self.b.bytes)
     }
 
+    /// The functions of the program's own that lead to it, outermost first.
+    #[must_use]
+    pub fn functions(&self) -> &[String] {
+        &self.functions
+    }
+
     /// With A for B.
     pub(crate) fn swapped(self) -> Self {
         Self {

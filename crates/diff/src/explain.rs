@@ -174,13 +174,6 @@ fn of_one_kind<'a>(left: &[&'a Change], context: &Context<'_>) -> Option<Found<'
     if net(&those).unsigned_abs() <= context.noise {
         return None;
     }
-    // What only the other run has, at another size, is something else.
-    let up = net(&those) > 0;
-    let is_other = |change: &&Change| {
-        let only_in_one = change.a.blocks == 0 || change.b.blocks == 0;
-        only_in_one && (change.bytes() > 0) != up
-    };
-    let those: Vec<&Change> = those.into_iter().filter(|change| !is_other(change)).collect();
     let at = deepest(&those, NEARLY_ALL, false);
     let inside = within(&those, &at);
     // Without modules only a call site is a name for people; functions on the way to several are none.

@@ -135,6 +135,15 @@ impl Layer {
         kept.map(|boundary| boundary.at.event).collect()
     }
 
+    /// When iterations began; of very many, every so manyth, which comes with them.
+    #[must_use]
+    pub fn iteration_times(&self) -> (Vec<Time>, u64) {
+        let trusted = self.iterations.trusted();
+        let kept = trusted.into_iter().flat_map(Boundaries::kept);
+        let every = trusted.map_or(1, Boundaries::stride);
+        (kept.map(|boundary| boundary.at.time).collect(), every)
+    }
+
     /// What was live at the peak by category, the most first.
     #[must_use]
     pub fn peak_by_category(&self) -> Vec<(Category, Usage)> {

@@ -10,10 +10,8 @@ use whyoom_diff::{Comparison, Explanation, RankComparison, SettingChange, View};
 use whyoom_redact::terminal::wrap;
 use whyoom_trace::Bytes;
 
-use self::{
-    headline::clause,
-    tables::{breakdown, groups},
-};
+pub(crate) use self::headline::{clause, of_rank};
+use self::tables::{breakdown, groups};
 pub use self::{headline::diff_headline, json::write_diff_json};
 use crate::style::{self, styled};
 

@@ -29,7 +29,10 @@ pub use fit::{
     FitLargest, FitNote, FitObstacle, FitPage, FitPeak, FitPoint, FitProcess, FitSetting,
     FitTokens, FitTokensPoint, FitVary, fits_somewhere, write_fit, write_fit_json,
 };
-pub use html::{Report, write_report_html, write_report_json};
+pub use html::{
+    DiffPage, Report, RunTimeline, run_timelines, write_diff_html, write_report_html,
+    write_report_json,
+};
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use modules::largest_modules;

@@ -784,6 +784,12 @@ pub(crate) struct DiffArguments {
     /// Print JSON (schema: whyoom schema)
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also write a page of the comparison, a self-contained HTML file
+    #[arg(long, value_name = "FILE", value_parser = no_standard_output(OF_ANSWER))]
+    pub(crate) report: Option<PathBuf>,
+    /// Overwrite the file of --report
+    #[arg(short, long, requires = "report")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

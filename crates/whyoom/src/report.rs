@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// What a report of a recording made in the lab says of itself.
-const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
+pub(crate) const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
                          simulated, and nothing was computed.";
 
 /// Notes on replays beyond these say nothing new.
@@ -109,7 +109,11 @@ fn with_report<T>(
         memory: Some((&reading.model, &reading.tables)),
         replay: &replay,
         replay_note: note(&what_if, &replay),
-        simulated: is_simulated(reading).then(|| SIMULATED.to_owned()),
+        simulated: reading
+            .paths()
+            .iter()
+            .any(|path| is_simulated(path))
+            .then(|| SIMULATED.to_owned()),
         fit: None,
         paths: local_paths(reading.names().filter_map(|name| Path::new(name).parent())),
         full_paths,
@@ -143,8 +147,7 @@ fn shown(name: &str) -> String {
     last.map_or_else(|| name.to_owned(), |last| last.to_string_lossy().into_owned())
 }
 
-/// Whether any of what was read was recorded on a simulated GPU.
-fn is_simulated(reading: &Reading) -> bool {
-    let mut endings = reading.paths().iter().filter_map(|path| Ending::read(path));
-    endings.any(|ending| ending.simulated)
+/// Whether an input was recorded on a simulated GPU.
+pub(crate) fn is_simulated(path: &Path) -> bool {
+    Ending::read(path).is_some_and(|ending| ending.simulated)
 }

@@ -98,6 +98,7 @@ fn the_document_holds_what_the_verdict_is_made_from() {
     assert!(lowest.iter().zip(&highest).all(|(lowest, highest)| lowest <= highest));
     assert_eq!(highest.iter().max().copied(), space["peak"]["bytes"].as_i64());
     assert_eq!(space["blocks"]["complete"], true);
+    assert!(space["modules"].is_null(), "a snapshot tells of no module");
     let blocks = |key: &str| space["blocks"][key].as_array().unwrap().len() as u64;
     assert_eq!(space["blocks"]["seen"].as_u64(), Some(blocks("size")));
     assert_eq!((blocks("died"), blocks("stack")), (blocks("size"), blocks("size")));
@@ -209,4 +210,25 @@ fn no_report_of_a_snapshot_names_a_home_folder() {
         let report = String::from_utf8(whyoom(&["report", "--json"], &[&snapshot]).stdout).unwrap();
         assert!(!report.contains("/home/"), "{}", snapshot.display());
     }
+}
+
+#[test]
+fn diff_writes_a_page_of_its_own() {
+    let file = Gone::new("diff.html");
+    let (a, b) = (fixture("snapshots/healthy.pickle"), fixture("snapshots/growth.pickle"));
+    let output = whyoom(&["diff", "--json", "--report"], &[&file.0, &a, &b]);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(String::from_utf8(output.stderr).unwrap().contains("whyoom: wrote "));
+    let page = std::fs::read_to_string(&file.0).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("default-src 'none'"));
+    let (before, _) = page.split_once("<script").unwrap();
+    let first = answer["answer"].as_str().unwrap().split(' ').take(6).collect::<Vec<_>>().join(" ");
+    assert!(before.contains(&format!("<pre>{first}")), "the answer is there without a script");
+    for fetched in ["<link", "<img", " src=", "@import", "=\"https://", "url(http"] {
+        assert!(!page.contains(fetched), "{fetched}");
+    }
+    let mut again = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+    let again = again.args(["diff", "--report"]).args([&file.0, &a, &b]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2), "it is not overwritten unasked");
+    whyoom(&["diff", "--force", "--report"], &[&file.0, &a, &b]);
 }

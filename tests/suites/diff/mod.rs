@@ -1,6 +1,7 @@
 //! `whyoom diff`, and memory by module.
 
 mod cost;
+mod html;
 mod modules;
 mod pairs;
 mod real;
@@ -15,5 +16,6 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     checks.extend(real::checks());
     checks.extend(modules::checks());
     checks.extend(cost::checks());
+    checks.extend(html::checks());
     Ok(checks)
 }

@@ -3,7 +3,7 @@ import { bar, choice, swatch } from "../controls";
 import { h, styled } from "../dom";
 import { type FlameNode, type PlaceTotal, UNKNOWN, byPlace, grow, layOut, trunk } from "../flame";
 import { bytes, count, counted, duration, percent } from "../format";
-import { frameText } from "../model";
+import { type SpaceModel, frameText } from "../model";
 import { type Page, type Section, absent } from "../page";
 
 export const peak: Section = {
@@ -21,7 +21,15 @@ const ROW = 24;
 const MOST_FLAMES = 1500;
 const FIRST_PLACES = 12;
 
-type Frames = "program" | "all";
+type By = "program" | "all" | "module";
+
+/** The tree that is drawn, and what its parts are called. */
+interface Grown {
+  whole: FlameNode;
+  name(node: FlameNode): string;
+  hit(node: FlameNode): boolean;
+  warmth(node: FlameNode): number;
+}
 
 function mount(body: HTMLElement, page: Page): () => void {
   const { peak: at } = page.current.data;
@@ -30,18 +38,22 @@ function mount(body: HTMLElement, page: Page): () => void {
   const hasOthers = at.stacks.some(({ stack }) => own(stack).length < all(stack).length);
   const graph = h("div", { class: "flames", role: "group", "aria-label": "Flame graph of the peak" });
   const hint = h("p", { class: "summary flame-hint" });
-  let whole: FlameNode;
+  const hasModules = at.stacks.some(({ module }) => module !== undefined);
+  let grown: Grown;
   let root: FlameNode;
-  const draw = () => drawFlames(graph, hint, page, whole, root, (next) => ((root = next), draw()));
-  const choose = (frames: Frames) => {
-    whole = grow(at.stacks, frames === "all" ? all : own);
-    root = trunk(whole);
+  const draw = () => drawFlames(graph, hint, page, grown, root, (next) => ((root = next), draw()));
+  const choose = (by: By) => {
+    grown = by === "module" ? byModule(page, at.stacks) : byFrame(page, at.stacks, by === "all" ? all : own);
+    root = trunk(grown.whole);
     draw();
   };
   choose("program");
+  const ways: [By, string][] = [["program", hasOthers || !hasModules ? "The program's frames" : "By call site"]];
+  if (hasOthers) ways.push(["all", "All frames"]);
+  if (hasModules) ways.push(["module", "By module"]);
   body.append(
     h("p", { class: "summary" }, `${bytes(at.bytes)} at ${duration(at.time)}, event ${count(at.event)}. Outer calls at the top, allocating calls at the bottom.`),
-    hasOthers ? h("div", { class: "toolbar" }, choice<Frames>("Frames", [["program", "The program's frames"], ["all", "All frames"]], "program", choose)) : "",
+    ways.length > 1 ? h("div", { class: "toolbar" }, choice<By>("Flame graph", ways, "program", choose)) : "",
     graph,
     hint,
     h("h3", {}, "By call site"),
@@ -51,20 +63,43 @@ function mount(body: HTMLElement, page: Page): () => void {
   return () => undo.forEach((f) => f());
 }
 
-function name(page: Page, node: FlameNode): string {
-  if (node.frame === UNKNOWN) return "no stack recorded";
-  return node.frame < 0 ? "everything" : frameText(page.model.frame(node.frame));
+type Entry = SpaceModel["data"]["peak"]["stacks"][number];
+
+function byFrame(page: Page, entries: Entry[], framesOf: (stack: number) => number[]): Grown {
+  return {
+    whole: grow(entries, framesOf),
+    name(node) {
+      if (node.frame === UNKNOWN) return "no stack recorded";
+      return node.frame < 0 ? "everything" : frameText(page.model.frame(node.frame));
+    },
+    hit: (node) => node.frame >= 0 && page.search.value.frame(node.frame),
+    warmth: (node) => warmth(node.frame, page),
+  };
 }
 
-function drawFlames(graph: HTMLElement, hint: HTMLElement, page: Page, whole: FlameNode, root: FlameNode, zoom: (to: FlameNode) => void): void {
+/** From the outermost module inwards; what each holds itself, by kind. */
+function byModule(page: Page, entries: Entry[]): Grown {
+  const names: string[] = [];
+  const numbers = new Map<string, number>();
+  const number = (name: string) => numbers.get(name) ?? (numbers.set(name, names.push(name) - 1), names.length - 1);
+  const path = (entry: Entry) => {
+    const name = page.model.moduleName(entry.module ?? -1);
+    return name === null ? [] : [...name.split("."), entry.kind].map(number).reverse();
+  };
+  const text = (node: FlameNode) => (node.frame === UNKNOWN ? "no module known" : node.frame < 0 ? "everything" : names[node.frame]);
+  return { whole: grow(entries, (_stack, entry) => path(entry)), name: text, hit: (node) => page.search.value.name(text(node)), warmth: (node) => node.depth % 5 };
+}
+
+function drawFlames(graph: HTMLElement, hint: HTMLElement, page: Page, grown: Grown, root: FlameNode, zoom: (to: FlameNode) => void): void {
+  const { whole } = grown;
   const flames = layOut(root, 1 / 700, MOST_FLAMES);
   const search = page.search.value;
   const rows = flames.reduce((most, flame) => Math.max(most, flame.row), 0) + 1;
   let matched = 0;
   const buttons = flames.map(({ node, left, width, row }) => {
-    const hit = !search.empty && (node.frame >= 0 ? search.frame(node.frame) : false);
+    const hit = !search.empty && grown.hit(node);
     if (hit) matched++;
-    const text = name(page, node);
+    const text = grown.name(node);
     const title = `${text}\n${bytes(node.bytes)} (${percent(node.bytes / whole.bytes)}) in ${counted(node.blocks, "block")}`;
     const element = h(
       "button",
@@ -75,7 +110,7 @@ function drawFlames(graph: HTMLElement, hint: HTMLElement, page: Page, whole: Fl
       left: `${left * 100}%`,
       width: `${width * 100}%`,
       top: `${row * ROW}px`,
-      "--warmth": String(warmth(node.frame, page)),
+      "--warmth": String(grown.warmth(node)),
     });
   });
   const press = (node: FlameNode) => {
@@ -84,7 +119,7 @@ function drawFlames(graph: HTMLElement, hint: HTMLElement, page: Page, whole: Fl
   };
   styled(graph, { height: `${rows * ROW}px` });
   graph.replaceChildren(...buttons);
-  hint.replaceChildren(...hints(page, root, whole, matched, zoom));
+  hint.replaceChildren(...hints(page, root, grown, matched, zoom));
 }
 
 /** A tint that is the same for all frames of one file. */
@@ -103,11 +138,11 @@ function pin(page: Page, node: FlameNode) {
   return { title: page.model.place(node.stack), facts, stack: node.stack };
 }
 
-function hints(page: Page, root: FlameNode, whole: FlameNode, matched: number, zoom: (to: FlameNode) => void): Node[] {
+function hints(page: Page, root: FlameNode, { whole, name }: Grown, matched: number, zoom: (to: FlameNode) => void): Node[] {
   const out: Node[] = [];
   if (root !== whole) {
     const share = root.bytes === whole.bytes ? "all of it" : `${bytes(root.bytes)} of ${bytes(whole.bytes)}`;
-    out.push(document.createTextNode(`Begins at ${name(page, root)} (${share}). `));
+    out.push(document.createTextNode(`Begins at ${name(root)} (${share}). `));
     out.push(h("button", { type: "button", class: "link", onclick: () => zoom(whole) }, "Show from the outermost frame"));
   } else {
     out.push(document.createTextNode("Click a frame to zoom into it."));

@@ -80,5 +80,6 @@ export function pinFound(page: Page, found: Found): Pinned | null {
     const number = same.reduce((sum, entry) => sum + entry.blocks, 0);
     if (total > 0) facts.push(["This call site at the peak", `${bytes(total)} in ${counted(number, "block")}`]);
   }
-  return { title: ribbon.name, facts, stack: ribbon.stack };
+  const module = ribbon.block === null ? null : page.model.moduleName(data.blocks.module?.[ribbon.block] ?? -1);
+  return { title: ribbon.name, facts, stack: ribbon.stack, module };
 }

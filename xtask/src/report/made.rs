@@ -23,8 +23,8 @@ const LAYERS: u32 = 32;
 const KEPT: [u64; 10] = [8, 1, 8, 8, 8, 16, 16, 8, 21, 21];
 const PASSING: [u64; 4] = [8, 2, 16, 1];
 const WEIGHTS: [u64; 6] = [16, 16, 16, 16, 43, 43];
-/// What the program keeps of every step.
-const LEFT: u64 = 6 * MIB;
+/// What the program keeps of every step, in MiB.
+pub(super) const LEFT: u64 = 6;
 /// What the last request asks for beyond what is left.
 const MISSING: u64 = 2 << 30;
 /// Nanoseconds between two events.
@@ -42,12 +42,13 @@ const PLACES: [(&str, &str); 6] = [
 /// Stacks of each place: a model of that many lines, called from its layers.
 const STACKS_EACH: u32 = 400;
 
-/// Writes a recording of at least so many events; how many they are.
-pub(super) fn write(folder: &Path, events: u64) -> Result<u64> {
+/// Writes a recording of at least so many events, whose program keeps so many MiB of every step; how many events they
+/// are.
+pub(super) fn write(folder: &Path, events: u64, left: u64) -> Result<u64> {
     let part = Part::create(folder, Options::default())?;
     define(&part)?;
     let lease = part.lease(ThreadId(1))?;
-    let mut run = Run::new(&part, lease);
+    let mut run = Run::new(&part, lease, left * MIB);
     run.model()?;
     while run.events < events {
         run.step()?;
@@ -108,13 +109,15 @@ struct Run<'a> {
     device: RecordedDevice,
     start: Time,
     events: u64,
+    /// What is kept of every step.
+    left: u64,
 }
 
 impl<'a> Run<'a> {
-    fn new(part: &'a Part, lease: Lease) -> Self {
+    fn new(part: &'a Part, lease: Lease, left: u64) -> Self {
         let device = RecordedDevice::new(CAPACITY);
         let policy = PyTorch::new(PyTorchSettings::default());
-        Self { part, lease, policy, device, start: now(), events: 0 }
+        Self { part, lease, policy, device, start: now(), events: 0, left }
     }
 
     fn push(&mut self, stack: StackId, action: Action) -> Result<()> {
@@ -179,7 +182,7 @@ impl<'a> Run<'a> {
         for grant in gradients {
             self.free(grant)?;
         }
-        self.alloc(stack(5, 0), LEFT)?;
+        self.alloc(stack(5, 0), self.left)?;
         Ok(())
     }
 

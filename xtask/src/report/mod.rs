@@ -1,6 +1,8 @@
-//! `cargo xtask report`: the report of ten million events, and what it looks like of a run that dies on the
-//! lab.
+//! `cargo xtask report`: the report of ten million events, the comparison of two such runs, and what a report looks
+//! like of a run that dies on the lab.
 
+mod compared;
+mod looks;
 mod made;
 
 use std::{
@@ -10,18 +12,15 @@ use std::{
     time::Instant,
 };
 
-use anyhow::{Context, Result, ensure};
-use harness::{Build, Held, Look, Trial, fresh, look, must_succeed, python, root, text};
+use anyhow::{Result, ensure};
+use harness::{Build, Held, Look, Trial, fresh, must_succeed, python, root, text};
 use whyoom_trace::Bytes;
+
+use self::looks::{MOST_MILLISECONDS, SCHEMES, SIZES, looked_at, slowest};
 
 /// What it may take, and be.
 const MOST_SECONDS: f64 = 20.0;
 const MOST_BYTES: u64 = 10_000_000;
-const MOST_MILLISECONDS: u64 = 2000;
-
-/// A desktop and a phone.
-const SIZES: [(&str, u32, u32); 2] = [("desktop", 1440, 900), ("phone", 390, 844)];
-const SCHEMES: [&str; 2] = ["light", "dark"];
 /// Where the fragmented program dies, and how.
 const LAB: [&str; 4] = ["--gpu", "rtx-4090", "--memory", "3650MiB"];
 const DIES: i32 = 3;
@@ -40,15 +39,16 @@ pub(crate) struct Wish {
 pub(crate) fn run(wish: &Wish) -> Result<Held> {
     let folder = fresh("report")?;
     let line = long_run(&folder, wish.events)?;
+    let compared = compared::long_runs(&folder, wish.events)?;
     let looks = lab_run(&folder, wish.screenshots.as_deref())?;
-    Ok(Held::new(format!("{line}; a lab OOM opened {looks} times")))
+    Ok(Held::new(format!("{line}; {compared}; a lab OOM opened {looks} times")))
 }
 
 /// The report of a recording of very many events.
 fn long_run(folder: &Path, events: u64) -> Result<String> {
     let (recording, file) = (folder.join("long"), folder.join("long.html"));
     fs::create_dir_all(&recording)?;
-    let made = made::write(&recording, events)?;
+    let made = made::write(&recording, events, made::LEFT)?;
     let mut whyoom = Command::new(Build::ready()?.whyoom());
     let started = Instant::now();
     must_succeed(whyoom.arg("report").arg(&recording).arg("-o").arg(&file))?;
@@ -66,18 +66,6 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
     ensure!(ready < MOST_MILLISECONDS, "{ready} ms, over {MOST_MILLISECONDS}");
     let size = Bytes(size);
     Ok(format!("{made} events in {seconds:.1} s and {size}, interactive after {ready} ms"))
-}
-
-fn looked_at(file: &Path, size: (&str, u32, u32), scheme: &'static str) -> Look {
-    let (_, width, height) = size;
-    let file = file.to_owned();
-    Look { file, width, height, scheme, screenshot: None, has_script: true, ask: None }
-}
-
-/// The most milliseconds until one was interactive.
-fn slowest(looks: &[Look]) -> Result<u64> {
-    let seen = look(looks)?;
-    seen.iter().map(|seen| seen.ready).max().context("no page was opened")
 }
 
 /// The report of a program that dies on the lab, looked at in every way; in how many.

@@ -23,6 +23,8 @@ pub struct BlockLife {
     pub size: Bytes,
     /// Who made it.
     pub stack: StackId,
+    /// The stack that carries its module, where one does.
+    pub module: StackId,
     /// What it probably was.
     pub category: Category,
     /// When it was made; of what history started with, that start.
@@ -38,7 +40,8 @@ impl BlockLife {
             0 => start,
             event => Instant { time: block.time, event },
         };
-        Self { address, size, stack, category, born, died: None }
+        let module = block.module_stack();
+        Self { address, size, stack, module, category, born, died: None }
     }
 
     /// What it takes of a picture of size over events. Among equals chance decides, so that what is kept of

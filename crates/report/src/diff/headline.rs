@@ -30,7 +30,8 @@ pub fn diff_headline(comparison: &Comparison) -> String {
     }
 }
 
-fn of_rank(rank: &RankComparison) -> String {
+/// The answer for one rank.
+pub(crate) fn of_rank(rank: &RankComparison) -> String {
     if rank.unchanged {
         let reserved = match rank.reserved() {
             0 => format!("{} reserved", Bytes(rank.b.reserved)),

@@ -11,11 +11,7 @@ use whyoom_trace::{
     facts::{self, Fact, FactKind},
 };
 
-use super::{
-    Report,
-    names::Names,
-    spaces::{SpaceJson, spaces},
-};
+use super::{Report, names::Names, page::Shell, space_json::SpaceJson, spaces::spaces};
 use crate::{
     Answer, Screen, VerdictParts, contents::LEFT_OUT, text::Detail, write_fit, write_fit_json,
     write_replay_json, write_verdict, write_verdict_json,
@@ -95,6 +91,14 @@ impl<'a> Document<'a> {
             spaces,
             paths,
         })
+    }
+}
+
+impl Document<'_> {
+    /// What of it is text.
+    pub(super) fn shell(&self) -> Shell<'_> {
+        let (title, text, contains) = (&self.title, &self.text, &self.contains);
+        Shell { title, text, contains, paths: self.paths.as_ref() }
     }
 }
 

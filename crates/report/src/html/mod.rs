@@ -4,15 +4,21 @@
 //! written as base64; the page itself is built from web/ and lies in assets/.
 
 mod column;
+mod diff;
 mod document;
+mod modules;
 mod names;
 mod page;
 mod report;
+mod space_json;
 mod spaces;
 
 use std::io::{self, Write};
 
-pub use self::report::Report;
+pub use self::{
+    diff::{DiffPage, RunTimeline, run_timelines, write_diff_html},
+    report::Report,
+};
 
 use self::document::Document;
 use crate::written::write_shown;
@@ -22,7 +28,8 @@ use crate::written::write_shown;
 /// # Errors
 /// When `out` cannot be written to.
 pub fn write_report_html(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    page::write(&Document::of(report)?, out)
+    let document = Document::of(report)?;
+    page::write(&document.shell(), &document, out)
 }
 
 /// Writes what the page of the report shows, as JSON.

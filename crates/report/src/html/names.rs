@@ -19,6 +19,8 @@ pub(super) struct Names<'a> {
     stacks: Vec<Vec<usize>>,
     /// The place in the program that each stack leads to, of strings.
     places: Vec<usize>,
+    /// The module that each stack carries, of strings; -1 for none.
+    modules: Vec<i64>,
     #[serde(skip)]
     known: Known,
     #[serde(skip)]
@@ -45,6 +47,7 @@ impl<'a> Names<'a> {
             frames: Vec::new(),
             stacks: Vec::new(),
             places: Vec::new(),
+            modules: Vec::new(),
             known: Known::default(),
             tables,
         };
@@ -66,9 +69,17 @@ impl<'a> Names<'a> {
         let place = self.string(&call_site(tables, stack));
         self.stacks.push(frames);
         self.places.push(place);
+        let module = self.module(stack);
+        self.modules.push(module);
         let number = self.stacks.len() - 1;
         self.known.stacks.insert(stack, number);
         number
+    }
+
+    /// The name of the module that a stack carries, of strings; -1 for none.
+    pub(super) fn module(&mut self, stack: StackId) -> i64 {
+        let module = self.tables.module(stack);
+        module.map_or(-1, |module| i64::try_from(self.string(module.name)).unwrap_or(-1))
     }
 
     /// The files of all frames.
@@ -97,7 +108,8 @@ impl<'a> Names<'a> {
         })
     }
 
-    fn string(&mut self, text: &str) -> usize {
+    /// The number of a string.
+    pub(super) fn string(&mut self, text: &str) -> usize {
         if let Some(&number) = self.known.strings.get(text) {
             return number;
         }

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use base64::{engine::general_purpose::STANDARD, write::EncoderWriter};
 use flate2::{Compression, write::GzEncoder};
 
-use whyoom_redact::visible;
+use serde::Serialize;
+use whyoom_redact::{Paths, visible};
 
-use super::document::Document;
 use crate::written::write_shown;
 
 /// The page, built from web/ by `npm run build`.
@@ -26,10 +26,25 @@ fn policy() -> String {
     )
 }
 
+/// What of a document is in the file as text too, for browsers without JavaScript.
+pub(super) struct Shell<'a> {
+    pub(super) title: &'a str,
+    /// What the terminal shows.
+    pub(super) text: &'a str,
+    /// What who opens the file sees of the run and of the machine.
+    pub(super) contains: &'a str,
+    /// How paths in the document are shortened.
+    pub(super) paths: Option<&'a Paths>,
+}
+
 /// Writes the whole file.
-pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let (title, text) = (escaped(&visible(&document.title)), escaped(&document.text));
-    let (policy, contains) = (policy(), escaped(&document.contains));
+pub(super) fn write(
+    shell: &Shell<'_>,
+    document: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (title, text) = (escaped(&visible(shell.title)), escaped(shell.text));
+    let (policy, contains) = (policy(), escaped(shell.contains));
     writeln!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -39,17 +54,21 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
          <div id=\"whyoom-app\"><pre>{text}</pre><p>Contains: {contains}</p></div>"
     )?;
     write!(out, "<script id=\"whyoom-data\" type=\"application/octet-stream\">")?;
-    write_data(document, out)?;
+    write_data(document, shell.paths, out)?;
     writeln!(out, "</script>\n<script>{SCRIPT}</script>\n</body>\n</html>")
 }
 
 /// The document, compressed, in letters that mean nothing in HTML.
-fn write_data(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_data(
+    document: &impl Serialize,
+    paths: Option<&Paths>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let letters = EncoderWriter::new(out, &STANDARD);
     let compressed = GzEncoder::new(letters, Compression::default());
     // The serializer writes a few bytes at a time.
     let mut buffered = io::BufWriter::with_capacity(1 << 16, compressed);
-    write_shown(document, document.paths.as_ref(), &mut buffered)?;
+    write_shown(document, paths, &mut buffered)?;
     let compressed = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     compressed.finish()?.finish()?;
     Ok(())

@@ -1,6 +1,5 @@
 //! Each process's memory on each device, as the page draws it.
 
-use serde::Serialize;
 use whyoom_causes::{ObservedFigures, figures};
 use whyoom_memory::{
     AddressMapAt, Bands, BlockLife, Category, CurvePoint, Growth, Incident, Instant,
@@ -9,7 +8,15 @@ use whyoom_memory::{
 };
 use whyoom_trace::{Bytes, DeviceId, ProcessId, SegmentGrowth, SizeClass, Time};
 
-use super::{column::Column, names::Names};
+use super::{
+    column::Column,
+    modules::{ModulesJson, modules},
+    names::Names,
+    space_json::{
+        BandJson, BandsJson, BlocksJson, CurveJson, GrowthJson, IncidentJson, IterationsJson,
+        MapJson, PeakJson, SegmentJson, SpaceJson, StackJson,
+    },
+};
 
 /// Points of curves over all spaces; each has some, and none more than this.
 const MOST_POINTS: usize = 131_072;
@@ -29,134 +36,14 @@ const MOST_STACKS: usize = 4096;
 /// Segments and runs of all maps, over all spaces; each has some.
 const MOST_PARTS: usize = 200_000;
 const LEAST_PARTS: usize = 8_000;
+/// Modules over all spaces; each has some, and none more than this.
+const MOST_MODULES: usize = 16_384;
+const LEAST_MODULES: usize = 512;
+const MODULES_OF_ONE: usize = 4096;
 /// The unit of addresses: no allocator places anything more finely.
 const ADDRESS_UNIT: u64 = 512;
 /// The page's numbers are exact up to here.
 const LARGEST_ADDRESS: u64 = (1 << 53) - 1;
-
-#[derive(Serialize)]
-pub(super) struct SpaceJson {
-    process: usize,
-    device: String,
-    capacity_bytes: Option<u64>,
-    events: u64,
-    has_allocator: bool,
-    curve: CurveJson,
-    by_kind: BandsJson,
-    by_place: BandsJson,
-    incidents: Vec<IncidentJson>,
-    iterations: Option<IterationsJson>,
-    growth: Option<GrowthJson>,
-    blocks: BlocksJson,
-    maps: Vec<MapJson>,
-    peak: PeakJson,
-}
-
-#[derive(Serialize)]
-struct CurveJson {
-    time: Column,
-    event: Column,
-    lowest: Column,
-    highest: Column,
-    reserved: Column,
-}
-
-#[derive(Serialize)]
-struct BandsJson {
-    time: Column,
-    event: Column,
-    bands: Vec<BandJson>,
-}
-
-#[derive(Serialize)]
-struct BandJson {
-    name: String,
-    stack: Option<usize>,
-    bytes: Column,
-}
-
-#[derive(Serialize)]
-struct IncidentJson {
-    time: u64,
-    event: u64,
-    requested_bytes: Option<u64>,
-    allocated_bytes: Option<u64>,
-    reserved_bytes: Option<u64>,
-    free_bytes: Option<u64>,
-    stack: usize,
-    message: Option<String>,
-}
-
-#[derive(Serialize)]
-struct IterationsJson {
-    found_by: &'static str,
-    every: u64,
-    time: Column,
-    event: Column,
-    bytes: Column,
-}
-
-#[derive(Serialize)]
-struct GrowthJson {
-    iterations: u64,
-    per_iteration_bytes: u64,
-    interval_bytes: (u64, u64),
-    total_bytes: u64,
-    stacks: Vec<StackJson>,
-}
-
-#[derive(Serialize)]
-struct StackJson {
-    stack: usize,
-    bytes: u64,
-    blocks: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-struct BlocksJson {
-    seen: u64,
-    complete: bool,
-    born: Column,
-    born_event: Column,
-    died: Vec<i64>,
-    died_event: Vec<i64>,
-    address: Column,
-    size: Vec<u64>,
-    stack: Vec<usize>,
-    kind: Vec<usize>,
-    kinds: Vec<&'static str>,
-}
-
-#[derive(Serialize)]
-struct MapJson {
-    time: u64,
-    event: u64,
-    moment: &'static str,
-    smallest_gap: u64,
-    left_out: u64,
-    segments: Vec<SegmentJson>,
-}
-
-#[derive(Serialize)]
-struct SegmentJson {
-    address: String,
-    size: u64,
-    stream: u64,
-    pool: String,
-    class: &'static str,
-    expandable: bool,
-    runs: Vec<(u64, u64, u64, usize)>,
-}
-
-#[derive(Serialize)]
-struct PeakJson {
-    time: u64,
-    event: u64,
-    bytes: u64,
-    stacks: Vec<StackJson>,
-}
 
 /// The spaces with something to draw, and the processes that they are of.
 pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, Vec<ProcessId>) {
@@ -173,6 +60,7 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
         call_sites: MOST_PLACES,
     };
     let most_parts = share(MOST_PARTS, LEAST_PARTS);
+    let most_modules = share(MOST_MODULES, LEAST_MODULES).min(MODULES_OF_ONE);
     let pictures: Vec<_> = drawn
         .into_iter()
         .filter_map(|(process, device, space)| {
@@ -189,7 +77,16 @@ pub(super) fn spaces(model: &Model, names: &mut Names<'_>) -> (Vec<SpaceJson>, V
     for (process, device, space, picture) in &pictures {
         let number = position(&mut processes, *process);
         let (process, device) = (*process, *device);
-        let draft = Draft { model, failures: &failures, clock, process, device, space, most_parts };
+        let draft = Draft {
+            model,
+            failures: &failures,
+            clock,
+            process,
+            device,
+            space,
+            most_parts,
+            most_modules,
+        };
         spaces.push(draft.space(number, picture, names));
     }
     // Processes without memory of their own are told of too.
@@ -238,6 +135,7 @@ struct Draft<'a> {
     device: DeviceId,
     space: &'a Space,
     most_parts: usize,
+    most_modules: usize,
 }
 
 impl Draft<'_> {
@@ -263,6 +161,7 @@ impl Draft<'_> {
             blocks: self.blocks(&picture.retained_blocks, names),
             maps: thinned(&picture.maps, self.most_parts).map(|map| self.map(map, names)).collect(),
             peak: self.peak(picture.start, names),
+            modules: self.modules(picture.start, names),
         }
     }
 
@@ -348,6 +247,7 @@ impl Draft<'_> {
             bytes: growing.usage.bytes.0,
             blocks: growing.usage.blocks,
             kind: None,
+            module: None,
         });
         GrowthJson {
             iterations: growth.iterations,
@@ -378,6 +278,7 @@ impl Draft<'_> {
                 .collect(),
             size: blocks.iter().map(|block| block.size.0).collect(),
             stack: blocks.iter().map(|block| names.stack(block.stack)).collect(),
+            module: blocks.iter().map(|block| names.module(block.module)).collect(),
             kind: blocks.iter().map(|block| block.category as usize).collect(),
             kinds: Category::ALL.iter().map(|category| category.name()).collect(),
         }
@@ -399,9 +300,29 @@ impl Draft<'_> {
         }
     }
 
+    fn peak_event(&self, start: Instant) -> u64 {
+        self.space.peak_maker().map_or(0, |block| block.born).max(start.event)
+    }
+
+    /// By module at the last failure or, where there was none, at the peak.
+    fn modules(&self, start: Instant, names: &mut Names<'_>) -> Option<ModulesJson> {
+        let own = |one: &&Incident| (one.process, one.device) == (self.process, self.device);
+        let failures = self.model.incidents().iter().rev();
+        let failed = failures.filter(own).find(|incident| !incident.live.is_empty());
+        let (moment, time, event, live) = match failed {
+            Some(failed) => ("out of memory", failed.time, failed.number, failed.live.clone()),
+            None => {
+                let (_, time) = self.space.peak();
+                ("peak", time, self.peak_event(start), self.space.live_sums_at_peak())
+            }
+        };
+        let at = (self.clock.at(time), event);
+        modules((moment, at), &live, self.most_modules, names)
+    }
+
     fn peak(&self, start: Instant, names: &mut Names<'_>) -> PeakJson {
         let (totals, time) = self.space.peak();
-        let event = self.space.peak_maker().map_or(0, |block| block.born).max(start.event);
+        let event = self.peak_event(start);
         let mut sums = self.space.live_sums_at_peak();
         sums.truncate(MOST_STACKS);
         let tell = |sum: &LiveSum| StackJson {
@@ -409,6 +330,7 @@ impl Draft<'_> {
             bytes: sum.usage.bytes.0,
             blocks: sum.usage.blocks,
             kind: Some(sum.category.name()),
+            module: Some(names.module(sum.module_stack())).filter(|module| *module >= 0),
         };
         PeakJson {
             time: self.clock.at(time),

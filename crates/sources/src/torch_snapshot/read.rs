@@ -27,6 +27,8 @@ const MAX_SETTING: usize = 1024;
 const MAX_FRAMES: usize = 4096;
 /// Longer names and values are cut: each stands for a place of many stacks.
 const LONGEST_TEXT: usize = 4096;
+/// What PyTorch writes where no text was given, and outside of torch.compile.
+const NO_CONTEXT: [&[u8]; 2] = [b"", b"N/A"];
 
 pub(super) fn read(document: &Document, tables: &mut Tables, input_bytes: u64) -> Result<Content> {
     let keys = Keys::of(document);
@@ -280,10 +282,10 @@ impl<'a> Reader<'a> {
         Ok(action.map(|action| Entry { action, ..entry }))
     }
 
-    /// The text of a value that is one, where it is not empty.
+    /// The text of a value that is one, where it tells something.
     fn text(&self, value: Value<'a>) -> Option<TextId> {
         match value {
-            Value::Text(id) if !self.document.text(id).is_empty() => Some(id),
+            Value::Text(id) if !NO_CONTEXT.contains(&self.document.text(id)) => Some(id),
             _ => None,
         }
     }

@@ -8,42 +8,63 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use whyoom_diff::{LaunchNames, Profile, profile_of};
 use whyoom_memory::Model;
+use whyoom_report::{RunTimeline, run_timelines};
 use whyoom_sources::recording::is_recording;
 use whyoom_trace::Tables;
 
 use super::saved::SavedProfile;
-use crate::source::{Frames, read as read_source};
+use crate::{
+    report::is_simulated,
+    source::{Frames, read as read_source},
+};
 
 /// Files of a folder beyond these are not read.
 const MOST_FILES: usize = 4096;
 
-/// The profile of a run, and what is worth saying of what was read.
-pub(crate) fn read(path: &Path, frames: Frames) -> Result<(Profile, Vec<String>)> {
-    let mut notes = Vec::new();
-    let mut profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
+/// A run as it was read.
+pub(crate) struct Run {
+    pub(crate) profile: Profile,
+    /// What is worth saying of what was read.
+    pub(crate) notes: Vec<String>,
+    /// Memory over time, where the source tells it.
+    pub(crate) timelines: Vec<RunTimeline>,
+    /// Whether any of it is of a simulated GPU.
+    pub(crate) simulated: bool,
+}
+
+/// Reads a run.
+pub(crate) fn read(path: &Path, frames: Frames) -> Result<Run> {
+    let profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
+    let mut run = Run { profile, notes: Vec::new(), timelines: Vec::new(), simulated: false };
     for file in files(path)? {
         let mut ranks = if file.extension().is_some_and(|kind| kind == "json") {
+            // Only fit saves profiles, and it runs on simulated GPUs.
+            run.simulated = true;
             SavedProfile::read(&file)?.ranks
         } else {
-            read_events(&file, frames, &mut notes)?.ranks
+            run.read_events(&file, frames)?.ranks
         };
         // Of several files, each is one rank's, and its name may tell which.
         let told = file.file_name().and_then(|name| rank_in(&name.to_string_lossy()));
         if let [only] = ranks.as_mut_slice() {
             only.rank = only.rank.or(told);
         }
-        profile.ranks.extend(ranks);
+        run.profile.ranks.extend(ranks);
     }
-    Ok((profile, notes))
+    Ok(run)
 }
 
-/// One file or recording. Each has a model of its own: processes of two machines may have one name.
-fn read_events(file: &Path, frames: Frames, notes: &mut Vec<String>) -> Result<Profile> {
-    let (mut model, mut tables) = (Model::default().and_steady_state(), Tables::default());
-    let contents = read_source(file, frames, &mut tables, &mut model)?;
-    notes.extend(contents.input.notes);
-    let names = LaunchNames { name: &contents.input.name, rank: rank_in };
-    Ok(profile_of(&model, &tables, names))
+impl Run {
+    /// One file or recording. Each has a model of its own: processes of two machines may have one name.
+    fn read_events(&mut self, file: &Path, frames: Frames) -> Result<Profile> {
+        let (mut model, mut tables) = (Model::default().and_steady_state(), Tables::default());
+        let contents = read_source(file, frames, &mut tables, &mut model)?;
+        self.notes.extend(contents.input.notes);
+        self.simulated |= is_simulated(file);
+        self.timelines.extend(run_timelines(&model, &tables));
+        let names = LaunchNames { name: &contents.input.name, rank: rank_in };
+        Ok(profile_of(&model, &tables, names))
+    }
 }
 
 /// The input itself, or what a folder of several holds.
