@@ -212,6 +212,8 @@ mod tests {
     fn page(name: &str, vary: Option<FitVary>, frontier: Option<FitFrontier>) -> String {
         let amount = || FitAmount { name: name.to_owned(), bytes: GIB };
         let peak = FitPeak {
+            lines: Vec::new(),
+            modules: Vec::new(),
             ran_on: "Tesla T4",
             rank: name.to_owned(),
             place: name.to_owned(),
