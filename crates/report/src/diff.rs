@@ -3,6 +3,7 @@
 mod headline;
 mod json;
 mod tables;
+mod words;
 
 use std::io::{self, Write};
 
@@ -11,8 +12,11 @@ use whyoom_redact::terminal::wrap;
 use whyoom_trace::Bytes;
 
 pub(crate) use self::headline::{clause, of_rank};
-use self::tables::{breakdown, groups};
 pub use self::{headline::diff_headline, json::write_diff_json};
+use self::{
+    tables::{breakdown, groups},
+    words::{more_or_less, signed},
+};
 use crate::style::{self, styled};
 
 /// Explanations that are listed.
@@ -29,20 +33,6 @@ pub struct DiffCondition {
     pub holds: bool,
     /// The figure that it was decided by.
     pub found: String,
-}
-
-/// What a difference is called: `1.50 GiB more`.
-pub(crate) fn more_or_less(bytes: i64) -> String {
-    let word = if bytes < 0 { "less" } else { "more" };
-    format!("{} {word}", Bytes(bytes.unsigned_abs()))
-}
-
-/// A difference with its sign.
-pub(crate) fn signed(bytes: i64) -> String {
-    match bytes {
-        0 => "=".to_owned(),
-        _ => format!("{}{}", if bytes < 0 { "-" } else { "+" }, Bytes(bytes.unsigned_abs())),
-    }
 }
 
 /// Writes a comparison for people, in lines of at most `width` where words allow it.

@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
     ("whyoom-exports", &["whyoom-memory", "whyoom-trace"]),
     // Events are for its tests.
+    ("whyoom-diff", &["whyoom-memory", "whyoom-trace"]),
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
     (
@@ -40,7 +41,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-mcp", &["whyoom-bounded", "whyoom-files", "whyoom-redact", "whyoom-trace"]),
     (
         "whyoom-report",
-        &["whyoom-causes", "whyoom-memory", "whyoom-redact", "whyoom-sources", "whyoom-trace"],
+        &[
+            "whyoom-causes",
+            "whyoom-diff",
+            "whyoom-memory",
+            "whyoom-redact",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
     ),
     (
         "whyoom",
@@ -50,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-doctor",
             "whyoom-exports",
             "whyoom-files",
+            "whyoom-diff",
             "whyoom-fit",
             "whyoom-gpu",
             "whyoom-lab-calibrate",

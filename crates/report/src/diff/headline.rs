@@ -4,7 +4,7 @@ use whyoom_diff::{Comparison, Explanation, KindChange, RankComparison, Reason};
 use whyoom_memory::UNKNOWN_CALL_SITE;
 use whyoom_trace::Bytes;
 
-use super::{more_or_less, signed};
+use super::words::{more_or_less, signed};
 
 /// Explanations that the first line has.
 const IN_HEADLINE: usize = 2;

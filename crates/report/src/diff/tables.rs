@@ -4,7 +4,7 @@ use whyoom_diff::{Group, RankComparison};
 use whyoom_redact::terminal::{Column, Table};
 use whyoom_trace::Bytes;
 
-use super::signed;
+use super::words::signed;
 use crate::text::printable;
 
 /// Rows of a table; the others are in JSON.
