@@ -53,6 +53,8 @@ pub struct Tables {
     pools: IndexSet<(u64, u64), RandomState>,
     processes: Vec<String>,
     libraries: HashMap<FrameId, StringId, RandomState>,
+    /// The file of frames that stand for modules, once there is one.
+    module_file: StringId,
 }
 
 impl Default for Tables {
@@ -64,17 +66,17 @@ impl Default for Tables {
             pools: IndexSet::default(),
             processes: Vec::new(),
             libraries: HashMap::default(),
+            module_file: NO_STRING,
         };
         tables.string("");
-        tables.string(MODULE_FILE);
         tables.stack(&[]);
         tables.pool(0, 0);
         tables
     }
 }
 
-/// The file of frames that stand for modules: the second string of all tables.
-const MODULE_FILE_ID: StringId = StringId(1);
+/// An id that no string has.
+const NO_STRING: StringId = StringId(u32::MAX);
 
 /// An index as an id. Inputs are bounded far below 2³² distinct things; beyond that ids collapse
 /// into one instead of wrapping into each other.
@@ -88,7 +90,11 @@ impl Tables {
         if let Some(index) = self.strings.get_index_of(text) {
             return StringId(id(index));
         }
-        StringId(id(self.strings.insert_full(text.into()).0))
+        let new = StringId(id(self.strings.insert_full(text.into()).0));
+        if text == MODULE_FILE {
+            self.module_file = new;
+        }
+        new
     }
 
     /// The id of a frame.
@@ -119,7 +125,7 @@ impl Tables {
     pub fn module(&self, stack: StackId) -> Option<InModule<'_>> {
         let &last = self.stacks.get_index(stack.0 as usize)?.last()?;
         let frame = self.frames.get_index(last.0 as usize)?;
-        if frame.file != MODULE_FILE_ID {
+        if frame.file != self.module_file {
             return None;
         }
         let role = ModuleRole::of_line(frame.line)?;
@@ -168,7 +174,7 @@ impl Tables {
         let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
         let known = |&id: &FrameId| {
             let frame = self.frames.get_index(id.0 as usize)?;
-            (frame.file != MODULE_FILE_ID).then_some((id, frame))
+            (frame.file != self.module_file).then_some((id, frame))
         };
         frames.iter().filter_map(known).map(|(id, frame)| FrameText {
             function: self.text(frame.function),

@@ -1,12 +1,12 @@
 //! Memory by module, against PyTorch's own MemTracker in the same run.
 
-use std::{collections::BTreeMap, path::Path, process::Command};
+use std::{collections::BTreeMap, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, ensure};
 use harness::{
     Build, Check, Held, Trial, environment, from_slice, from_str, python, root, slug, text,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 /// Programs of the zoo that MemTracker can follow. With adapters it fails itself.
 const MODELS: &[(&str, &[&str])] = &[
@@ -35,19 +35,35 @@ struct Tracked {
 /// The part of `whyoom why --json --live` that is compared.
 #[derive(Deserialize)]
 struct Said {
-    verdict: Verdict,
     live: Live,
 }
 
+/// The part of `whyoom diff --json` that tells what the peak is made of.
 #[derive(Deserialize)]
-struct Verdict {
-    evidence: Vec<Evidence>,
+struct Compared {
+    ranks: Vec<Rank>,
 }
 
 #[derive(Deserialize)]
-struct Evidence {
-    label: String,
-    bytes: Option<u64>,
+struct Rank {
+    peak: Peak,
+}
+
+#[derive(Deserialize)]
+struct Peak {
+    a_bytes: u64,
+    by_category: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    name: String,
+    a: Sums,
+}
+
+#[derive(Deserialize)]
+struct Sums {
+    bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -98,20 +114,19 @@ fn compare(file: &str, arguments: &[&str]) -> Result<Held> {
     let recorded = Trial::new("64GiB", &command).recorded(&format!("diff/modules-{file}"))?;
     let told = recorded.ran.stdout.lines().find(|line| line.starts_with('{'));
     let tracked: Tracked = from_str(told.with_context(|| recorded.ran.stderr.clone())?)?;
-    let said = ask(&recorded.folder)?;
+    let said: Said = ask(&["why", "--json", "--live"], &[&recorded.folder])?;
     ensure!(said.live.moment.contains("end"), "it tells of {}", said.live.moment);
     let equal = kinds_are_equal(&tracked, &said.live)?;
     totals_are_equal(&tracked)?;
-    let rest = rest_at_peak(&tracked, &said.verdict)?;
+    // A run against itself tells what its peak is made of.
+    let compared: Compared = ask(&["diff", "--json"], &[&recorded.folder; 2])?;
+    let rest = rest_at_peak(&tracked, &compared.ranks.first().context("no rank")?.peak)?;
     Ok(Held::new(format!("{equal} sums equal to the byte, the rest at the peak {rest:+.2} %")))
 }
 
-fn ask(folder: &Path) -> Result<Said> {
-    let output = Command::new(Build::ready()?.whyoom())
-        .args(["why", "--json", "--live"])
-        .arg(folder)
-        .output()?;
-    // The document has much more: the rest of the suites reads it.
+fn ask<T: DeserializeOwned>(words: &[&str], folders: &[&PathBuf]) -> Result<T> {
+    let output = Command::new(Build::ready()?.whyoom()).args(words).args(folders).output()?;
+    // The documents have much more: the rest of the suites reads it.
     let document: serde_json::Value = from_slice(&output.stdout)?;
     Ok(serde_json::from_value(document)?)
 }
@@ -149,14 +164,14 @@ fn totals_are_equal(tracked: &Tracked) -> Result<()> {
 
 /// Everything else at the peak, in percent more than MemTracker has. It calls optimizer state what an optimizer makes on
 /// the way, and does not know what the allocator adds to a request.
-fn rest_at_peak(tracked: &Tracked, verdict: &Verdict) -> Result<f64> {
-    let of = |label: &str| {
-        let found = verdict.evidence.iter().find(|evidence| evidence.label == label);
-        found.and_then(|evidence| evidence.bytes)
+fn rest_at_peak(tracked: &Tracked, peak: &Peak) -> Result<f64> {
+    let of = |kind: &&str| {
+        let group = peak.by_category.iter().find(|group| group.name == **kind);
+        group.map_or(0, |group| group.a.bytes)
     };
-    let peak = of("peak allocated").context("no peak")?;
+    let known: u64 = KINDS.iter().map(|kind| of(kind)).sum();
+    let peak = peak.a_bytes;
     ensure!(peak == tracked.peak_allocated, "PyTorch's peak is {}", tracked.peak_allocated);
-    let known: u64 = KINDS.iter().filter_map(|kind| of(&format!("{kind} at the peak"))).sum();
     let state = sum(&tracked.current, &["Optstate"])?.min(sum(&tracked.peak, &["Optstate"])?);
     let theirs = sum(&tracked.peak, &["Total"])?
         - sum(&tracked.peak, &["Parameter", "Buffer", "Gradient"])?

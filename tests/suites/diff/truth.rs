@@ -105,8 +105,13 @@ fn is_module(pattern: &str, module: &str) -> bool {
         .filter(|part| !part.is_empty() && !wrappers.contains(part))
         .collect();
     let meant: Vec<&str> = pattern.split('.').filter(|part| !part.is_empty()).collect();
-    let long_enough = if below { own.len() >= meant.len() } else { own.len() == meant.len() };
-    long_enough && meant.iter().zip(&own).all(|(meant, own)| *meant == "*" || meant == own)
+    let is = |own: &[&str]| {
+        let long_enough = if below { own.len() >= meant.len() } else { own.len() == meant.len() };
+        long_enough && meant.iter().zip(own).all(|(meant, own)| *meant == "*" || meant == own)
+    };
+    // Of several models, each is named by its class first.
+    let is_class = |part: &&str| part.starts_with(|first: char| first.is_ascii_uppercase());
+    is(&own) || own.split_first().is_some_and(|(first, inside)| is_class(first) && is(inside))
 }
 
 /// The patterns of modules mean what the page says of them.
@@ -122,7 +127,8 @@ pub(super) fn check() -> Check {
     })
 }
 
-const MATCHES: [(&str, &str); 6] = [
+const MATCHES: [(&str, &str); 7] = [
+    ("body.**", "Discriminator.body.*"),
     ("blocks", "blocks.*"),
     ("blocks.*", "blocks.*"),
     ("blocks.*.mlp.**", "blocks.*.mlp.up"),
