@@ -188,9 +188,9 @@ pub(crate) struct RunArguments {
     /// Report what keeps GPU tensors alive in Python, at an OOM and at exit
     #[arg(long)]
     pub(crate) keepers: bool,
-    /// Do not record which `nn.Module` memory belongs to
+    /// Also record which `nn.Module` memory belongs to, and what is a gradient or optimizer state
     #[arg(long)]
-    pub(crate) no_modules: bool,
+    pub(crate) modules: bool,
     /// Serve GPU memory from whyoom's pool: PyTorch's blocks (without PyTorch: cudaMalloc), or
     /// everything
     #[arg(

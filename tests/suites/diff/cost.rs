@@ -33,8 +33,8 @@ fn measure() -> Result<Held> {
         let trial = Trial::new("8GiB", &command);
         let (mut without, mut with) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            without.push(step(&trial, &["--no-modules"])?);
-            with.push(step(&trial, &[])?);
+            without.push(step(&trial, &[])?);
+            with.push(step(&trial, &["--modules"])?);
         }
         let (without, with) = (median(&without)?, median(&with)?);
         let more = with / without - 1.0;

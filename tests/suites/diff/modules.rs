@@ -111,7 +111,8 @@ fn compare(file: &str, arguments: &[&str]) -> Result<Held> {
         vec![python()?, text(&scenarios.join("modules/tracked.py")), STEPS.to_owned()];
     command.push(text(&scenarios.join("fit").join(file)));
     command.extend(arguments.iter().map(|&argument| argument.to_owned()));
-    let recorded = Trial::new("64GiB", &command).recorded(&format!("diff/modules-{file}"))?;
+    let recorded = Trial::new("64GiB", &command)
+        .recorded_with(&format!("diff/modules-{file}"), &["--modules"])?;
     let told = recorded.ran.stdout.lines().find(|line| line.starts_with('{'));
     let tracked: Tracked = from_str(told.with_context(|| recorded.ran.stderr.clone())?)?;
     let said: Said = ask(&["why", "--json", "--live"], &[&recorded.folder])?;

@@ -150,7 +150,7 @@ fn record(pair: &Pair, side: &str, run: &Side) -> Result<PathBuf> {
     for (name, value) in &run.environment {
         trial = trial.with(name, value);
     }
-    let recorded = trial.recorded(&format!("diff/{}-{side}", pair.name))?;
+    let recorded = trial.recorded_with(&format!("diff/{}-{side}", pair.name), &["--modules"])?;
     recorded.ran.succeeded()?;
     Ok(recorded.folder)
 }

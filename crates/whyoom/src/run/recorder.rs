@@ -37,8 +37,7 @@ pub(super) struct Recorder {
 impl Recorder {
     /// The recording that was asked for, into a folder that there is.
     pub(super) fn new(arguments: &RunArguments, folder: PathBuf, library: PathBuf) -> Self {
-        let RunArguments { stacks, limit, torch_history, keepers, no_modules, .. } = *arguments;
-        let modules = !no_modules;
+        let RunArguments { stacks, limit, torch_history, keepers, modules, .. } = *arguments;
         Self { folder, library, stacks, limit, torch_history, keepers, modules }
     }
 
