@@ -173,7 +173,7 @@ fn rest_at_peak(tracked: &Tracked, peak: &Peak) -> Result<f64> {
     };
     // A copy of the model is parameters here; MemTracker knows only those of modules that are called.
     let most = |kind: &&str| {
-        let theirs = match kind.as_ref() {
+        let theirs = match *kind {
             "parameters" => sum(&tracked.peak, &["Parameter", "Buffer"])?,
             "gradients" => sum(&tracked.peak, &["Gradient"])?,
             _ => sum(&tracked.current, &["Optstate"])?,
