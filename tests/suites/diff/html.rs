@@ -35,7 +35,8 @@ fn opens() -> Result<Held> {
     let run = |side: &str| -> Result<String> {
         let program = root().join(format!("tests/scenarios/diff/{PAIR}/{side}.py"));
         let trial = Trial::new("80GiB", &[python()?, text(&program)]);
-        let recorded = trial.recorded(&format!("diff/html-{side}-{HOSTILE}"))?;
+        let recorded =
+            trial.recorded_with(&format!("diff/html-{side}-{HOSTILE}"), &["--modules"])?;
         ensure!(recorded.ran.status == 0, "{}", recorded.ran.stderr);
         Ok(text(&recorded.folder))
     };
