@@ -99,10 +99,12 @@ class HistorySink:
 class Module:
     """A module by its name, and its numbers by role."""
 
-    __slots__ = ("name", "numbers", "is_part", "reference")
+    __slots__ = ("name", "numbers", "is_part", "prehook", "reference")
 
     def __init__(self, name):
         self.name, self.numbers, self.reference = name, [0] * 8, None
+        # What autograd nodes at its borders call: one for all of them.
+        self.prehook = None
         inside = name.split(".")[1:]
         indices = [place for place, one in enumerate(inside) if one.isdigit()]
         # The last word of its name is the first index in it; of a module without any, it is a child of the model.
@@ -222,8 +224,10 @@ class Modules:
                 continue
             # The first to tell is the innermost.
             node.metadata["whyoom"] = True
-            number = part.numbers[BACKWARD] or self.number(part, BACKWARD)
-            node.register_prehook(self.guarded(lambda _, number=number: self.in_part(number)))
+            if part.prehook is None:
+                number = self.number(part, BACKWARD)
+                part.prehook = self.guarded(lambda _: self.in_part(number))
+            node.register_prehook(part.prehook)
 
     def in_part(self, number):
         """Backward is in a part of the model. At its end it is in none."""
