@@ -29,10 +29,10 @@ use crate::{
 #[non_exhaustive]
 pub enum ServeError {
     /// A folder cannot be opened.
-    #[error("cannot read the folder {0}; name another with --folder")]
+    #[error("cannot read a folder; name another with --folder")]
     Folder(#[source] io::Error),
     /// The system has no threads or signals to give.
-    #[error("cannot start: {0}")]
+    #[error("cannot start")]
     Start(#[source] io::Error),
     /// The client does not speak the protocol.
     #[error(
