@@ -177,7 +177,8 @@ impl Grid {
     }
 
     /// Whether what one shows, the other does too: what takes less fits where it does, and what takes more does not
-    /// where it does not.
+    /// where it does not. In a row itself both sides are run: by its rounding an allocator may place a larger value
+    /// where a smaller one does not fit.
     fn implies(&self, known: Witness, other: Witness, directions: &[Direction]) -> bool {
         let (lower, upper) = match other.fits {
             Some(true) => (other, known),
@@ -186,7 +187,7 @@ impl Grid {
         };
         let (below, above) = (&self.rows[lower.row].at, &self.rows[upper.row].at);
         let grows = directions.iter().zip(below.iter().zip(above));
-        known != other
+        known.row != other.row
             && known.fits == other.fits
             && lower.value <= upper.value
             && grows.into_iter().all(|(direction, (one, other))| direction.allows(*one, *other))

@@ -66,3 +66,19 @@ fn a_program_that_changes_its_ways_is_still_searched() {
     assert_eq!(found, sweep);
     assert!(runs <= 12, "{runs} runs");
 }
+
+#[test]
+fn both_sides_of_the_edge_are_run_also_where_a_smaller_value_does_not_fit() {
+    let range = Range::new(1, 64, 1).expect("a range");
+    let room = Room { total: 300 << 20, outside: 0 };
+    for odd in 1..=64 {
+        let run = |value: u64| {
+            let mut tensors: Vec<Tensor> = vec![(1 << 20, 2 << 20, 3); 8];
+            tensors.extend((value == odd).then_some((300 << 20, 0, 3)));
+            Sample::new(vec![program(&tensors, value)])
+        };
+        let (found, _) = search(run, &range, room);
+        let found = found.expect("some value fits");
+        assert!(run(found).fits(room) && !run(found + 1).fits(room), "{found} with {odd}");
+    }
+}
