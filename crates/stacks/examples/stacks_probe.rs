@@ -3,14 +3,25 @@
 use std::ffi::{c_char, c_void};
 use std::sync::LazyLock;
 
-use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
+use whyoom_stacks::{Capturer, Fingerprint, MAX_FRAMES, Raw};
 
 static CAPTURER: LazyLock<Capturer> = LazyLock::new(Capturer::new);
+
+/// The fingerprint of the caller's stack: as it is learned, then as it is known. Both must be what the frames
+/// give.
+fn fingerprints() -> [Option<Fingerprint>; 2] {
+    std::array::from_fn(|_| CAPTURER.fingerprint())
+}
 
 /// One line a frame: `native FILE+OFFSET` or `python FILE:LINE FUNCTION`.
 fn stack() -> String {
     let mut frames = [Raw::Native(0); MAX_FRAMES];
+    let prints = fingerprints();
     let count = CAPTURER.capture(&mut frames);
+    let own = Fingerprint::of(&frames[..count]);
+    if prints.into_iter().flatten().any(|print| print != own) {
+        return format!("fingerprints {prints:?}, of the frames {own:?}");
+    }
     let modules = CAPTURER.modules().unwrap_or_default();
     let line = |frame: &Raw| match *frame {
         Raw::Native(address) => {
@@ -64,6 +75,22 @@ pub unsafe extern "C" fn probe_stack_of_thread(out: *mut c_char, room: usize) ->
 pub unsafe extern "C" fn probe_call(function: unsafe extern "C" fn(*mut c_void) -> usize) -> usize {
     // SAFETY: the caller's promise.
     std::hint::black_box(unsafe { function(std::ptr::null_mut()) })
+}
+
+/// Whether the stack of the caller has a fingerprint.
+#[unsafe(no_mangle)]
+pub extern "C" fn probe_is_known() -> bool {
+    fingerprints().iter().all(Option::is_some)
+}
+
+/// How long one fingerprint takes, in nanoseconds, over `rounds`.
+#[unsafe(no_mangle)]
+pub extern "C" fn probe_fingerprint_cost(rounds: u32) -> f64 {
+    let start = std::time::Instant::now();
+    for _ in 0..rounds {
+        std::hint::black_box(CAPTURER.fingerprint());
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(rounds.max(1))
 }
 
 /// How long one capture takes, in nanoseconds, over `rounds` captures; frames in `frames`.

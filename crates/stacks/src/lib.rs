@@ -7,21 +7,26 @@
 //! code.
 
 mod elf;
+mod fingerprint;
 mod fork;
 mod frames;
+mod known_walks;
 mod loaded;
 mod memory;
 mod modules;
 mod native;
 mod python;
+mod reads;
 mod registers;
 mod snapshot;
 mod symbol;
 
 use std::sync::{Arc, OnceLock};
 
+pub use fingerprint::Fingerprint;
 pub use fork::{after_fork_in_child, after_fork_in_parent, before_fork};
 pub use frames::{MAX_FRAMES, Raw};
+pub use known_walks::code_may_go;
 pub use modules::Module;
 pub use native::end_of_thread;
 pub use python::PythonFrame;
@@ -65,7 +70,10 @@ impl Capturer {
     pub fn capture(&self, out: &mut [Raw; MAX_FRAMES]) -> usize {
         let (ip, regs) = registers::here();
         let mut frames = Frames { room: out, count: 0 };
-        native::with_state(&self.loaded, regs.sp(), |state| {
+        native::with_state(regs.sp(), |state| {
+            if !state.keep_up(&self.loaded) {
+                return;
+            }
             let end = native::walk(&self.loaded, state, ip, regs, &mut frames, true);
             if end == End::Outermost || self.push_python(&mut frames, end) {
                 return;
@@ -76,6 +84,25 @@ impl Capturer {
             }
         });
         frames.count
+    }
+
+    /// The fingerprint of the stack that [`Capturer::capture`] would write, at a fraction of its cost for
+    /// a stack whose native frames the thread has seen before. None where only a capture can tell.
+    ///
+    /// Needs [`code_may_go`] to be called by whoever unloads libraries.
+    #[inline(never)]
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        let (ip, regs) = registers::here();
+        let find = |state: &mut _| native::find(&self.loaded, state, ip, regs);
+        let found = native::with_state(regs.sp(), find)??;
+        match found.end {
+            End::Outermost => Some(found.print),
+            // The interpreter is known from the first capture on.
+            End::Python => {
+                self.python.get()?.fingerprint(found.print, MAX_FRAMES.checked_sub(found.frames)?)
+            }
+            End::Lost => None,
+        }
     }
 
     /// The names behind a [`Raw::Python`] frame, to be asked once for each distinct one while the

@@ -8,10 +8,14 @@ use framehop::{
     CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder,
 };
 
-use crate::frames::{Frames, Raw};
+use crate::fingerprint::Fingerprint;
+use crate::frames::{Frames, MAX_FRAMES, Raw};
+use crate::known_walks::{Found, KnownWalks};
 use crate::loaded::LoadedModules;
 use crate::memory::{StackBounds, guarded_read};
 use crate::modules::{ModuleSet, Renewal};
+use crate::reads::{Reads, StepReads};
+use crate::registers::{followed_alone, registers, without_frame_pointer};
 
 /// framehop's rule cache has 509 slots and one entry in each, so that two frames of one stack can
 /// push each other out every time. Several caches side by side make a cache of so many entries a
@@ -30,6 +34,10 @@ pub(crate) struct ThreadState {
     book: Box<[[u64; WAYS]; SLOTS]>,
     evict: usize,
     caches: [CacheNative<MustNotAllocateDuringUnwind>; WAYS],
+    /// For steps that are only tried out, one for each way to try. Where such a step fails, framehop keeps a rule
+    /// that is good for nothing else.
+    trial_caches: [CacheNative<MustNotAllocateDuringUnwind>; 2],
+    known: KnownWalks,
 }
 
 thread_local! {
@@ -50,8 +58,16 @@ pub fn end_of_thread() {
     }
 }
 
+/// Where a rule is looked up and kept.
+#[derive(Clone, Copy)]
+enum Cache {
+    /// The one that the book names.
+    Way(usize),
+    Trial(usize),
+}
+
 /// Where the walk ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// At the outermost frame.
     Outermost,
@@ -69,12 +85,14 @@ impl ThreadState {
             book: Box::new([[0; WAYS]; SLOTS]),
             evict: 0,
             caches: std::array::from_fn(|_| CacheNative::new_in()),
+            trial_caches: std::array::from_fn(|_| CacheNative::new_in()),
+            known: KnownWalks::new(),
         })
     }
 
     /// Makes sure that the modules are those that are loaded now, so that no table of one that went
     /// is read; whether they are.
-    fn keep_up(&mut self, loaded: &LoadedModules) -> bool {
+    pub(crate) fn keep_up(&mut self, loaded: &LoadedModules) -> bool {
         match loaded.newer_than(&self.set) {
             Renewal::Same => true,
             Renewal::New(set) => {
@@ -109,29 +127,59 @@ impl ThreadState {
 
     fn step(
         &mut self,
-        way: usize,
+        cache: Cache,
         address: FrameAddress,
         regs: &mut UnwindRegsNative,
+        mut note: impl FnMut(u64, u64),
     ) -> Result<Option<FrameAddress>, framehop::Error> {
         let (sp, bounds) = (regs.sp(), self.bounds);
-        let mut read = |at: u64| match bounds.contains(sp) {
-            true => bounds.read(sp, at),
-            // A signal's or a fiber's stack: slower, and never a fault.
-            false => guarded_read(at).ok_or(()),
+        let mut read = |at: u64| {
+            let word = match bounds.contains(sp) {
+                true => bounds.read(sp, at),
+                // A signal's or a fiber's stack: slower, and never a fault.
+                false => guarded_read(at).ok_or(()),
+            }?;
+            note(at, word);
+            Ok(word)
         };
-        let cache = &mut self.caches[way];
+        let cache = match cache {
+            Cache::Way(way) => &mut self.caches[way],
+            Cache::Trial(way) => &mut self.trial_caches[way],
+        };
         let next = self.set.unwinder.unwind_frame(address, regs, cache, &mut read)?;
         Ok(next.and_then(FrameAddress::from_return_address))
     }
+
+    /// A step that notes what it depends on. Whether that is the frame pointer or any other register is
+    /// tried out: where it is, the step goes elsewhere without it.
+    fn noted_step(
+        &mut self,
+        way: usize,
+        address: FrameAddress,
+        regs: &mut UnwindRegsNative,
+        reads: &mut Reads,
+    ) -> Result<Option<FrameAddress>, framehop::Error> {
+        let before = *regs;
+        let mut read = StepReads::default();
+        let next = self.step(Cache::Way(way), address, regs, |at, word| read.note(at, word))?;
+        let sp = regs.sp();
+        let mut leads_elsewhere = |trial: usize, mut regs: UnwindRegsNative| {
+            let other = self.step(Cache::Trial(trial), address, &mut regs, |_, _| ());
+            !other.is_ok_and(|other| other == next && regs.sp() == sp)
+        };
+        let by_frame_pointer = leads_elsewhere(0, without_frame_pointer(&before));
+        if by_frame_pointer && leads_elsewhere(1, followed_alone(&before)) {
+            reads.lose();
+        }
+        reads.step(&read, by_frame_pointer, registers(regs));
+        Ok(next)
+    }
 }
 
-/// Runs `body` with the calling thread's state; not inside another capture, not when the thread is
-/// ending, and not when the modules cannot be had.
-pub(crate) fn with_state(
-    loaded: &LoadedModules,
-    sp: u64,
-    body: impl FnOnce(&mut ThreadState),
-) -> Option<()> {
+/// Runs `body` with the calling thread's state; not inside another capture, and not when the thread is
+/// ending.
+#[inline]
+pub(crate) fn with_state<T>(sp: u64, body: impl FnOnce(&mut ThreadState) -> T) -> Option<T> {
     let kept = STATE.replace(ptr::null_mut());
     let mut state = if !kept.is_null() {
         // SAFETY: made from a box below, and taken out of its place just now.
@@ -141,11 +189,47 @@ pub(crate) fn with_state(
     } else {
         ThreadState::new(sp)
     };
-    if state.keep_up(loaded) {
-        body(&mut state);
-    }
+    let done = body(&mut state);
     STATE.set(Box::into_raw(state));
-    Some(())
+    Some(done)
+}
+
+/// What a walk up to the Python interpreter finds, where it was made before or can be known from now on.
+#[inline]
+pub(crate) fn find(
+    loaded: &LoadedModules,
+    state: &mut ThreadState,
+    ip: u64,
+    regs: UnwindRegsNative,
+) -> Option<Found> {
+    let known = state.known.find(registers(&regs), state.bounds);
+    known.or_else(|| learn(loaded, state, ip, regs))
+}
+
+#[cold]
+fn learn(
+    loaded: &LoadedModules,
+    state: &mut ThreadState,
+    ip: u64,
+    regs: UnwindRegsNative,
+) -> Option<Found> {
+    let start = registers(&regs);
+    let on_stack = state.bounds.contains(start.sp);
+    if state.known.is_refused(start) || !on_stack || !state.keep_up(loaded) {
+        return None;
+    }
+    let mut room = [Raw::Native(0); MAX_FRAMES];
+    let mut frames = Frames { room: &mut room, count: 0 };
+    let mut reads = Reads::new(start);
+    let end = walk_noting(loaded, state, ip, regs, (&mut frames, true), Some(&mut reads));
+    let Some(words) = reads.words().filter(|_| end != End::Lost) else {
+        state.known.refuse(start);
+        return None;
+    };
+    let frames = &frames.room[..frames.count];
+    let found = Found { print: Fingerprint::of(frames), frames: frames.len(), end };
+    state.known.keep(start, words, found);
+    Some(found)
 }
 
 /// Pushes the native frames, innermost first, up to the Python interpreter if so wished.
@@ -153,9 +237,20 @@ pub(crate) fn walk(
     loaded: &LoadedModules,
     state: &mut ThreadState,
     ip: u64,
-    mut regs: UnwindRegsNative,
+    regs: UnwindRegsNative,
     out: &mut Frames<'_>,
     stop_at_python: bool,
+) -> End {
+    walk_noting(loaded, state, ip, regs, (out, stop_at_python), None)
+}
+
+fn walk_noting(
+    loaded: &LoadedModules,
+    state: &mut ThreadState,
+    ip: u64,
+    mut regs: UnwindRegsNative,
+    (out, stop_at_python): (&mut Frames<'_>, bool),
+    mut reads: Option<&mut Reads>,
 ) -> End {
     let python = if stop_at_python { loaded.python_range() } else { 0..0 };
     let mut address = FrameAddress::from_instruction_pointer(ip);
@@ -177,7 +272,17 @@ pub(crate) fn walk(
         if !own && !out.push(Raw::Native(lookup)) {
             return End::Lost;
         }
-        match state.step(way, address, &mut regs) {
+        let next = match reads.as_deref_mut() {
+            None => state.step(Cache::Way(way), address, &mut regs, |_, _| ()),
+            Some(reads) => {
+                // Generated code may give way to other code without a word.
+                if !known {
+                    reads.lose();
+                }
+                state.noted_step(way, address, &mut regs, reads)
+            }
+        };
+        match next {
             Ok(Some(next)) => address = next,
             Ok(None) if strangers == 0 => return End::Outermost,
             _ => return End::Lost,

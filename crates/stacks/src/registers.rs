@@ -2,6 +2,11 @@
 
 use framehop::UnwindRegsNative;
 
+use crate::reads::Start;
+
+/// Numbers that no register holds: no address has them.
+const POISON: u64 = 0x5a5a_0000_0000_0000;
+
 /// Where this function's caller stands: the instruction pointer and what framehop follows.
 ///
 /// Always inlined, so that the registers are those of a frame that is still alive while it is
@@ -45,4 +50,40 @@ pub(crate) fn here() -> (u64, UnwindRegsNative) {
         );
     }
     (ip, UnwindRegsNative::new(lr, sp, fp))
+}
+
+/// The registers that frames are unwound with.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn registers(regs: &UnwindRegsNative) -> Start {
+    Start { sp: regs.sp(), frame_pointer: regs.bp(), link: 0 }
+}
+
+/// The registers that frames are unwound with.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn registers(regs: &UnwindRegsNative) -> Start {
+    Start { sp: regs.sp(), frame_pointer: regs.fp(), link: regs.lr() }
+}
+
+/// The same with another frame pointer, and nothing in registers that are not followed.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn without_frame_pointer(regs: &UnwindRegsNative) -> UnwindRegsNative {
+    UnwindRegsNative::new(regs.ip(), regs.sp(), regs.bp() ^ POISON)
+}
+
+/// The same with another frame pointer.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn without_frame_pointer(regs: &UnwindRegsNative) -> UnwindRegsNative {
+    UnwindRegsNative::new(regs.lr(), regs.sp(), regs.fp() ^ POISON)
+}
+
+/// The same with nothing in registers that are not followed.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn followed_alone(regs: &UnwindRegsNative) -> UnwindRegsNative {
+    UnwindRegsNative::new(regs.ip(), regs.sp(), regs.bp())
+}
+
+/// The same: there are no others.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn followed_alone(regs: &UnwindRegsNative) -> UnwindRegsNative {
+    *regs
 }

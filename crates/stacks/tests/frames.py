@@ -40,11 +40,13 @@ def python_part(lines):
 def check(library, what):
     lines, wanted = stack(library), expected()
     got = python_part(lines)
-    assert got[0][2] == "stack", (what, lines)
+    assert got and got[0][2] == "stack", (what, lines)
     assert got[1:] == wanted, (what, got[1:4], wanted[:3])
     first = [line.startswith("python") for line in lines].index(True)
     assert first > 0 and all(line.startswith("python") for line in lines[first:]), (what, lines)
     assert not any("libpython" in line for line in lines), (what, lines)
+    # Once the layout is confirmed, with the GIL.
+    assert not confirmed or library.probe_is_known(), what
     return lines
 
 
@@ -163,8 +165,10 @@ def subinterpreter():
     return "own frames" if own else "%d frames of the main interpreter" % len(python_part(lines))
 
 
+confirmed = False
 order = [released, held] if len(sys.argv) < 4 else [held, released]
 both("a module")
+confirmed = True
 nested(3, lambda: both("nested functions"))
 Thing().method()
 list(Thing().generator())
@@ -183,5 +187,7 @@ for library in (released, held):
     library.probe_cost.restype = ctypes.c_double
     costs.append(nested(20, lambda: library.probe_cost(20000, ctypes.byref(frames))))
     costs.append(frames.value)
-print("Python %d.%d.%d: right; %.0f ns for %d frames without the GIL, %.0f with; sub-interpreter: %s"
-      % (*sys.version_info[:3], costs[0], costs[1], costs[2], subinterpreter()))
+    library.probe_fingerprint_cost.restype = ctypes.c_double
+    costs.append(nested(20, lambda: library.probe_fingerprint_cost(20000)))
+print("Python %d.%d.%d: right; %.0f ns for %d frames without the GIL, %.0f for a fingerprint; %.0f and %.0f with; "
+      "sub-interpreter: %s" % (*sys.version_info[:3], *costs[:4], costs[5], subinterpreter()))

@@ -4,7 +4,9 @@
 use std::ffi::{CString, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
+use std::collections::HashMap;
+
+use whyoom_stacks::{Capturer, Fingerprint, MAX_FRAMES, Raw, code_may_go};
 
 fn addresses(capturer: &Capturer) -> Vec<u64> {
     let mut out = [Raw::Native(0); MAX_FRAMES];
@@ -112,4 +114,128 @@ fn a_library_that_comes_and_goes_is_noticed() {
     // glibc keeps a library whose thread-locals have destructors; then it is still loaded.
     let loaded = std::fs::read_to_string("/proc/self/maps").expect("own maps");
     assert_eq!(known(&capturer), loaded.contains("libstacks_probe.so"));
+}
+
+unsafe extern "C" {
+    fn whyoom_test_by_frame_pointer(
+        room: u64,
+        argument: *mut c_void,
+        body: extern "C" fn(*mut c_void),
+    );
+}
+
+// A frame whose size the caller chooses, so that it can be unwound only by its frame pointer.
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".globl whyoom_test_by_frame_pointer",
+    ".type whyoom_test_by_frame_pointer, @function",
+    "whyoom_test_by_frame_pointer:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "sub rsp, rdi",
+    "mov rdi, rsi",
+    "call rdx",
+    "mov rsp, rbp",
+    "pop rbp",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".size whyoom_test_by_frame_pointer, .-whyoom_test_by_frame_pointer",
+);
+
+/// A way through functions, and what is found at its end.
+struct Way<'a> {
+    capturer: &'a Capturer,
+    left: &'a [u8],
+    found: Option<Fingerprint>,
+}
+
+#[inline(never)]
+fn small(way: &mut Way<'_>) {
+    let room = std::hint::black_box([1_u64; 2]);
+    onwards(way);
+    std::hint::black_box(room);
+}
+
+#[inline(never)]
+fn large(way: &mut Way<'_>) {
+    let room = std::hint::black_box([1_u64; 20]);
+    onwards(way);
+    std::hint::black_box(room);
+}
+
+/// Two calls with the same frame: only the return address tells them apart.
+#[inline(never)]
+fn twice(way: &mut Way<'_>, second: bool) {
+    if second {
+        onwards(way);
+        std::hint::black_box(2);
+    } else {
+        onwards(way);
+        std::hint::black_box(1);
+    }
+}
+
+extern "C" fn go_on(way: *mut c_void) {
+    // SAFETY: `onwards` passes its way, and waits.
+    onwards(unsafe { &mut *way.cast::<Way<'_>>() });
+}
+
+#[inline(never)]
+fn onwards(way: &mut Way<'_>) {
+    let Some((step, left)) = way.left.split_first() else {
+        way.found = way.capturer.fingerprint();
+        return;
+    };
+    way.left = left;
+    match step % 6 {
+        0 => small(way),
+        1 => large(way),
+        2 | 3 => twice(way, step % 6 == 3),
+        // Two sizes of one frame: where it lies differs, and its return address does not.
+        #[cfg(target_arch = "x86_64")]
+        room => {
+            let room = if room == 4 { 64 } else { 256 };
+            // SAFETY: the function passes its argument on, and the room is a multiple of 16.
+            unsafe { whyoom_test_by_frame_pointer(room, std::ptr::from_mut(way).cast(), go_on) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => small(way),
+    }
+    std::hint::black_box(way.left.len());
+}
+
+/// Numbers that look random and are the same in each run.
+fn numbers(mut state: u64) -> impl Iterator<Item = u8> {
+    std::iter::repeat_with(move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+}
+
+#[test]
+fn a_fingerprint_is_that_of_one_way_alone() {
+    let capturer = Capturer::new();
+    let mut by_way: HashMap<Vec<u8>, Fingerprint> = HashMap::new();
+    let mut by_print: HashMap<Fingerprint, Vec<u8>> = HashMap::new();
+    let mut numbers = numbers(7);
+    for round in 0..20_000 {
+        let length = usize::from(numbers.next().expect("a number") % 6);
+        let steps: Vec<u8> = numbers.by_ref().take(length).map(|step| step % 6).collect();
+        let mut way = Way { capturer: &capturer, left: &steps, found: None };
+        onwards(&mut way);
+        let found = way.found.expect("a stack of this program");
+        let steps: Vec<u8> = steps.iter().map(|step| *step.min(&4)).collect();
+        assert_eq!(*by_way.entry(steps.clone()).or_insert(found), found, "{steps:?}");
+        assert_eq!(*by_print.entry(found).or_insert(steps.clone()), steps, "{found:?}");
+        if round % 5000 == 0 {
+            code_may_go();
+        }
+    }
+    assert!(by_way.len() > 2_000, "{} ways", by_way.len());
 }

@@ -5,10 +5,9 @@
 //! is used.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::HashMap,
-    env,
-    hash::{BuildHasher, Hasher},
+    env, ptr,
     sync::{
         Mutex, PoisonError,
         atomic::{
@@ -20,7 +19,7 @@ use std::{
 
 use foldhash::fast::FixedState;
 use whyoom_recording::{Definition, Part, RawFrame};
-use whyoom_stacks::{Capturer, MAX_FRAMES, Raw};
+use whyoom_stacks::{Capturer, Fingerprint, MAX_FRAMES, Raw};
 use whyoom_trace::{FrameId, StackId};
 
 use super::{
@@ -56,17 +55,17 @@ impl Depth {
 /// Threads that allocate at once seldom meet in one shard.
 const SHARDS: usize = 64;
 
+/// More than a training step of a small model has.
+const RECENT_STACKS: usize = 512;
+
 /// A stack with a Python frame that cannot be named is looked at again when it comes again, but not
 /// for ever: where no frame can be named, every event would define its own.
 const MOST_UNNAMED: u32 = 1024;
 
-/// Two hashes of 64 bits with different seeds: two stacks never had the same by chance.
-type Fingerprint = (u64, u64);
-
 /// The stacks that were seen.
 pub(crate) struct Stacks {
     capturer: Option<Capturer>,
-    known: Vec<Mutex<HashMap<Fingerprint, StackId, FixedState>>>,
+    shards: Vec<Mutex<HashMap<Fingerprint, StackId, FixedState>>>,
     count: AtomicU32,
     modules: Mutex<Modules>,
     /// The capturer's generation that `modules` was brought up to.
@@ -82,6 +81,9 @@ thread_local! {
     /// Room for a stack. It has nothing to drop, so that it is there to the thread's very end.
     static ROOM: RefCell<[Raw; MAX_FRAMES]> =
         const { RefCell::new([Raw::Native(0); MAX_FRAMES]) };
+    /// The stacks that came last, each in the place of its fingerprint: to find it here takes no lock.
+    static RECENT: [Cell<(Fingerprint, StackId)>; RECENT_STACKS] =
+        const { [const { Cell::new((Fingerprint([0; 2]), StackId(0))) }; RECENT_STACKS] };
 }
 
 impl Stacks {
@@ -94,7 +96,7 @@ impl Stacks {
         let shard = || Mutex::new(HashMap::with_hasher(FixedState::default()));
         Self {
             capturer,
-            known: (0..SHARDS).map(|_| shard()).collect(),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
             count: AtomicU32::new(0),
             modules: Mutex::default(),
             generation: AtomicU64::new(0),
@@ -110,6 +112,12 @@ impl Stacks {
         let Some(capturer) = &self.capturer else {
             return module.map_or(StackId(0), |module| self.of_module(module, part));
         };
+        if let Some(print) = capturer.fingerprint() {
+            let print = self.print(print, module);
+            if let Some(id) = recent(print).or_else(|| self.known(print)) {
+                return id;
+            }
+        }
         ROOM.with(|room| {
             let Ok(mut room) = room.try_borrow_mut() else { return StackId(0) };
             let count = capturer.capture(&mut room);
@@ -151,9 +159,8 @@ impl Stacks {
         module: Option<FrameId>,
         define: impl FnOnce(StackId) -> bool,
     ) -> StackId {
-        let print = fingerprint(frames, module, self.replaced.load(Relaxed));
-        let shard = &self.known[print.0 as usize % SHARDS];
-        let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let print = self.print(Fingerprint::of(frames), module);
+        let mut known = self.shard(print).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = known.get(&print) {
             return *id;
         }
@@ -164,8 +171,28 @@ impl Stacks {
         let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
         if define(id) {
             known.insert(print, id);
+            remember(print, id);
         }
         id
+    }
+
+    /// What a stack is known by: its frames, its module, and the code of now in this process.
+    #[inline]
+    fn print(&self, frames: Fingerprint, module: Option<FrameId>) -> Fingerprint {
+        let module = u64::from(module.map_or(0, |module| module.0));
+        frames.with(self.replaced.load(Relaxed) << 32 | module, ptr::from_ref(self) as u64)
+    }
+
+    fn shard(&self, print: Fingerprint) -> &Mutex<HashMap<Fingerprint, StackId, FixedState>> {
+        &self.shards[print.0[1] as usize % SHARDS]
+    }
+
+    /// A stack that was defined before, by whichever thread.
+    fn known(&self, print: Fingerprint) -> Option<StackId> {
+        let known = self.shard(print).lock().unwrap_or_else(PoisonError::into_inner);
+        let id = known.get(&print).copied()?;
+        remember(print, id);
+        Some(id)
     }
 
     /// Defines a new stack. Whether all its frames have names, or no more are to be looked for.
@@ -242,26 +269,18 @@ impl Stacks {
 
     /// Forgets stacks that nobody asks for any more: from now on all fingerprints are others.
     fn forget(&self) {
-        for shard in &self.known {
+        for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 }
 
-fn fingerprint(frames: &[Raw], module: Option<FrameId>, replaced: u64) -> Fingerprint {
-    let mut hashers = [FixedState::with_seed(7), FixedState::with_seed(1_000_003)]
-        .map(|state| state.build_hasher());
-    for hasher in &mut hashers {
-        hasher.write_u64(replaced << 32 | u64::from(module.map_or(0, |module| module.0)));
-        for frame in frames {
-            match *frame {
-                Raw::Native(address) => hasher.write_u64(address),
-                Raw::Python { code, position } => {
-                    hasher.write_u64(code as u64);
-                    hasher.write_u64(!u64::from(position.cast_unsigned()));
-                }
-            }
-        }
-    }
-    hashers.map(|hasher| hasher.finish()).into()
+#[inline]
+fn recent(print: Fingerprint) -> Option<StackId> {
+    let (known, id) = RECENT.with(|recent| recent[print.0[0] as usize % RECENT_STACKS].get());
+    (known == print).then_some(id)
+}
+
+fn remember(print: Fingerprint, id: StackId) {
+    RECENT.with(|recent| recent[print.0[0] as usize % RECENT_STACKS].set((print, id)));
 }

@@ -8,3 +8,4 @@ pub(crate) mod look_up;
 pub(crate) mod lookup_log;
 pub(crate) mod proc_address;
 pub(crate) mod real;
+pub(crate) mod unload;

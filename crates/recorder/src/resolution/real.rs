@@ -20,29 +20,38 @@ const DRIVER_FILE: &CStr = c"libcuda.so.1";
 /// The loader's own functions. The hooks of `look_up` jump through these.
 pub(super) static DLSYM: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 pub(super) static DLVSYM: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+static DLCLOSE: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 static DRIVER: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Finds the loader's functions, once; whether they are there.
 pub(crate) fn find_loader() -> bool {
     if DLVSYM.load(Relaxed).is_null() {
-        DLSYM.store(next_dlsym(loader_function(c"dlsym")), Relaxed);
+        let dlsym = loader_function(c"dlsym");
+        DLSYM.store(next(c"dlsym", dlsym, dlsym), Relaxed);
+        DLCLOSE.store(next(c"dlclose", loader_function(c"dlclose"), dlsym), Relaxed);
         DLVSYM.store(loader_function(c"dlvsym"), Relaxed);
     }
     !DLSYM.load(Relaxed).is_null() && !DLVSYM.load(Relaxed).is_null()
 }
 
-/// The `dlsym` that a program would have without us: another library may stand before the loader's own, to answer with
-/// functions that keep a quota (HAMi does). What it answers must stay in force.
-fn next_dlsym(loaders: *mut c_void) -> *mut c_void {
-    if loaders.is_null() {
+/// The loader's function that a program would have without us: another library may stand before the loader's own, to
+/// answer with functions that keep a quota (HAMi does). What it answers must stay in force.
+fn next(name: &CStr, loaders: *mut c_void, dlsym: *mut c_void) -> *mut c_void {
+    if dlsym.is_null() {
         return loaders;
     }
     // SAFETY: `loader_function` found the function of that name, which has this signature.
-    let ask = unsafe { mem::transmute::<*mut c_void, Dlsym>(loaders) };
+    let ask = unsafe { mem::transmute::<*mut c_void, Dlsym>(dlsym) };
     // SAFETY: the handle is the documented one for the libraries behind the one that asks, which is ours.
-    let next = unsafe { ask(libc::RTLD_NEXT, c"dlsym".as_ptr()) };
+    let next = unsafe { ask(libc::RTLD_NEXT, name.as_ptr()) };
     if next.is_null() { loaders } else { next }
+}
+
+/// The real `dlclose`; null where there is none.
+pub(super) fn dlclose() -> *mut c_void {
+    find_loader();
+    DLCLOSE.load(Relaxed)
 }
 
 /// Since glibc 2.34 they are in the C library itself.

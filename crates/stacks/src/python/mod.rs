@@ -21,6 +21,7 @@ use layout::Layout;
 pub use names::PythonFrame;
 pub(crate) use symbols::Symbols;
 
+use crate::fingerprint::Fingerprint;
 use crate::frames::{Frames, MAX_FRAMES, Raw};
 
 /// How far the layout is believed.
@@ -60,14 +61,43 @@ impl Python {
             return;
         }
         match (&self.layout, self.trust.load(Ordering::Relaxed)) {
-            (Some(layout), CONFIRMED) => direct(layout, state, out),
+            (Some(layout), CONFIRMED) => push_direct(layout, state, out),
             (Some(layout), PLAUSIBLE) if !self.symbols.holds_gil(state) => {
-                direct(layout, state, out);
+                push_direct(layout, state, out);
             }
             (Some(layout), UNCHECKED | PLAUSIBLE) => self.check(layout, state, out),
             _ if self.symbols.holds_gil(state) => check::through_interface(&self.symbols, out),
             _ => {}
         }
+    }
+
+    /// A fingerprint with the frames of the calling thread, as many as there is room for; none where
+    /// they cannot be read directly, or there are none.
+    #[inline]
+    pub(crate) fn fingerprint(&self, native: Fingerprint, room: usize) -> Option<Fingerprint> {
+        let layout = self.layout.as_ref()?;
+        if !self.symbols.is_initialized() || !self.members.are_known() {
+            return None;
+        }
+        let state = self.symbols.this_thread_state();
+        let is_believed = match self.trust.load(Ordering::Relaxed) {
+            CONFIRMED => true,
+            PLAUSIBLE => !self.symbols.holds_gil(state),
+            _ => false,
+        };
+        if state == 0 || !is_believed {
+            return None;
+        }
+        let (mut print, mut count) = (native, 0);
+        direct(layout, state, |code, position| {
+            let fits = count < room;
+            if fits {
+                print = print.python(code, position);
+                count += 1;
+            }
+            fits
+        });
+        (count > 0).then_some(print)
     }
 
     /// Appends the frames by a road that is safe before the layout is believed, and moves the
@@ -104,10 +134,15 @@ impl Python {
     }
 }
 
+fn push_direct(layout: &Layout, state: usize, out: &mut Frames<'_>) {
+    direct(layout, state, |code, position| out.push(Raw::Python { code, position }));
+}
+
 /// Walks the chain with plain reads.
-fn direct(layout: &Layout, state: usize, out: &mut Frames<'_>) {
+#[inline]
+fn direct(layout: &Layout, state: usize, mut visit: impl FnMut(usize, i32) -> bool) {
     // SAFETY: the layout was checked on a living stack of this interpreter, and every pointer of
     // the calling thread's chain of frames leads to a frame that is alive or is null.
     let read = |address: usize| Some(unsafe { (address as *const usize).read() });
-    layout.walk(state, read, |code, position, _| out.push(Raw::Python { code, position }));
+    layout.walk(state, read, |code, position, _| visit(code, position));
 }
