@@ -10,7 +10,8 @@ use crate::{nextest::reports, score};
 
 /// Parts that are asked for by name only: clocks that a shared machine does not tell, and the full size of
 /// what the gate does in part (`deep-…`).
-const BY_NAME: &str = "/::(deep-|zoo$|cost-driver$|cost-torch$|cost-modules$)|^pool::cost$/";
+const BY_NAME: &str =
+    "/::(deep-|zoo$|cost-driver$|cost-torch$|cost-instructions$|cost-modules$)|^pool::cost$/";
 
 /// `cargo xtask suites`.
 #[derive(Args)]

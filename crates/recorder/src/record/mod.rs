@@ -32,6 +32,7 @@ mod settings;
 mod stacks;
 mod standard_error;
 mod thread;
+mod thread_place;
 
 pub(crate) use self::{
     call::{Call, enter, is_inside, look_up},

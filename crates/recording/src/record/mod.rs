@@ -39,31 +39,32 @@ pub(crate) struct Last {
     handle: u64,
 }
 
-/// Writes an event and returns the record's length; 0 where the format has no word for its action.
+/// Writes an event of a thread and returns the record's length; 0 where the format has no word for its action.
 #[inline]
-pub(crate) fn encode(event: &Event, last: &mut Last, room: &mut [u8]) -> usize {
+pub(crate) fn encode(event: &Event, thread: ThreadId, last: &mut Last, room: &mut [u8]) -> usize {
     let tag = action::tag(&event.action);
     if tag == 0 {
         return 0;
     }
-    let flags = flags(event, last);
+    let flags = flags(event, thread, last);
     let mut pen = Pen::new(room);
     pen.byte(tag);
     pen.byte(flags);
     pen.number(event.time.0.abs_diff(last.time));
-    put_changes(event, flags, &mut pen);
+    put_changes(event, thread, flags, &mut pen);
     last.time = event.time.0;
     last.origin = event.origin;
+    last.origin.thread = thread;
     last.stack = event.stack;
     action::put(&event.action, &mut pen, last);
     pen.written()
 }
 
 #[inline]
-fn flags(event: &Event, last: &Last) -> u8 {
+fn flags(event: &Event, thread: ThreadId, last: &Last) -> u8 {
     let (now, before) = (&event.origin, &last.origin);
     let set = |flag, changed: bool| if changed { flag } else { 0 };
-    set(flag::THREAD, now.thread != before.thread)
+    set(flag::THREAD, thread != before.thread)
         | set(flag::DEVICE, now.device != before.device)
         | set(flag::CONTEXT, now.context != before.context)
         | set(flag::STREAM, now.stream != before.stream)
@@ -74,14 +75,14 @@ fn flags(event: &Event, last: &Last) -> u8 {
 }
 
 #[inline]
-fn put_changes(event: &Event, flags: u8, pen: &mut Pen<'_>) {
+fn put_changes(event: &Event, thread: ThreadId, flags: u8, pen: &mut Pen<'_>) {
     let origin = &event.origin;
     let mut put = |flag, number| {
         if flags & flag != 0 {
             pen.number(number);
         }
     };
-    put(flag::THREAD, u64::from(origin.thread.0));
+    put(flag::THREAD, u64::from(thread.0));
     put(flag::DEVICE, u64::from(origin.device.0));
     put(flag::CONTEXT, u64::from(origin.context.0));
     put(flag::STREAM, origin.stream.0);

@@ -47,17 +47,15 @@ impl Lease {
         if !shared.guard.is_same_process() {
             return Err(Stop::Forked);
         }
-        let mut event = *event;
-        event.origin.thread = self.thread;
         if let Some(segment) = &mut self.segment
-            && segment.write(&event)
+            && segment.write(event, self.thread)
         {
             if segment.records_before_block() > self.counted {
                 self.count();
             }
             return Ok(());
         }
-        self.next_segment(&event)
+        self.next_segment(event)
     }
 
     /// Adds what is new to the part's total.
@@ -80,7 +78,7 @@ impl Lease {
         }
         self.counted = 0;
         let segment = self.segment.insert(self.shared.new_segment(event.time, before)?);
-        segment.write(event);
+        segment.write(event, self.thread);
         Ok(())
     }
 }

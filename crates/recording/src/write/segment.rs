@@ -3,7 +3,7 @@
 use std::{slice, sync::atomic::Ordering};
 
 use rustix::io::Errno;
-use whyoom_trace::Event;
+use whyoom_trace::{Event, ThreadId};
 
 use super::path::Stem;
 use crate::{
@@ -52,9 +52,9 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Writes an event; whether there was room for it.
+    /// Writes an event of a thread; whether there was room for it.
     #[inline]
-    pub(crate) fn write(&mut self, event: &Event) -> bool {
+    pub(crate) fn write(&mut self, event: &Event, thread: ThreadId) -> bool {
         if self.trailer - self.at < LONGEST_RECORD && !self.next_block() {
             return false;
         }
@@ -62,7 +62,7 @@ impl Segment {
         // segment is leased to one thread, and readers do not look behind `committed`.
         let room =
             unsafe { slice::from_raw_parts_mut(self.map.start().add(self.at), LONGEST_RECORD) };
-        let length = record::encode(event, &mut self.last, room);
+        let length = record::encode(event, thread, &mut self.last, room);
         if length == 0 {
             return true;
         }

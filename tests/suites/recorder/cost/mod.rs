@@ -2,12 +2,14 @@
 
 mod driver;
 mod heap;
+mod instructions;
+mod loops;
 mod torch;
 
 use std::fs;
 
 use anyhow::{Result, ensure};
-use harness::{Check, Trial, empty_folder, median};
+use harness::{Check, Ran, Trial, empty_folder, median};
 use serde::de::DeserializeOwned;
 
 /// Each is run so often, in turn with the others, so that all meet the same machine.
@@ -18,6 +20,8 @@ pub(super) fn checks() -> Vec<Check> {
         Check::new("cost-driver", driver::measure),
         Check::new("cost-torch", torch::measure),
         Check::new("cost-heap", heap::measure),
+        Check::new("instructions", instructions::driver),
+        Check::new("cost-instructions", instructions::loops),
     ]
 }
 
@@ -31,14 +35,19 @@ enum Recording {
 
 /// The figures that a program prints, recorded or not.
 fn figures<T: DeserializeOwned>(name: &str, trial: &Trial, recording: Recording) -> Result<T> {
-    let Recording::On(stacks) = recording else { return trial.plain()?.figures() };
+    run(name, trial, recording)?.figures()
+}
+
+/// A program, recorded or not.
+fn run(name: &str, trial: &Trial, recording: Recording) -> Result<Ran> {
+    let Recording::On(stacks) = recording else { return trial.plain() };
     let folder = empty_folder(&format!("recorder/{name}"))?;
     let trial = trial.clone().with("WHYOOM_RECORDING_STACKS", stacks);
     let ran = trial.preloaded(&folder)?;
     let recorded = fs::read_dir(&folder)?.count();
     ensure!(recorded > 0, "nothing was recorded:\n{}", ran.stderr);
-    ensure!(!ran.stderr.contains("whyoom"), "recording stopped:\n{}", ran.stderr);
-    ran.figures()
+    ensure!(!ran.stderr.contains("whyoom: "), "recording stopped:\n{}", ran.stderr);
+    Ok(ran)
 }
 
 /// The medians of several trials, each run so often in turn, of what `taken` takes out of their figures.
