@@ -32,7 +32,6 @@ mod settings;
 mod stacks;
 mod standard_error;
 mod thread;
-mod thread_place;
 
 pub(crate) use self::{
     call::{Call, enter, is_inside, look_up},

@@ -11,10 +11,7 @@ use std::{
 use whyoom_recording::{Lease, Stop};
 use whyoom_trace::{DeviceId, Event, FrameId, ThreadId};
 
-use super::{
-    part::{OwnPart, stop},
-    thread_place,
-};
+use super::part::{OwnPart, stop};
 
 /// A thread's own. It has nothing to drop, so that it is there to the thread's very end.
 pub(crate) struct Thread {
@@ -36,6 +33,20 @@ pub(crate) struct Thread {
 /// thread's value with a destructor would do, but to make one takes the loader's lock and memory of
 /// the program's, and both may be in the hands of a thread that waits for this one.
 static KEY: AtomicI64 = AtomicI64::new(-1);
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            inside: Cell::new(false),
+            errno: Cell::new(ptr::null_mut()),
+            lease: Cell::new(ptr::null_mut()),
+            part: Cell::new(ptr::null()),
+            ending: Cell::new(false),
+            module: Cell::new(0),
+            device: Cell::new((0, 0, DeviceId::HOST)),
+        }
+    };
+}
 
 /// Makes the key. Called once, before the program's own code.
 pub(super) fn prepare() {
@@ -64,16 +75,13 @@ pub(super) fn uncancelled<T>(part: impl FnOnce() -> T) -> T {
     done
 }
 
-/// This thread.
+/// This thread. To find its values costs as much as the rest of entering a call: it is done once.
 #[inline]
 pub(crate) fn current() -> &'static Thread {
-    // SAFETY: as large and as aligned as the place is, for which zeros are a value: no flag set, no pointer, no
-    // module, and no context, which is what a device is known by. It lives as long as the thread; not `Sync`, so
-    // that no other thread gets it.
-    unsafe { &*thread_place::address().cast::<Thread>() }
+    // SAFETY: never dropped, so that it lives as long as the thread; not `Sync`, so that no other
+    // thread gets it.
+    THREAD.with(|thread| unsafe { &*ptr::from_ref(thread) })
 }
-
-const _: () = assert!(size_of::<Thread>() <= thread_place::BYTES && align_of::<Thread>() <= 16);
 
 /// Where this thread's module stands. Only the thread itself may write there.
 pub(crate) fn module_cell() -> *mut u32 {
