@@ -1,6 +1,6 @@
 //! Two runs compared: what appeared, vanished and grew, and why.
 //!
-//! A [`Profile`] is what is known of one run's memory, as plain data; [`compare`] takes two and returns a
+//! A [`Profile`] is what is known of one run's memory, as plain data; [`compare()`] takes two and returns a
 //! [`Comparison`], which text, JSON and HTML render. Nothing here reads a file.
 
 mod alignment;
