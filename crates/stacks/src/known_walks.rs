@@ -82,8 +82,9 @@ impl KnownWalks {
         }
         let mut number = self.other(0, start.sp)?;
         let mut node = &self.nodes[number as usize];
-        while node.next_at != Place::NOWHERE {
-            let word = read(start, node.next_at, bounds)?;
+        // SAFETY: every place that follows this stack pointer was read when its walk was noted, on the stack of this
+        // same thread, which reaches as far up as it did.
+        while let Some(word) = unsafe { node.next_at.word(start) } {
             let next = &self.nodes[node.next as usize];
             node = if next.word == word {
                 number = node.next;
@@ -201,13 +202,4 @@ fn slot(after: u32, word: u64) -> usize {
 
 fn refusal(sp: u64) -> usize {
     (sp / 16 % REFUSED as u64) as usize
-}
-
-#[inline]
-fn read(start: Start, at: Place, bounds: StackBounds) -> Option<u64> {
-    match at {
-        Place::FRAME_POINTER => Some(start.frame_pointer),
-        Place::LINK => Some(start.link),
-        _ => bounds.read(start.sp, start.sp + at.offset()).ok(),
-    }
 }

@@ -68,19 +68,19 @@ impl Capturer {
     /// The leading frames of the library that this crate is part of are left out.
     #[inline(never)]
     pub fn capture(&self, out: &mut [Raw; MAX_FRAMES]) -> usize {
-        let (ip, regs) = registers::here();
+        let (ip, start) = registers::here();
         let mut frames = Frames { room: out, count: 0 };
-        native::with_state(regs.sp(), |state| {
+        native::with_state(start.sp, |state| {
             if !state.keep_up(&self.loaded) {
                 return;
             }
-            let end = native::walk(&self.loaded, state, ip, regs, &mut frames, true);
+            let end = native::walk(&self.loaded, state, ip, start, &mut frames, true);
             if end == End::Outermost || self.push_python(&mut frames, end) {
                 return;
             }
             if end == End::Python {
                 frames.count = 0;
-                native::walk(&self.loaded, state, ip, regs, &mut frames, false);
+                native::walk(&self.loaded, state, ip, start, &mut frames, false);
             }
         });
         frames.count
@@ -92,9 +92,9 @@ impl Capturer {
     /// Needs [`code_may_go`] to be called by whoever unloads libraries.
     #[inline(never)]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
-        let (ip, regs) = registers::here();
-        let find = |state: &mut _| native::find(&self.loaded, state, ip, regs);
-        let found = native::with_state(regs.sp(), find)??;
+        let (ip, start) = registers::here();
+        let find = |state: &mut _| native::find(&self.loaded, state, ip, start);
+        let found = native::with_state(start.sp, find)??;
         match found.end {
             End::Outermost => Some(found.print),
             // The interpreter is known from the first capture on.

@@ -14,8 +14,8 @@ use crate::known_walks::{Found, KnownWalks};
 use crate::loaded::LoadedModules;
 use crate::memory::{StackBounds, guarded_read};
 use crate::modules::{ModuleSet, Renewal};
-use crate::reads::{Reads, StepReads};
-use crate::registers::{followed_alone, registers, without_frame_pointer};
+use crate::reads::{Reads, Start, StepReads};
+use crate::registers::{followed_alone, for_framehop, registers, without_frame_pointer};
 
 /// framehop's rule cache has 509 slots and one entry in each, so that two frames of one stack can
 /// push each other out every time. Several caches side by side make a cache of so many entries a
@@ -200,20 +200,14 @@ pub(crate) fn find(
     loaded: &LoadedModules,
     state: &mut ThreadState,
     ip: u64,
-    regs: UnwindRegsNative,
+    start: Start,
 ) -> Option<Found> {
-    let known = state.known.find(registers(&regs), state.bounds);
-    known.or_else(|| learn(loaded, state, ip, regs))
+    let known = state.known.find(start, state.bounds);
+    known.or_else(|| learn(loaded, state, ip, start))
 }
 
 #[cold]
-fn learn(
-    loaded: &LoadedModules,
-    state: &mut ThreadState,
-    ip: u64,
-    regs: UnwindRegsNative,
-) -> Option<Found> {
-    let start = registers(&regs);
+fn learn(loaded: &LoadedModules, state: &mut ThreadState, ip: u64, start: Start) -> Option<Found> {
     let on_stack = state.bounds.contains(start.sp);
     if state.known.is_refused(start) || !on_stack || !state.keep_up(loaded) {
         return None;
@@ -221,7 +215,7 @@ fn learn(
     let mut room = [Raw::Native(0); MAX_FRAMES];
     let mut frames = Frames { room: &mut room, count: 0 };
     let mut reads = Reads::new(start);
-    let end = walk_noting(loaded, state, ip, regs, (&mut frames, true), Some(&mut reads));
+    let end = walk_noting(loaded, state, ip, start, (&mut frames, true), Some(&mut reads));
     let Some(words) = reads.words().filter(|_| end != End::Lost) else {
         state.known.refuse(start);
         return None;
@@ -237,22 +231,23 @@ pub(crate) fn walk(
     loaded: &LoadedModules,
     state: &mut ThreadState,
     ip: u64,
-    regs: UnwindRegsNative,
+    start: Start,
     out: &mut Frames<'_>,
     stop_at_python: bool,
 ) -> End {
-    walk_noting(loaded, state, ip, regs, (out, stop_at_python), None)
+    walk_noting(loaded, state, ip, start, (out, stop_at_python), None)
 }
 
 fn walk_noting(
     loaded: &LoadedModules,
     state: &mut ThreadState,
     ip: u64,
-    mut regs: UnwindRegsNative,
+    start: Start,
     (out, stop_at_python): (&mut Frames<'_>, bool),
     mut reads: Option<&mut Reads>,
 ) -> End {
     let python = if stop_at_python { loaded.python_range() } else { 0..0 };
+    let mut regs = for_framehop(ip, start);
     let mut address = FrameAddress::from_instruction_pointer(ip);
     let (mut own, mut strangers) = (true, 0);
     for _ in 0..STEPS {

@@ -27,10 +27,23 @@ impl Place {
         (offset < Self::NOWHERE.0).then_some(Self(offset))
     }
 
-    /// How far above the stack pointer.
+    /// The word that is there now; none at the end.
+    ///
+    /// # Safety
+    /// A place on the stack was found by a walk from the same stack pointer, which is of a live frame.
     #[inline]
-    pub(crate) fn offset(self) -> u64 {
-        u64::from(self.0)
+    pub(crate) unsafe fn word(self, start: Start) -> Option<u64> {
+        if self.0 < Self::NOWHERE.0 {
+            let address = start.sp + u64::from(self.0);
+            // SAFETY: between a live frame's stack pointer and the end of its stack, and aligned: walks read no
+            // other words.
+            return Some(unsafe { (address as *const u64).read_volatile() });
+        }
+        match self {
+            Self::FRAME_POINTER => Some(start.frame_pointer),
+            Self::LINK => Some(start.link),
+            _ => None,
+        }
     }
 }
 

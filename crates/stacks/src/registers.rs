@@ -13,7 +13,7 @@ const POISON: u64 = 0x5a5a_0000_0000_0000;
 /// unwound.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn here() -> (u64, UnwindRegsNative) {
+pub(crate) fn here() -> (u64, Start) {
     let (ip, sp, bp): (u64, u64, u64);
     // SAFETY: reads three registers, touches neither memory nor flags.
     unsafe {
@@ -27,13 +27,13 @@ pub(crate) fn here() -> (u64, UnwindRegsNative) {
             options(nomem, nostack, preserves_flags),
         );
     }
-    (ip, UnwindRegsNative::new(ip, sp, bp))
+    (ip, Start { sp, frame_pointer: bp, link: 0 })
 }
 
 /// Where this function's caller stands: the instruction pointer and what framehop follows.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(crate) fn here() -> (u64, UnwindRegsNative) {
+pub(crate) fn here() -> (u64, Start) {
     let (ip, sp, fp, lr): (u64, u64, u64, u64);
     // SAFETY: reads four registers, touches neither memory nor flags.
     unsafe {
@@ -49,7 +49,19 @@ pub(crate) fn here() -> (u64, UnwindRegsNative) {
             options(nomem, nostack, preserves_flags),
         );
     }
-    (ip, UnwindRegsNative::new(lr, sp, fp))
+    (ip, Start { sp, frame_pointer: fp, link: lr })
+}
+
+/// The same for framehop.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn for_framehop(ip: u64, start: Start) -> UnwindRegsNative {
+    UnwindRegsNative::new(ip, start.sp, start.frame_pointer)
+}
+
+/// The same for framehop.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn for_framehop(_ip: u64, start: Start) -> UnwindRegsNative {
+    UnwindRegsNative::new(start.link, start.sp, start.frame_pointer)
 }
 
 /// The registers that frames are unwound with.

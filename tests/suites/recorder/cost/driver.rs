@@ -9,7 +9,7 @@ use crate::recorder::programs_in_c::program;
 
 /// The most that may be added to a call without stacks, in nanoseconds of a processor at 3 GHz: the
 /// machines that measure are shared, and their speed changes by half from minute to minute.
-const BAR: f64 = 150.0;
+const BAR: f64 = 80.0;
 
 /// What a multiplication that waits for the one before takes there: three cycles.
 const MULTIPLICATION: f64 = 1.0;
