@@ -101,6 +101,8 @@ fn counted(trial: &Trial, recording: Recording, from_start: &str) -> Result<f64>
         format!("--callgrind-out-file={}", text(&out)),
     ];
     trial.command.splice(0..0, valgrind);
+    // valgrind runs one thread at a time: OpenMP's would wait for each other by turning in circles.
+    let trial = trial.with("OMP_NUM_THREADS", "1");
     run("instructions", &trial, recording)?.succeeded()?;
     let counts = fs::read_to_string(&out)?;
     let total = counts.lines().find_map(|line| line.strip_prefix("totals: "));
