@@ -78,10 +78,12 @@ impl RetainedBlocks {
     }
 }
 
+/// A life by its weight. The heap moves a hundred thousand of these about: lives lie elsewhere.
 #[derive(Debug)]
 struct Weighed {
     weight: (u128, u64),
-    life: BlockLife,
+    /// Where its life lies.
+    index: u32,
 }
 
 impl PartialEq for Weighed {
@@ -110,6 +112,8 @@ pub(super) struct Lives {
     seen: u64,
     /// The smallest of them first, to make room.
     largest: BinaryHeap<Reverse<Weighed>>,
+    /// The lives of the largest, in no order.
+    lives: Vec<BlockLife>,
     /// Those that are not among the largest, the oldest first.
     latest: VecDeque<BlockLife>,
 }
@@ -117,17 +121,18 @@ pub(super) struct Lives {
 impl Lives {
     pub(super) fn ended(&mut self, life: BlockLife) {
         self.seen += 1;
-        let weighed = Weighed { weight: life.weight(0), life };
+        let weight = life.weight(0);
         if self.largest.len() < LARGEST {
-            self.largest.push(Reverse(weighed));
+            self.largest.push(Reverse(Weighed { weight, index: self.lives.len() as u32 }));
+            self.lives.push(life);
             return;
         }
         let mut passed = life;
         if let Some(mut smallest) = self.largest.peek_mut()
-            && weighed > smallest.0
+            && weight > smallest.0.weight
         {
-            passed = smallest.0.life;
-            smallest.0 = weighed;
+            smallest.0.weight = weight;
+            passed = std::mem::replace(&mut self.lives[smallest.0.index as usize], life);
         }
         if self.latest.len() >= LATEST {
             self.latest.pop_front();
@@ -138,7 +143,7 @@ impl Lives {
     /// The blocks worth drawing of those that are over and those that live: at most so many.
     pub(super) fn retained_blocks(&self, live: Vec<BlockLife>, most: usize) -> RetainedBlocks {
         let seen = self.seen + live.len() as u64;
-        let largest = self.largest.iter().map(|weighed| weighed.0.life);
+        let largest = self.lives.iter().copied();
         let mut blocks: Vec<BlockLife> =
             largest.chain(live).chain(self.latest.iter().copied()).collect();
         let end = blocks.iter().map(|life| life.died.unwrap_or(life.born).event).max().unwrap_or(0);

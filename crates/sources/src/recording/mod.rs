@@ -11,8 +11,10 @@ mod folder;
 mod ledger;
 mod machine;
 mod machine_samples;
+mod nearby;
 mod process;
 mod queue;
+mod recent;
 #[cfg(test)]
 mod tests;
 mod translate;
