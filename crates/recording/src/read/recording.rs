@@ -12,7 +12,7 @@ use super::{
     Ending, Losses, OpenError, PartInfo, ReadError, Resolve,
     cursor::{lose_file, lose_header},
     definitions::{Definer, ParseLimits},
-    delivery::Delivery,
+    delivery::Reading,
     folder::{self, FileView, Files},
     merge::{Chain, Merge, Part},
     part_file::PartFile,
@@ -128,7 +128,7 @@ impl Recording {
             });
         }
         let merge = Merge::new(&self.folder, parts, chains);
-        Delivery { ids, tables, sink }.run(merge, &mut losses);
+        Reading { merge, ids, losses: &mut losses }.deliver(tables, sink);
         Ok(losses)
     }
 

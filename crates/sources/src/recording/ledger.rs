@@ -60,7 +60,7 @@ pub(super) struct Created {
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     taken: BTreeMap<u64, Taken>,
-    /// Segments that blocks were found in, as long as nothing is taken or given back.
+    /// Segments that blocks were found in, until one is given back.
     nearby: Nearby,
     /// What is mapped and no block lies in so far.
     pub(super) mappings: BTreeMap<u64, Mapping>,
@@ -74,20 +74,34 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Notes what a driver call gave.
     pub(super) fn take(&mut self, address: u64, taken: Taken) {
-        self.nearby.forget();
+        let end = address.saturating_add(taken.size);
+        let behind = self.taken.range(address..).next().is_some_and(|(&next, _)| next < end);
+        // Only in a damaged recording: else what lies elsewhere stays as it is.
+        if behind || self.taken_at(address).is_some() {
+            self.nearby.forget();
+        }
         self.taken.insert(address, taken);
     }
 
     /// Forgets what was taken at an address, which comes back.
     pub(super) fn give_back(&mut self, address: u64) -> Option<Taken> {
-        self.nearby.forget();
-        self.taken.remove(&address)
+        let taken = self.taken.remove(&address)?;
+        if taken.segment {
+            self.nearby.forget();
+        }
+        Some(taken)
     }
 
     /// What was taken around an address, and where it starts.
     pub(super) fn taken_at(&mut self, address: u64) -> Option<(u64, &mut Taken)> {
         let (&start, taken) = self.taken.range_mut(..=address).next_back()?;
         (address - start < taken.size).then_some((start, taken))
+    }
+
+    /// The pool of the segment around an address, where that needs no search.
+    #[inline]
+    pub(super) fn pool_nearby(&self, address: u64) -> Option<PoolId> {
+        self.nearby.get(address)
     }
 
     /// The pool of the segment around an address, where blocks were found in it before.

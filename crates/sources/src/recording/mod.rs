@@ -14,6 +14,7 @@ mod machine_samples;
 mod nearby;
 mod process;
 mod queue;
+mod quiet;
 mod recent;
 #[cfg(test)]
 mod tests;

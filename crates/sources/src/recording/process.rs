@@ -40,6 +40,17 @@ impl Process {
         self.shared_pools.get(&pool).copied().unwrap_or(pool)
     }
 
+    /// Whether a graph was given the pool of another.
+    pub(super) fn shares_pools(&self) -> bool {
+        !self.shared_pools.is_empty()
+    }
+
+    /// Whether a block at an address lies in a segment of that pool, as far as that is known without a search.
+    #[inline]
+    pub(super) fn has_pool_at(&self, address: Address, pool: PoolId) -> bool {
+        self.ledger.pool_nearby(address.0) == Some(pool)
+    }
+
     /// The pool of a block is that of the segment around it. A graph whose block lies in another's segment
     /// shares its pool; one in memory of no graph was made by another stream meanwhile.
     fn pool_of_block(&mut self, told: PoolId, of_segment: PoolId) -> PoolId {

@@ -27,6 +27,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Sends an event that goes out as it is, behind those that wait.
     #[inline]
     pub(super) fn send(&mut self, event: &Event, tables: &Tables, sink: &mut dyn EventSink) {

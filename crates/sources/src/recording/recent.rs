@@ -24,7 +24,7 @@ impl<K: Copy + Eq + Hash, V: Default> Recent<K, V> {
         self.indices.get(&key).map(|&index| &self.values[index])
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn get_mut(&mut self, key: K) -> Option<&mut V> {
         let index = match self.last {
             Some((last, index)) if last == key => index,
@@ -34,7 +34,7 @@ impl<K: Copy + Eq + Hash, V: Default> Recent<K, V> {
     }
 
     /// The value of a key; the default from now on where it had none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn entry(&mut self, key: K) -> &mut V {
         let index = match self.last {
             Some((last, Some(index))) if last == key => index,

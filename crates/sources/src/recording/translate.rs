@@ -13,6 +13,7 @@ use super::{
     machine::Machine,
     process::Process,
     queue::{Queue, Ticket},
+    quiet::Quiet,
     recent::Recent,
 };
 
@@ -34,6 +35,7 @@ pub(super) struct Translator<'a> {
     threads: Recent<(ProcessId, ThreadId), Thread>,
     /// What the processes of the reader are.
     names: Recent<ProcessId, Option<ProcessId>>,
+    quiet: Quiet,
     machine: &'a Machine,
     pub(super) found: Found,
 }
@@ -51,6 +53,13 @@ struct Thread {
     failures: Vec<Ticket>,
 }
 
+impl Thread {
+    fn has_nothing(&self) -> bool {
+        let Self { undecided, samples, of_driver, failures } = self;
+        undecided.is_empty() && samples.is_empty() && of_driver.is_empty() && failures.is_empty()
+    }
+}
+
 impl<'a> Translator<'a> {
     pub(super) fn new(sink: &'a mut dyn EventSink, machine: &'a Machine) -> Self {
         Self {
@@ -59,6 +68,7 @@ impl<'a> Translator<'a> {
             processes: Recent::default(),
             threads: Recent::default(),
             names: Recent::default(),
+            quiet: Quiet::default(),
             machine,
             found: Found::default(),
         }
@@ -268,6 +278,28 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// Whether an event of a quiet thread goes out as it is and changes nothing here, as nearly all of a long run do.
+    #[inline(always)]
+    fn is_plain(&mut self, event: &Event) -> bool {
+        let origin = &event.origin;
+        if event.result != ResultCode(0) || !self.queue.is_empty() {
+            return false;
+        }
+        match event.action {
+            Action::BlockFreeRequested { .. } | Action::BlockFree { .. } => true,
+            Action::BlockAlloc { address, .. } => {
+                self.processes.entry(origin.process).has_pool_at(address, origin.pool)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nothing of the event's thread waits.
+    fn thread_has_nothing(&mut self, event: &Event) -> bool {
+        let thread = self.threads.get_mut((event.origin.process, event.origin.thread));
+        thread.is_none_or(|thread| thread.has_nothing())
+    }
+
     /// A process by the name that it has for people, which is the same in a second reading.
     fn known(&mut self, process: ProcessId, tables: &Tables) -> ProcessId {
         *self.names.entry(process).get_or_insert_with(|| {
@@ -288,11 +320,25 @@ impl<'a> Translator<'a> {
 impl EventSink for Translator<'_> {
     fn event(&mut self, event: &Event, tables: &Tables) {
         self.found.events += 1;
+        let (process, thread) = (event.origin.process, event.origin.thread);
         let mut event = *event;
-        event.origin.process = self.known(event.origin.process, tables);
+        if let Some(known) = self.quiet.known(process, thread) {
+            event.origin.process = known;
+            if self.is_plain(&event) {
+                self.sink.event(&event, tables);
+                return;
+            }
+        }
+        event.origin.process = self.known(process, tables);
         event.origin.pool = self.process(&event).pool_behind(event.origin.pool);
         self.take(&event, tables);
         self.queue.flush(tables, self.sink);
+        if self.process(&event).shares_pools() {
+            self.quiet.clear();
+        } else {
+            let known = self.thread_has_nothing(&event).then_some(event.origin.process);
+            self.quiet.note(process, thread, known);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     keys::{Key, Keys},
     metadata,
 };
-use crate::pickle::{ContainerId, Document, Node, TextId, Value};
+use crate::pickle::{Document, Node, TextId, Value};
 
 type Result<T> = std::result::Result<T, SnapshotError>;
 
@@ -375,8 +375,13 @@ impl<'a> Reader<'a> {
         // import: nine of ten values of a snapshot are frames in lists.
         let mut frames = std::mem::take(&mut self.stack_being_read);
         frames.clear();
-        let known_frame = |id: Option<ContainerId>| known(&self.frames, id?.0);
-        frames.extend(list.container_ids().take(MAX_FRAMES).map_while(known_frame));
+        'known: for piece in list.container_ids() {
+            for id in piece {
+                let frame = id.and_then(|id| known(&self.frames, id.0));
+                let Some(frame) = frame.filter(|_| frames.len() < MAX_FRAMES) else { break 'known };
+                frames.push(frame);
+            }
+        }
         if frames.len() < list.len() {
             for value in list.items().take(MAX_FRAMES).skip(frames.len()) {
                 let Value::Dict(dict) = value else { return Err(wrong("a frame")) };
