@@ -1,8 +1,8 @@
 //! What a pickle holds, in a few flat arrays: eight bytes a value, no allocation a container.
 
 /// A value of eight bytes: three bits say what it is, the rest is a number or an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Packed(u64);
 
 const TAG_BITS: u32 = 3;
 
@@ -257,13 +257,11 @@ impl<'a> Node<'a> {
         self.packed().map(move |packed| self.document.unpack(packed))
     }
 
-    /// The items that are containers, by their identity, in pieces; nothing for the others.
-    pub(crate) fn container_ids(
-        self,
-    ) -> impl Iterator<Item = impl Iterator<Item = Option<ContainerId>> + use<'a>> {
-        let items = &self.document.items;
-        let pieces = self.spans().map(|span| &items[span.start as usize..][..span.length as usize]);
-        pieces.map(|piece| piece.iter().map(|packed| packed.as_container()))
+    /// The items side by side, in order, where they lie so: nearly always.
+    pub(crate) fn as_slice(self) -> Option<&'a [Packed]> {
+        let mut items = self.packed();
+        let piece = items.piece.as_slice();
+        items.next_piece().is_none().then_some(piece)
     }
 
     /// How many items there are.
