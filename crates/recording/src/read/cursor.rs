@@ -58,7 +58,7 @@ impl Cursor {
     }
 
     /// The next event, by the part's own clock and ids.
-    #[inline(always)]
+    #[inline]
     pub(super) fn next(&mut self, losses: &mut Losses) -> Option<Event> {
         loop {
             if self.at < self.end {

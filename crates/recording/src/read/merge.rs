@@ -66,7 +66,7 @@ impl<'a> Merge<'a> {
     }
 
     /// The next event, and the part whose ids it has.
-    #[inline(always)]
+    #[inline]
     pub(super) fn next(&mut self, losses: &mut Losses) -> Option<(usize, Event)> {
         loop {
             let mut turn = self.turns.peek_mut()?;
@@ -90,7 +90,7 @@ impl<'a> Merge<'a> {
 
 impl Stream {
     /// Reads the next event; when it comes.
-    #[inline(always)]
+    #[inline]
     fn advance(
         &mut self,
         folder: &Path,

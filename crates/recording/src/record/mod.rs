@@ -91,7 +91,7 @@ fn put_changes(event: &Event, flags: u8, pen: &mut Pen<'_>) {
 }
 
 /// Reads one record; `None` where the bytes are none.
-#[inline(always)]
+#[inline]
 pub(crate) fn decode(scan: &mut Scan<'_>, last: &mut Last) -> Option<Event> {
     let tag = scan.byte()?;
     let flags = scan.byte()?;
