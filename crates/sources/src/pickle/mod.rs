@@ -3,7 +3,6 @@
 //! Every opcode that could import, call or build an object is refused. What remains is plain data:
 //! numbers, strings, lists and dicts, kept in a [`Document`].
 
-mod ahead;
 mod document;
 mod error;
 mod input;

@@ -152,7 +152,7 @@ fn deep_nesting_needs_no_stack() {
 }
 
 #[test]
-fn what_is_taken_ahead_is_read_and_refused_as_ever() {
+fn entries_of_the_memo_in_a_row_are_read_and_refused_as_one_is() {
     // A list of numbers and of entries of the memo, with room behind it, so that all of it lies ahead.
     let bytes = b"](K\x01\x94M\x2c\x01J\xfb\xff\xff\xffh\0j\0\0\0\0eK\x07K\x07K\x07K\x07000\x30.";
     assert_eq!(read(bytes), "[1 300 -5 1 1]");
