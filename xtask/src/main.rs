@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "the checkout's own files")]
 
 mod arrows;
+mod bare_reading;
 mod book;
 mod breakages;
 mod exports;

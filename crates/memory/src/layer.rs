@@ -214,21 +214,30 @@ impl Layer {
         &self.lines
     }
 
-    /// Adds a block; whether most is in use now.
+    /// Adds a block; whether most is in use now. An address that comes again without having been freed was freed
+    /// unseen.
     pub(crate) fn alloc(
         &mut self,
         address: Address,
         block: LiveBlock,
         profile: StackProfile,
     ) -> bool {
+        // One search in the map tells whether something lies there, and puts the block in its place.
+        if let Some(lost) = self.live.insert(address, block) {
+            self.end(address, &lost);
+        }
         let at = Instant { time: block.time, event: block.born };
         self.iterations.allocation(profile, block.stack, self.boundary(at));
-        self.look_at_iterations();
+        if self.steady.is_some() {
+            // The iteration that begins with a block began without it.
+            self.live.remove(&address);
+            self.look_at_iterations();
+            self.live.insert(address, block);
+        }
         if profile.phase == Phase::Other && block.stack != StackId(0) {
             let holds = self.sums.of_stack(block.stack);
             self.lines.allocation(block.stack, self.boundary(at), holds);
         }
-        self.live.insert(address, block);
         self.made += 1;
         self.totals.blocks += 1;
         self.totals.active = self.totals.active.plus(block.size);
@@ -294,21 +303,27 @@ impl Layer {
     /// Ends a block, which comes back if there was one.
     pub(crate) fn free(&mut self, address: Address) -> Option<LiveBlock> {
         let block = self.live.remove(&address)?;
+        self.end(address, &block);
+        Some(block)
+    }
+
+    /// A block that is not in the map any more has ended.
+    fn end(&mut self, address: Address, block: &LiveBlock) {
         self.ended += 1;
         self.totals.blocks -= 1;
         self.totals.active = self.totals.active.minus(block.size);
         if !block.pending {
-            self.unallocate(&block);
+            self.unallocate(block);
         }
-        self.changed(address, block, Step::Freed);
+        self.changed(address, *block, Step::Freed);
         self.follow(address, None);
         if let Some(history) = &mut self.history {
-            history.ended(address, block);
+            history.ended(address, *block);
         }
-        Some(block)
     }
 
     /// A block came, changed or went.
+    #[inline]
     fn follow(&mut self, address: Address, block: Option<LiveBlock>) {
         self.peak.note(address, block);
         if let Some(steady) = &mut self.steady {
@@ -322,6 +337,7 @@ impl Layer {
         }
     }
 
+    #[inline]
     fn changed(&mut self, address: Address, block: LiveBlock, step: Step) {
         if let Some(changes) = &mut self.changes {
             changes.push((address, block, step));

@@ -36,6 +36,7 @@ mod series;
 mod signs;
 mod sites;
 mod space;
+mod spaces;
 mod steady;
 mod sums;
 mod survivors;

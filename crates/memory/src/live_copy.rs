@@ -25,6 +25,7 @@ impl LiveCopy {
     }
 
     /// Notes that a block came, changed or went.
+    #[inline]
     pub(crate) fn note(&mut self, address: Address, block: Option<LiveBlock>) {
         if self.journal_dropped {
             return;

@@ -24,6 +24,7 @@ use crate::{
     profile::Profiles,
     signs::Phase,
     space::Space,
+    spaces::Spaces,
     totals::Totals,
 };
 
@@ -44,7 +45,7 @@ const OUT_OF_MEMORY: i32 = 2;
 /// Memory over time, rebuilt from events.
 #[derive(Debug, Default)]
 pub struct Model {
-    spaces: BTreeMap<(ProcessId, DeviceId), Space>,
+    spaces: Spaces,
     processes: BTreeMap<ProcessId, Process>,
     settings: BTreeMap<String, BTreeMap<ProcessId, String>>,
     facts: BTreeMap<FactKind, BTreeMap<ProcessId, Fact>>,
@@ -112,19 +113,18 @@ impl Model {
 
     /// Every process's memory on every device that it has any on.
     pub fn spaces(&self) -> impl Iterator<Item = (ProcessId, DeviceId, &Space)> {
-        self.spaces.iter().map(|(&(process, device), space)| (process, device, space))
+        self.spaces.iter().map(|((process, device), space)| (process, device, space))
     }
 
     /// One process's memory on every device that it has any on, without a look at other processes.
     pub fn devices_of(&self, process: ProcessId) -> impl Iterator<Item = (DeviceId, &Space)> {
-        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
-        self.spaces.range(first..=last).map(|(&(_, device), space)| (device, space))
+        self.spaces.of(process)
     }
 
     /// One process's memory on one device.
     #[must_use]
     pub fn space(&self, process: ProcessId, device: DeviceId) -> Option<&Space> {
-        self.spaces.get(&(process, device))
+        self.spaces.get((process, device))
     }
 
     /// Every process whose driver calls were recorded.
@@ -330,7 +330,7 @@ impl Model {
         pools: &BTreeMap<whyoom_trace::PoolId, PoolFigures>,
     ) {
         let (process, device) = (event.origin.process, event.origin.device);
-        let Some(space) = self.spaces.get_mut(&(process, device)) else {
+        let Some(space) = self.spaces.get_mut((process, device)) else {
             // It could not even begin: then others are all there is to tell of.
             self.look_at_others(incident);
             return;
@@ -347,7 +347,7 @@ impl Model {
             return;
         }
         space.map_is_measured(self.events);
-        let space = &self.spaces[&(process, device)];
+        let Some(space) = self.spaces.get((process, device)) else { return };
         let small = requested <= LARGEST_SMALL_REQUEST;
         let request = Request {
             stream: event.origin.stream,
@@ -382,7 +382,7 @@ impl Model {
         let Some(incident) = self.told_anew.take().and_then(|at| self.incidents.get_mut(at)) else {
             return;
         };
-        let space = self.spaces.get(&(incident.process, incident.device));
+        let space = self.spaces.get((incident.process, incident.device));
         if let Some(space) = space.filter(|_| !incident.live.is_empty()) {
             incident.live = space.live_sums();
         }
@@ -427,7 +427,7 @@ impl Model {
             Action::ContextDestroy if event.result.0 == 0 => {
                 for device in [event.origin.device, DeviceId::HOST] {
                     let driver_event = DriverEvent { event, number: self.events, tables };
-                    if let Some(space) = self.spaces.get_mut(&(process, device)) {
+                    if let Some(space) = self.spaces.get_mut((process, device)) {
                         space.end_context(&driver_event, &mut self.profiles);
                         space.move_changes((process, device), event, &mut self.changes);
                     }
@@ -441,17 +441,17 @@ impl Model {
     /// A mark of one device is that space's; one of the program itself, on no device, is every space's.
     fn mark(&mut self, event: &Event, tables: &Tables) {
         let (process, device) = (event.origin.process, event.origin.device);
-        let devices = match device {
-            DeviceId::HOST => DeviceId(0)..=DeviceId(u16::MAX),
-            device => {
-                let keeps = self.keeps();
-                self.spaces.entry((process, device)).or_insert_with(|| Space::new(keeps));
-                device..=device
-            }
-        };
-        let spaces = (process, *devices.start())..=(process, *devices.end());
-        for (_, space) in self.spaces.range_mut(spaces) {
+        let keeps = self.keeps();
+        let mut take = |space: &mut Space| {
             space.event(event, self.events, tables, &mut self.profiles);
+        };
+        if device == DeviceId::HOST {
+            self.spaces.each_of(process, |_, space| {
+                take(space);
+                false
+            });
+        } else {
+            take(self.spaces.entry((process, device), keeps));
         }
         if let Some(process) = self.processes.get_mut(&process) {
             process.event(event, tables);
@@ -461,22 +461,21 @@ impl Model {
     fn space_event(&mut self, event: &Event, tables: &Tables) {
         let (process, device) = (event.origin.process, event.origin.device);
         let keeps = self.keeps();
-        let space = self.spaces.entry((process, device)).or_insert_with(|| Space::new(keeps));
+        let space = self.spaces.entry((process, device), keeps);
         let known = space.event(event, self.events, tables, &mut self.profiles);
         space.move_changes((process, device), event, &mut self.changes);
         if known {
             return;
         }
         // What frees memory need not say where it lay.
-        let (first, last) = ((process, DeviceId(0)), (process, DeviceId(u16::MAX)));
-        let others = self.spaces.range_mut(first..=last).filter(|((_, other), _)| *other != device);
-        for (&key, space) in others.filter(|(_, space)| space.driver().is_some()) {
-            let known = space.event(event, self.events, tables, &mut self.profiles);
-            space.move_changes(key, event, &mut self.changes);
-            if known {
-                return;
+        self.spaces.each_of(process, |other, space| {
+            if other == device || space.driver().is_none() {
+                return false;
             }
-        }
+            let known = space.event(event, self.events, tables, &mut self.profiles);
+            space.move_changes((process, other), event, &mut self.changes);
+            known
+        });
     }
 }
 
@@ -501,7 +500,7 @@ impl EventSink for Model {
             | Action::SegmentUnmap { .. }
             | Action::HistoryStart => {
                 let (key, keeps) = ((process, event.origin.device), self.keeps());
-                let space = self.spaces.entry(key).or_insert_with(|| Space::new(keeps));
+                let space = self.spaces.entry(key, keeps);
                 space.event(event, self.events, tables, &mut self.profiles);
                 space.move_changes(key, event, &mut self.changes);
                 if matches!(event.action, Action::BlockLabel { .. }) {

@@ -22,6 +22,7 @@ impl Peak {
     }
 
     /// Notes that a block came, changed or went.
+    #[inline]
     pub(crate) fn note(&mut self, address: Address, block: Option<LiveBlock>) {
         self.copy.note(address, block);
     }

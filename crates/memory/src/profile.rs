@@ -2,12 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use whyoom_trace::{FrameText, ModuleRole, StackId, Tables};
+use whyoom_trace::{FrameId, FrameText, ModuleRole, StackId, Tables};
 
 use crate::{
     category::Category,
     history::CallSites,
-    signs::{Phase, Signs, plain_name},
+    signs::{FrameSigns, Phase, Signs, plain_name},
 };
 
 /// What a stack tells.
@@ -31,6 +31,7 @@ pub(crate) struct StackProfile {
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
     stacks: Vec<StackProfile>,
+    frames: FrameProfiles,
     pub(crate) call_sites: CallSites,
 }
 
@@ -38,7 +39,7 @@ impl Profiles {
     pub(crate) fn of(&mut self, stack: StackId, tables: &Tables) -> StackProfile {
         while self.stacks.len() <= stack.0 as usize && self.stacks.len() < tables.stack_count() {
             let next = StackId(self.stacks.len() as u32);
-            self.stacks.push(StackProfile::read(next, tables));
+            self.stacks.push(StackProfile::read(next, &mut self.frames, tables));
         }
         self.known(stack)
     }
@@ -58,19 +59,57 @@ impl Profiles {
     }
 }
 
+/// What a frame tells, worked out once for each frame.
+#[derive(Debug, Clone, Copy)]
+struct FrameProfile {
+    signs: FrameSigns,
+    /// Of Python: a number for the function, and the line it is at.
+    python: Option<(u64, u32)>,
+    is_forward: bool,
+}
+
+impl FrameProfile {
+    fn read(frame: &FrameText<'_>) -> Self {
+        Self {
+            signs: FrameSigns::of(frame),
+            python: frame.is_python().then(|| (function_number(frame), frame.line)),
+            is_forward: is_forward(frame),
+        }
+    }
+
+    /// The same, of a module's `forward`.
+    fn root(&self) -> Option<(u64, u32)> {
+        self.python.filter(|_| self.is_forward)
+    }
+}
+
+/// The profiles of the frames that were met, by their ids, which are dense. Nothing was asked for yet, or it is no frame.
+#[derive(Debug, Default)]
+struct FrameProfiles(Vec<Option<Option<FrameProfile>>>);
+
+impl FrameProfiles {
+    fn of(&mut self, frame: FrameId, tables: &Tables) -> Option<FrameProfile> {
+        let index = frame.0 as usize;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, None);
+        }
+        let read = || tables.frame_of(frame).as_ref().map(FrameProfile::read);
+        *self.0[index].get_or_insert_with(read)
+    }
+}
+
 impl StackProfile {
-    fn read(stack: StackId, tables: &Tables) -> Self {
+    fn read(stack: StackId, frames: &mut FrameProfiles, tables: &Tables) -> Self {
         let mut signs = Signs::default();
         let mut root = None;
         let mut python = DefaultHasher::new();
-        for frame in tables.frames(stack) {
-            signs.note(&frame);
-            if frame.is_python() {
-                (function_number(&frame), frame.line).hash(&mut python);
+        for &frame in tables.frame_ids(stack) {
+            let Some(frame) = frames.of(frame, tables) else { continue };
+            signs.note(&frame.signs);
+            if let Some(line) = frame.python {
+                line.hash(&mut python);
             }
-            if is_forward(&frame) {
-                root = Some((function_number(&frame), frame.line));
-            }
+            root = frame.root().or(root);
         }
         let role = tables.module(stack).map(|module| module.role);
         if let Some(ModuleRole::Backward | ModuleRole::Recompute) = role {

@@ -67,11 +67,6 @@ struct Head {
 }
 
 impl Head {
-    fn note(&mut self, file: &str, is_innermost: bool) {
-        self.in_linear |= is_innermost && file.contains("torch/nn/modules/linear.py");
-        self.forwards += u32::from(file.contains("transformers/models/"));
-    }
-
     fn makes_logits(&self) -> bool {
         self.in_linear && !self.casts && self.forwards == 1
     }
@@ -111,88 +106,171 @@ fn names_set_up(function: &str) -> bool {
     NAMES.iter().any(|beginning| name.starts_with(beginning)) || COMPREHENSIONS.contains(&name)
 }
 
-impl Signs {
-    pub(crate) fn note(&mut self, frame: &FrameText<'_>) {
-        // What a module makes is not what the function that called the module is named after.
-        if self.innermost.is_none() {
-            self.known = self.known.or_else(|| makes(frame));
+/// What a frame of Python says by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PythonSign {
+    Optimizer,
+    Compiled,
+    /// In the layer that makes logits, or of a Hugging Face model.
+    Forward {
+        linear: bool,
+        transformers: bool,
+    },
+    ModuleCall,
+    ModuleSetup,
+    Backward,
+    /// A function of autograd, of which a frame further in tells the way.
+    Autograd,
+    None,
+}
+
+/// What a frame of compiled code says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct NativeSigns {
+    backward: bool,
+    casts: bool,
+    workspace: bool,
+}
+
+/// What a frame says by itself, whatever stack it is in. It is worked out once: a few thousand frames make up all stacks
+/// of a run, and each lies in hundreds of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameSigns {
+    makes: Option<Category>,
+    sets_up: bool,
+    named_backward: bool,
+    kind: FrameKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FrameKind {
+    Python(PythonSign),
+    Native(NativeSigns),
+}
+
+impl FrameSigns {
+    pub(crate) fn of(frame: &FrameText<'_>) -> Self {
+        let makes = makes(frame);
+        if !frame.is_python() {
+            // A copy to another device or kind.
+            let sets_up = frame.function.contains("_to_copy");
+            let kind = FrameKind::Native(NativeSigns::of(frame));
+            return Self { makes, sets_up, named_backward: false, kind };
         }
-        if frame.is_python() {
-            self.note_python(frame);
-        } else {
-            self.note_native(frame);
+        let name = plain_name(frame.function);
+        Self {
+            makes,
+            sets_up: names_set_up(name),
+            named_backward: name == "backward",
+            kind: FrameKind::Python(PythonSign::of(frame, name)),
         }
     }
+}
 
-    fn note_python(&mut self, frame: &FrameText<'_>) {
-        self.python = true;
-        self.sets_up |= names_set_up(plain_name(frame.function));
+impl PythonSign {
+    fn of(frame: &FrameText<'_>, name: &str) -> Self {
         let in_module = frame.file.contains("torch/nn/modules/module.py");
-        let name = plain_name(frame.function);
-        self.in_backward |= name == "backward";
         match name {
-            _ if is_optimizer(frame) => {
-                self.innermost = self.innermost.or(Some(Phase::Optimizer));
-            }
-            "forward" if frame.file.contains("torch/_functorch/") => self.compiled = true,
-            "forward" => {
-                self.head.note(frame.file, self.innermost.is_none());
-                self.innermost = self.innermost.or(Some(Phase::Forward));
-            }
-            "_call_impl" if in_module => self.innermost = self.innermost.or(Some(Phase::Forward)),
+            _ if is_optimizer(frame) => Self::Optimizer,
+            "forward" if frame.file.contains("torch/_functorch/") => Self::Compiled,
+            "forward" => Self::Forward {
+                linear: frame.file.contains("torch/nn/modules/linear.py"),
+                transformers: frame.file.contains("transformers/models/"),
+            },
+            "_call_impl" if in_module => Self::ModuleCall,
             "__init__"
             | "reset_parameters"
             | "load_state_dict"
             | "_load_from_state_dict"
-            | "from_pretrained" => self.module_setup = true,
+            | "from_pretrained" => Self::ModuleSetup,
             "_apply" | "to" | "cuda" | "convert" | "half" | "bfloat16" if in_module => {
-                self.module_setup = true;
+                Self::ModuleSetup
             }
             "backward"
                 if frame.file.contains("torch/_tensor.py")
                     || frame.file.contains("torch/autograd/") =>
             {
-                self.backward = true;
+                Self::Backward
             }
             // What a checkpoint did not keep, backward computes again. It may run in a thread of autograd's, whose
             // stack begins here.
             "unpack_hook" | "recompute_fn" | "backward"
                 if frame.file.contains("torch/utils/checkpoint.py") =>
             {
-                self.backward = true;
+                Self::Backward
             }
             // Hooks that autograd calls, from the same threads.
             "_pre_backward" | "_post_backward" | "_root_post_backward_final_callback"
                 if frame.file.contains("fsdp") =>
             {
-                self.backward = true;
+                Self::Backward
             }
             // A function of autograd that is written in Python.
-            "apply" if self.in_backward && frame.file.contains("torch/autograd/") => {
-                self.backward = true;
-            }
-            _ => {}
+            "apply" if frame.file.contains("torch/autograd/") => Self::Autograd,
+            _ => Self::None,
         }
     }
+}
 
-    fn note_native(&mut self, frame: &FrameText<'_>) {
+impl NativeSigns {
+    fn of(frame: &FrameText<'_>) -> Self {
         let function = frame.function;
         // Names may come without their namespaces.
         let name = function.strip_prefix("torch::autograd::").unwrap_or(function);
         let in_torch = name.len() < function.len() || frame.file.contains("libtorch");
-        self.backward |= in_torch
-            && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
-            || autograd_node(function).is_some();
-        self.head.casts |= function.contains("autocast::cached_cast");
-        // A copy to another device or kind.
-        self.sets_up |= function.contains("_to_copy");
         let names_workspace = ["Workspace", "BlasHandle", "BlasLtHandle", "cudnn", "Cudnn"];
         // What recurrent layers, convolutions and normalizations make of cuDNN's is kept for backward.
         let layers =
             ["cudnn_batch_norm", "cudnn_convolution", "cudnn_rnn", "lstm_cudnn", "gru_cudnn"];
-        self.workspace |= names_workspace.iter().any(|name| function.contains(name))
-            && !layers.iter().any(|layer| function.contains(layer))
-            && !(function.contains("rnn_") && function.ends_with("_cudnn"));
+        Self {
+            backward: in_torch
+                && (name.starts_with("Engine::") || name.starts_with("PyNode::apply"))
+                || autograd_node(function).is_some(),
+            casts: function.contains("autocast::cached_cast"),
+            workspace: names_workspace.iter().any(|name| function.contains(name))
+                && !layers.iter().any(|layer| function.contains(layer))
+                && !(function.contains("rnn_") && function.ends_with("_cudnn")),
+        }
+    }
+}
+
+impl Signs {
+    /// Takes the next frame, from the inside out.
+    pub(crate) fn note(&mut self, frame: &FrameSigns) {
+        // What a module makes is not what the function that called the module is named after.
+        if self.innermost.is_none() {
+            self.known = self.known.or(frame.makes);
+        }
+        self.sets_up |= frame.sets_up;
+        match frame.kind {
+            FrameKind::Python(sign) => {
+                self.python = true;
+                self.in_backward |= frame.named_backward;
+                self.note_python(sign);
+            }
+            FrameKind::Native(native) => {
+                self.backward |= native.backward;
+                self.head.casts |= native.casts;
+                self.workspace |= native.workspace;
+            }
+        }
+    }
+
+    fn note_python(&mut self, sign: PythonSign) {
+        match sign {
+            PythonSign::Optimizer => self.innermost = self.innermost.or(Some(Phase::Optimizer)),
+            PythonSign::Compiled => self.compiled = true,
+            PythonSign::Forward { linear, transformers } => {
+                self.head.in_linear |= self.innermost.is_none() && linear;
+                self.head.forwards += u32::from(transformers);
+                self.innermost = self.innermost.or(Some(Phase::Forward));
+            }
+            PythonSign::ModuleCall => self.innermost = self.innermost.or(Some(Phase::Forward)),
+            PythonSign::ModuleSetup => self.module_setup = true,
+            PythonSign::Backward => self.backward = true,
+            PythonSign::Autograd => self.backward |= self.in_backward,
+            PythonSign::None => {}
+        }
     }
 
     /// A module's backward was under way, whatever the frames say.

@@ -396,8 +396,6 @@ impl Space {
         tables: &Tables,
         profiles: &mut Profiles,
     ) {
-        // An address that comes again without having been freed was freed unseen.
-        self.blocks.free(address);
         let profile = profiles.of(event.stack, tables);
         let block = LiveBlock {
             size,

@@ -171,12 +171,20 @@ impl Tables {
 
     /// The frames of a stack, innermost first, without the module that it may carry.
     pub fn frames(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameText<'_>> {
-        let frames = self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames);
-        let known = |&id: &FrameId| {
-            let frame = self.frames.get_index(id.0 as usize)?;
-            (frame.file != self.module_file).then_some((id, frame))
-        };
-        frames.iter().filter_map(known).map(|(id, frame)| FrameText {
+        self.frame_ids(stack).iter().filter_map(|&frame| self.frame_of(frame))
+    }
+
+    /// The ids of the frames of a stack, innermost first, with that of the module that it may carry.
+    #[must_use]
+    pub fn frame_ids(&self, stack: StackId) -> &[FrameId] {
+        self.stacks.get_index(stack.0 as usize).map_or(&[][..], |frames| frames)
+    }
+
+    /// A frame with its strings; nothing where it stands for a module, or there is none.
+    #[must_use]
+    pub fn frame_of(&self, id: FrameId) -> Option<FrameText<'_>> {
+        let frame = self.frames.get_index(id.0 as usize)?;
+        (frame.file != self.module_file).then(|| FrameText {
             function: self.text(frame.function),
             file: self.text(frame.file),
             line: frame.line,

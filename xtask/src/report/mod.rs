@@ -8,7 +8,7 @@ mod made;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::Instant,
 };
 
@@ -17,6 +17,7 @@ use harness::{Build, Held, Look, Trial, fresh, must_succeed, python, root, text}
 use whyoom_trace::Bytes;
 
 use self::looks::{MOST_MILLISECONDS, SCHEMES, SIZES, looked_at, slowest};
+use crate::bare_reading::read_barely;
 
 /// What it may take, and be.
 const MOST_SECONDS: f64 = 20.0;
@@ -49,15 +50,22 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
     let (recording, file) = (folder.join("long"), folder.join("long.html"));
     fs::create_dir_all(&recording)?;
     let made = made::write(&recording, events, made::LEFT)?;
-    let mut whyoom = Command::new(Build::ready()?.whyoom());
-    let started = Instant::now();
-    must_succeed(whyoom.arg("report").arg(&recording).arg("-o").arg(&file))?;
-    let seconds = started.elapsed().as_secs_f64();
+    let bare = read_barely(&recording)?;
+    let of_report = ["report".into(), text(&recording), "-o".into(), text(&file)];
+    let seconds = seconds_of(&of_report)?;
+    let why = seconds_of(&["why".into(), text(&recording)])?;
+    let of_replay = ["replay", "--allocator", "expandable"].map(str::to_owned);
+    let replay = seconds_of(&[&of_replay[..], &[text(&recording)]].concat())?;
     fs::remove_dir_all(&recording)?;
     let size = fs::metadata(&file)?.len();
     let ready = slowest(&SIZES.map(|size| looked_at(&file, size, SCHEMES[0])))?;
     println!("{:<34} {made:>12}", "events of a training run, made up");
-    println!("{:<34} {seconds:>10.1} s", "whyoom report");
+    println!("{:<34} {:>10.2} s", "bare reading of these", bare.seconds);
+    let commands =
+        [("whyoom why", why), ("whyoom replay, one allocator", replay), ("whyoom report", seconds)];
+    for (command, seconds) in commands {
+        println!("{command:<34} {seconds:>10.2} s {:>6.2} times that", bare.ratio(seconds));
+    }
     println!("{:<34} {:>12}", "the report", Bytes(size).to_string());
     println!("{:<34} {ready:>9} ms", "until the page is interactive");
     ensure!(made >= events, "only {made} events were made");
@@ -65,7 +73,19 @@ fn long_run(folder: &Path, events: u64) -> Result<String> {
     ensure!(size < MOST_BYTES, "{size} bytes, over {MOST_BYTES}");
     ensure!(ready < MOST_MILLISECONDS, "{ready} ms, over {MOST_MILLISECONDS}");
     let size = Bytes(size);
-    Ok(format!("{made} events in {seconds:.1} s and {size}, interactive after {ready} ms"))
+    Ok(format!(
+        "{made} events in {seconds:.1} s ({} bare reading; why: {}) and {size}, interactive after {ready} ms",
+        bare.times(seconds),
+        bare.times(why),
+    ))
+}
+
+/// How long a command of `whyoom` takes.
+fn seconds_of(arguments: &[String]) -> Result<f64> {
+    let mut whyoom = Command::new(Build::ready()?.whyoom());
+    let started = Instant::now();
+    must_succeed(whyoom.args(arguments).stdout(Stdio::null()))?;
+    Ok(started.elapsed().as_secs_f64())
 }
 
 /// The report of a program that dies on the lab, looked at in every way; in how many.

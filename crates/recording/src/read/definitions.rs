@@ -70,12 +70,18 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Puts the tables' ids in place of the part's. Whether all are defined: an id that is not
+    /// Puts the tables' id of an event's pool in place of the part's, if it is defined.
+    #[inline]
+    pub(super) fn apply_pool(&self, event: &mut Event) -> bool {
+        let pool = self.pools.get(event.origin.pool.0);
+        event.origin.pool = pool.map_or(event.origin.pool, PoolId);
+        pool.is_some()
+    }
+
+    /// Puts the tables' other ids in place of the part's. Whether all are defined: an id that is not
     /// becomes the one that stands for nothing.
     #[inline]
-    pub(super) fn apply(&mut self, event: &mut Event, tables: &mut Tables) -> bool {
-        let PoolId(pool) = event.origin.pool;
-        event.origin.pool = PoolId(self.pools.get(pool).unwrap_or_else(|| self.pool(pool, tables)));
+    pub(super) fn apply(&self, event: &mut Event) -> bool {
         let mut all = true;
         let mut replace = |ids: &Renumbering, id: &mut u32| {
             *id = ids.get(*id).unwrap_or_else(|| {
@@ -96,14 +102,6 @@ impl Ids {
             _ => {}
         }
         all
-    }
-
-    /// A pool that is told apart by its id alone.
-    #[cold]
-    fn pool(&mut self, id: u32, tables: &mut Tables) -> u32 {
-        let PoolId(pool) = tables.pool(0, id.into());
-        self.pools.define(id, pool);
-        pool
     }
 }
 

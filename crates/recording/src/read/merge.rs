@@ -6,18 +6,17 @@ use std::{
     path::Path,
 };
 
-use whyoom_trace::{Action, Event, EventSink, ProcessId, Tables, Time};
+use whyoom_trace::{Action, Event, ProcessId, Time};
 
-use super::{Losses, cursor::Cursor, definitions::Ids, folder::FileView};
+use super::{Losses, cursor::Cursor, folder::FileView};
 
-/// What the events of one part need on their way out.
+/// What the events of one part need to be put in order.
 pub(super) struct Part<'a> {
     pub(super) stem: &'a str,
     /// Ring mode: segments go while they are read.
     pub(super) drops: bool,
     pub(super) process: ProcessId,
     pub(super) unix_offset: i64,
-    pub(super) ids: Ids,
 }
 
 /// Segments that one thread after another filled: each follows the one before.
@@ -60,26 +59,30 @@ impl<'a> Merge<'a> {
         Self { folder, parts, streams, turns }
     }
 
-    /// Hands every event to the sink.
-    pub(super) fn run(
-        mut self,
-        tables: &mut Tables,
-        losses: &mut Losses,
-        sink: &mut dyn EventSink,
-    ) {
-        while let Some(mut turn) = self.turns.peek_mut() {
+    /// How many bytes there are to read, at most.
+    pub(super) fn bytes(&self) -> u64 {
+        let segments = self.streams.iter().flat_map(|stream| &stream.chain.segments);
+        segments.fold(0, |sum, view| sum.saturating_add(view.end()))
+    }
+
+    /// The next event, and the part whose ids it has.
+    #[inline]
+    pub(super) fn next(&mut self, losses: &mut Losses) -> Option<(usize, Event)> {
+        loop {
+            let mut turn = self.turns.peek_mut()?;
             let Reverse((_, _, at)) = *turn;
             let stream = &mut self.streams[at];
-            let part = &mut self.parts[stream.chain.part];
-            if let Some(mut event) = stream.next.take() {
-                event.time = unix(event.time, part);
-                event.origin.process = part.process;
-                losses.undefined += u64::from(!part.ids.apply(&mut event, tables));
-                sink.event(&event, tables);
-            }
+            let number = stream.chain.part;
+            let part = &self.parts[number];
+            let event = stream.next.take();
             match stream.advance(self.folder, part, losses) {
                 Some((time, rank)) => *turn = Reverse((time, rank, at)),
                 None => drop(PeekMut::pop(turn)),
+            }
+            if let Some(mut event) = event {
+                event.time = unix(event.time, part);
+                event.origin.process = part.process;
+                return Some((number, event));
             }
         }
     }

@@ -3,6 +3,7 @@
 mod block;
 mod cursor;
 mod definitions;
+mod delivery;
 mod errors;
 mod folder;
 mod info;

@@ -12,6 +12,7 @@ use super::{
     Ending, Losses, OpenError, PartInfo, ReadError, Resolve,
     cursor::{lose_file, lose_header},
     definitions::{Definer, ParseLimits},
+    delivery::Reading,
     folder::{self, FileView, Files},
     merge::{Chain, Merge, Part},
     part_file::PartFile,
@@ -102,7 +103,7 @@ impl Recording {
             return Err(ReadError::Gone(self.folder.clone()));
         }
         let mut losses = self.losses.clone();
-        let mut parts = Vec::new();
+        let (mut parts, mut ids) = (Vec::new(), Vec::new());
         let mut chains = Vec::new();
         let mut limits = ParseLimits::default();
         for (info, open) in self.infos.iter().zip(&self.parts) {
@@ -110,7 +111,7 @@ impl Recording {
             for number in self.all_pieces(info, &open.pieces) {
                 self.define(info, number, &mut definer, &mut losses);
             }
-            let ids = definer.ids;
+            ids.push(definer.ids);
             let process = tables.process(info.name());
             // One that was begun since holds events of a later moment, which may name what was not defined before.
             let mut segments = open.segments.clone();
@@ -124,10 +125,10 @@ impl Recording {
                 drops: info.limit.is_some(),
                 process,
                 unix_offset: open.unix_offset,
-                ids,
             });
         }
-        Merge::new(&self.folder, parts, chains).run(tables, &mut losses, sink);
+        let merge = Merge::new(&self.folder, parts, chains);
+        Reading { merge, ids, losses: &mut losses }.deliver(tables, sink);
         Ok(losses)
     }
 

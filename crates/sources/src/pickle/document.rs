@@ -1,8 +1,8 @@
 //! What a pickle holds, in a few flat arrays: eight bytes a value, no allocation a container.
 
 /// A value of eight bytes: three bits say what it is, the rest is a number or an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed(u64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Packed(u64);
 
 const TAG_BITS: u32 = 3;
 
@@ -209,6 +209,7 @@ impl Document {
         self.text_ends.len()
     }
 
+    #[inline]
     fn unpack(&self, packed: Packed) -> Value<'_> {
         const INT: u64 = Tag::Int as u64;
         const WIDE_INT: u64 = Tag::WideInt as u64;
@@ -253,12 +254,14 @@ impl std::fmt::Debug for Node<'_> {
 impl<'a> Node<'a> {
     /// The items in order; of a dict, keys and values by turns.
     pub(crate) fn items(self) -> impl Iterator<Item = Value<'a>> {
-        self.packed_items().map(move |&packed| self.document.unpack(packed))
+        self.packed().map(move |packed| self.document.unpack(packed))
     }
 
-    /// The items that are containers, by their identity; nothing for the others.
-    pub(crate) fn container_ids(self) -> impl Iterator<Item = Option<ContainerId>> {
-        self.packed_items().map(|packed| packed.as_container())
+    /// The items side by side, in order, where they lie so: nearly always.
+    pub(crate) fn as_slice(self) -> Option<&'a [Packed]> {
+        let mut items = self.packed();
+        let piece = items.piece.as_slice();
+        items.next_piece().is_none().then_some(piece)
     }
 
     /// How many items there are.
@@ -266,9 +269,11 @@ impl<'a> Node<'a> {
         self.spans().map(|span| span.length as usize).sum()
     }
 
-    fn packed_items(self) -> impl Iterator<Item = &'a Packed> {
-        let items = &self.document.items;
-        self.spans().flat_map(|span| &items[span.start as usize..][..span.length as usize])
+    fn packed(self) -> PackedItems<'a> {
+        let next = self.document.containers[self.id.0 as usize].first;
+        let mut items = PackedItems { document: self.document, piece: [].iter(), next };
+        items.next_piece();
+        items
     }
 
     fn spans(self) -> impl Iterator<Item = &'a Span> {
@@ -281,15 +286,46 @@ impl<'a> Node<'a> {
 
     /// The entries of a dict whose keys are strings. A key that comes twice counts as it comes.
     pub(crate) fn entries(self) -> impl Iterator<Item = (TextId, Value<'a>)> {
-        let mut items = self.items();
+        let (document, mut items) = (self.document, self.packed());
         std::iter::from_fn(move || {
             loop {
-                let key = items.next()?;
-                let value = items.next()?;
-                if let Value::Text(key) = key {
-                    return Some((key, value));
+                let (key, value) = (items.next()?, items.next()?);
+                if let Value::Text(key) = document.unpack(key) {
+                    return Some((key, document.unpack(value)));
                 }
             }
         })
+    }
+}
+
+/// The items of a container, span by span: nearly always there is one.
+struct PackedItems<'a> {
+    document: &'a Document,
+    piece: std::slice::Iter<'a, Packed>,
+    /// The span behind the piece.
+    next: u32,
+}
+
+impl PackedItems<'_> {
+    /// Goes on with the next span, if there is one.
+    fn next_piece(&mut self) -> Option<()> {
+        let span = self.document.spans.get(self.next as usize)?;
+        self.piece = self.document.items[span.start as usize..][..span.length as usize].iter();
+        self.next = span.next;
+        Some(())
+    }
+}
+
+impl Iterator for PackedItems<'_> {
+    type Item = Packed;
+
+    #[inline]
+    fn next(&mut self) -> Option<Packed> {
+        loop {
+            if let Some(&packed) = self.piece.next() {
+                return Some(packed);
+            }
+            self.next_piece()?;
+        }
     }
 }

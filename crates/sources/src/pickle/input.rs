@@ -56,6 +56,16 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
+    /// What was read of the file and is not taken yet.
+    pub(super) fn ahead(&self) -> &[u8] {
+        &self.buffer[self.position..self.end]
+    }
+
+    /// Takes so many of the bytes ahead.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.position = self.end.min(self.position + bytes);
+    }
+
     /// Appends `length` bytes to `target`, which never grows ahead of what was really read.
     pub(super) fn append_to(
         &mut self,

@@ -8,7 +8,7 @@ mod error;
 mod input;
 mod machine;
 
-pub(crate) use document::{ContainerId, Document, Node, TextId, Value};
+pub(crate) use document::{Document, Node, Packed, TextId, Value};
 pub use error::PickleError;
 pub(crate) use machine::parse;
 

@@ -150,3 +150,25 @@ fn deep_nesting_needs_no_stack() {
     bytes.push(b'.');
     assert!(matches!(parse(&bytes[..]).unwrap().root(), Value::Sequence(_)));
 }
+
+#[test]
+fn entries_of_the_memo_in_a_row_are_read_and_refused_as_one_is() {
+    // A list of numbers and of entries of the memo, with room behind it, so that all of it lies ahead.
+    let bytes = b"](K\x01\x94M\x2c\x01J\xfb\xff\xff\xffh\0j\0\0\0\0eK\x07K\x07K\x07K\x07000\x30.";
+    assert_eq!(read(bytes), "[1 300 -5 1 1]");
+    let padding = b"K\x07K\x07K\x07K\x07.";
+    let wrong: [(&[u8], &str); 3] = [
+        (
+            b"K\x01\x94h\x05",
+            "byte 5: this is not a well-formed pickle (the memo has no such entry)",
+        ),
+        (
+            b"K\x01\x94j\x05\0\0\0",
+            "byte 8: this is not a well-formed pickle (the memo has no such entry)",
+        ),
+        (b"\x94", "byte 1: this is not a well-formed pickle (the stack is empty)"),
+    ];
+    for (bytes, expected) in wrong {
+        assert_eq!(refusal(&[bytes, padding].concat()), expected);
+    }
+}

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
-use whyoom_trace::{DeviceId, Event, SizeClass};
+use whyoom_trace::{DeviceId, Event, PoolId, SizeClass};
 
-use super::queue::Ticket;
+use super::{nearby::Nearby, queue::Ticket};
 
 /// Memory that one driver call gave.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +59,9 @@ pub(super) struct Created {
 /// What a process holds, by address. Addresses of all its devices are distinct.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    pub(super) taken: BTreeMap<u64, Taken>,
+    taken: BTreeMap<u64, Taken>,
+    /// Segments that blocks were found in, until one is given back.
+    nearby: Nearby,
     /// What is mapped and no block lies in so far.
     pub(super) mappings: BTreeMap<u64, Mapping>,
     /// What is mapped as part of a segment, and on which device. Apart from the others, so that each
@@ -70,10 +72,50 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// Notes what a driver call gave.
+    pub(super) fn take(&mut self, address: u64, taken: Taken) {
+        let end = address.saturating_add(taken.size);
+        let behind = self.taken.range(address..).next().is_some_and(|(&next, _)| next < end);
+        // Only in a damaged recording: else what lies elsewhere stays as it is.
+        if behind || self.taken_at(address).is_some() {
+            self.nearby.forget();
+        }
+        self.taken.insert(address, taken);
+    }
+
+    /// Forgets what was taken at an address, which comes back.
+    pub(super) fn give_back(&mut self, address: u64) -> Option<Taken> {
+        let taken = self.taken.remove(&address)?;
+        if taken.segment {
+            self.nearby.forget();
+        }
+        Some(taken)
+    }
+
     /// What was taken around an address, and where it starts.
     pub(super) fn taken_at(&mut self, address: u64) -> Option<(u64, &mut Taken)> {
         let (&start, taken) = self.taken.range_mut(..=address).next_back()?;
         (address - start < taken.size).then_some((start, taken))
+    }
+
+    /// The pool of the segment around an address, where that needs no search.
+    #[inline]
+    pub(super) fn pool_nearby(&self, address: u64) -> Option<PoolId> {
+        self.nearby.get(address)
+    }
+
+    /// The pool of the segment around an address, where blocks were found in it before.
+    pub(super) fn pool_at(&mut self, address: u64) -> Option<PoolId> {
+        if let Some(pool) = self.nearby.get(address) {
+            return Some(pool);
+        }
+        let (start, taken) = self.taken_at(address).filter(|(_, taken)| taken.segment)?;
+        let (end, pool) = (start.saturating_add(taken.size), taken.event.origin.pool);
+        // A damaged recording may tell of another piece inside.
+        let next = self.taken.range(address.saturating_add(1)..).next();
+        let end = next.map_or(end, |(&next, _)| end.min(next));
+        self.nearby.put(start..end, address, pool);
+        Some(pool)
     }
 
     pub(super) fn reserve(&mut self, address: u64, size: u64) {

@@ -11,8 +11,11 @@ mod folder;
 mod ledger;
 mod machine;
 mod machine_samples;
+mod nearby;
 mod process;
 mod queue;
+mod quiet;
+mod recent;
 #[cfg(test)]
 mod tests;
 mod translate;

@@ -40,6 +40,17 @@ impl Process {
         self.shared_pools.get(&pool).copied().unwrap_or(pool)
     }
 
+    /// Whether a graph was given the pool of another.
+    pub(super) fn shares_pools(&self) -> bool {
+        !self.shared_pools.is_empty()
+    }
+
+    /// Whether a block at an address lies in a segment of that pool, as far as that is known without a search.
+    #[inline]
+    pub(super) fn has_pool_at(&self, address: Address, pool: PoolId) -> bool {
+        self.ledger.pool_nearby(address.0) == Some(pool)
+    }
+
     /// The pool of a block is that of the segment around it. A graph whose block lies in another's segment
     /// shares its pool; one in memory of no graph was made by another stream meanwhile.
     fn pool_of_block(&mut self, told: PoolId, of_segment: PoolId) -> PoolId {
@@ -56,7 +67,7 @@ impl Process {
             Action::Alloc { address, size, .. } => {
                 let ticket = queue.wait(*event);
                 let taken = Taken { size: size.0, event: *event, ticket, segment: false };
-                self.ledger.taken.insert(address.0, taken);
+                self.ledger.take(address.0, taken);
                 Some(ticket)
             }
             Action::Create { handle, .. } => {
@@ -89,6 +100,9 @@ impl Process {
         self.has_blocks = true;
         let told = event.origin.pool;
         let Action::BlockAlloc { address, size, .. } = event.action else { return told };
+        if let Some(of_segment) = self.ledger.pool_at(address.0) {
+            return self.pool_of_block(told, of_segment);
+        }
         let class = if size <= LARGEST_SMALL { SizeClass::Small } else { SizeClass::Large };
         let Some((start, taken)) = self.ledger.taken_at(address.0) else {
             for (start, mapping) in self.ledger.claim(address.0, class) {
@@ -97,9 +111,6 @@ impl Process {
             return told;
         };
         let of_segment = taken.event.origin.pool;
-        if taken.segment {
-            return self.pool_of_block(told, of_segment);
-        }
         taken.segment = true;
         let (start, size, growth) = (Address(start), Bytes(taken.size), SegmentGrowth::Fixed);
         let device = taken.event.origin.device;
@@ -200,7 +211,7 @@ impl Process {
     pub(super) fn passing(&mut self, event: &Event) -> Option<Event> {
         match event.action {
             Action::Free { address, .. } => {
-                let taken = self.ledger.taken.remove(&address.0);
+                let taken = self.ledger.give_back(address.0);
                 let Some(taken) = taken.filter(|taken| taken.segment) else { return Some(*event) };
                 self.subtract(taken.event.origin.device, Bytes(taken.size));
                 let origin = taken.event.origin;

@@ -27,6 +27,21 @@ pub(super) struct Queue {
 }
 
 impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Sends an event that goes out as it is, behind those that wait.
+    #[inline]
+    pub(super) fn send(&mut self, event: &Event, tables: &Tables, sink: &mut dyn EventSink) {
+        // Nearly always nothing waits: then nothing need be kept.
+        if self.entries.is_empty() {
+            sink.event(event, tables);
+        } else {
+            self.push(*event);
+        }
+    }
+
     /// Adds an event that goes out as it is.
     pub(super) fn push(&mut self, event: Event) {
         self.entries.push_back(Entry { event: Some(event), decided: true });
@@ -121,6 +136,21 @@ mod tests {
         queue.flush(&tables, &mut sent);
         assert_eq!(times(&sent), [1, 20, 3]);
         assert!(!queue.is_open(second));
+    }
+
+    #[test]
+    fn what_is_sent_does_not_overtake_what_waits() {
+        let (tables, mut sent) = (Tables::default(), Vec::new());
+        let mut queue = Queue::default();
+        queue.send(&at(1), &tables, &mut sent);
+        assert_eq!(times(&sent), [1], "nothing waits");
+        let second = queue.wait(at(2));
+        queue.send(&at(3), &tables, &mut sent);
+        assert_eq!(times(&sent), [1]);
+        queue.release(second);
+        queue.flush(&tables, &mut sent);
+        queue.send(&at(4), &tables, &mut sent);
+        assert_eq!(times(&sent), [1, 2, 3, 4]);
     }
 
     #[test]

@@ -2,9 +2,6 @@
 //! segments, that of whyoom's pool is told by the pool's own, and what was seen of the machine goes before
 //! the failure that it was looked at for.
 
-use std::collections::HashMap;
-
-use foldhash::fast::RandomState;
 use whyoom_redact::is_recorded;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
@@ -16,6 +13,8 @@ use super::{
     machine::Machine,
     process::Process,
     queue::{Queue, Ticket},
+    quiet::Quiet,
+    recent::Recent,
 };
 
 /// What became of the events.
@@ -32,10 +31,11 @@ pub(super) struct Found {
 pub(super) struct Translator<'a> {
     sink: &'a mut dyn EventSink,
     queue: Queue,
-    processes: HashMap<ProcessId, Process, RandomState>,
-    threads: HashMap<(ProcessId, ThreadId), Thread, RandomState>,
+    processes: Recent<ProcessId, Process>,
+    threads: Recent<(ProcessId, ThreadId), Thread>,
     /// What the processes of the reader are.
-    names: HashMap<ProcessId, ProcessId, RandomState>,
+    names: Recent<ProcessId, Option<ProcessId>>,
+    quiet: Quiet,
     machine: &'a Machine,
     pub(super) found: Found,
 }
@@ -53,14 +53,22 @@ struct Thread {
     failures: Vec<Ticket>,
 }
 
+impl Thread {
+    fn has_nothing(&self) -> bool {
+        let Self { undecided, samples, of_driver, failures } = self;
+        undecided.is_empty() && samples.is_empty() && of_driver.is_empty() && failures.is_empty()
+    }
+}
+
 impl<'a> Translator<'a> {
     pub(super) fn new(sink: &'a mut dyn EventSink, machine: &'a Machine) -> Self {
         Self {
             sink,
             queue: Queue::default(),
-            processes: HashMap::default(),
-            threads: HashMap::default(),
-            names: HashMap::default(),
+            processes: Recent::default(),
+            threads: Recent::default(),
+            names: Recent::default(),
+            quiet: Quiet::default(),
             machine,
             found: Found::default(),
         }
@@ -85,7 +93,11 @@ impl<'a> Translator<'a> {
                 self.emit_usage(event);
                 self.pass(event);
             }
-            Action::BlockAlloc { .. } => self.block(event),
+            Action::BlockAlloc { .. } => self.block(event, tables),
+            Action::BlockFreeRequested { .. } | Action::BlockFree { .. } => {
+                self.settle(event);
+                self.queue.send(event, tables, self.sink);
+            }
             Action::SegmentMap { .. } => self.pool_grew(event),
             // What its thread took from the driver may still be for the segment that grows next.
             Action::SegmentUnmap { .. } => self.queue.push(*event),
@@ -112,7 +124,7 @@ impl<'a> Translator<'a> {
     fn pass(&mut self, event: &Event) {
         self.settle(event);
         let queue = &mut self.queue;
-        let process = self.processes.entry(event.origin.process).or_default();
+        let process = self.processes.entry(event.origin.process);
         if let Some(event) = process.passing(event) {
             queue.push(event);
         }
@@ -121,7 +133,7 @@ impl<'a> Translator<'a> {
     /// What a process was seen to use, when it ends.
     fn emit_usage(&mut self, exit: &Event) {
         let process = exit.origin.process;
-        let names = self.processes.get(&process).map(|process| &process.device_names);
+        let names = self.processes.get(process).map(|process| &process.device_names);
         for action in self.machine.used(process, names.unwrap_or(&DeviceNames::default())) {
             self.queue.push(Event { action, ..*exit });
         }
@@ -132,25 +144,25 @@ impl<'a> Translator<'a> {
         if matches!(event.action, Action::Alloc { .. }) {
             self.settle(event);
         }
-        let process = self.processes.entry(event.origin.process).or_default();
+        let process = self.processes.entry(event.origin.process);
         if let Some(ticket) = process.gave(event, &mut self.queue) {
             self.thread(event).undecided.push(ticket);
         }
     }
 
     /// PyTorch's allocator gave a block: the driver memory around it is its segment.
-    fn block(&mut self, event: &Event) {
+    fn block(&mut self, event: &Event, tables: &Tables) {
         self.recovered(event);
-        let process = self.processes.entry(event.origin.process).or_default();
+        let process = self.processes.entry(event.origin.process);
         let mut block = *event;
         block.origin.pool = process.claim(event, &mut self.queue);
         self.settle(event);
-        self.queue.push(block);
+        self.queue.send(&block, tables, self.sink);
     }
 
     /// whyoom's pool tells of a segment: the driver memory behind it is told by that.
     fn pool_grew(&mut self, event: &Event) {
-        let process = self.processes.entry(event.origin.process).or_default();
+        let process = self.processes.entry(event.origin.process);
         process.claim_for_pool(event, &mut self.queue);
         let Action::SegmentMap { address, size, .. } = event.action else { return };
         // The request that a page came for is told with it, but pages serve requests of any size: a
@@ -162,7 +174,7 @@ impl<'a> Translator<'a> {
     /// What this thread took from the driver before is nobody's segment so far.
     fn settle(&mut self, event: &Event) {
         let key = (event.origin.process, event.origin.thread);
-        let Some(thread) = self.threads.get_mut(&key) else { return };
+        let Some(thread) = self.threads.get_mut(key) else { return };
         for ticket in thread.undecided.drain(..) {
             self.queue.release(ticket);
         }
@@ -171,7 +183,7 @@ impl<'a> Translator<'a> {
     /// PyTorch's allocator got on: earlier failures of the driver were no failures of the program.
     fn recovered(&mut self, event: &Event) {
         let key = (event.origin.process, event.origin.thread);
-        let Some(thread) = self.threads.get_mut(&key) else { return };
+        let Some(thread) = self.threads.get_mut(key) else { return };
         thread.of_driver.clear();
         for ticket in thread.failures.drain(..) {
             self.queue.replace(ticket, None);
@@ -207,7 +219,7 @@ impl<'a> Translator<'a> {
 
     /// What this thread has got in pieces for the request that fails now: PyTorch gives it back.
     fn in_hand(&self, event: &Event) -> Bytes {
-        let thread = self.threads.get(&(event.origin.process, event.origin.thread));
+        let thread = self.threads.get((event.origin.process, event.origin.thread));
         let undecided = thread.map_or(&[][..], |thread| &thread.undecided);
         let waiting = undecided.iter().filter_map(|ticket| self.queue.waiting(*ticket));
         let created = waiting.map(|event| match event.action {
@@ -251,7 +263,7 @@ impl<'a> Translator<'a> {
 
     /// What was seen of the machine because of a failure.
     fn seen(&self, failure: &Event) -> Vec<Event> {
-        let process = self.processes.get(&failure.origin.process);
+        let process = self.processes.get(failure.origin.process);
         let names = process.map(|process| &process.device_names);
         self.machine.seen(failure, names.unwrap_or(&DeviceNames::default()))
     }
@@ -266,31 +278,67 @@ impl<'a> Translator<'a> {
         }
     }
 
+    /// Whether an event of a quiet thread goes out as it is and changes nothing here, as nearly all of a long run do.
+    #[inline(always)]
+    fn is_plain(&mut self, event: &Event) -> bool {
+        let origin = &event.origin;
+        if event.result != ResultCode(0) || !self.queue.is_empty() {
+            return false;
+        }
+        match event.action {
+            Action::BlockFreeRequested { .. } | Action::BlockFree { .. } => true,
+            Action::BlockAlloc { address, .. } => {
+                self.processes.entry(origin.process).has_pool_at(address, origin.pool)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether nothing of the event's thread waits.
+    fn thread_has_nothing(&mut self, event: &Event) -> bool {
+        let thread = self.threads.get_mut((event.origin.process, event.origin.thread));
+        thread.is_none_or(|thread| thread.has_nothing())
+    }
+
     /// A process by the name that it has for people, which is the same in a second reading.
     fn known(&mut self, process: ProcessId, tables: &Tables) -> ProcessId {
-        *self.names.entry(process).or_insert_with(|| {
+        *self.names.entry(process).get_or_insert_with(|| {
             let named = self.machine.processes.get(tables.process_name(process));
             named.copied().unwrap_or(process)
         })
     }
 
     fn process(&mut self, event: &Event) -> &mut Process {
-        self.processes.entry(event.origin.process).or_default()
+        self.processes.entry(event.origin.process)
     }
 
     fn thread(&mut self, event: &Event) -> &mut Thread {
-        self.threads.entry((event.origin.process, event.origin.thread)).or_default()
+        self.threads.entry((event.origin.process, event.origin.thread))
     }
 }
 
 impl EventSink for Translator<'_> {
     fn event(&mut self, event: &Event, tables: &Tables) {
         self.found.events += 1;
+        let (process, thread) = (event.origin.process, event.origin.thread);
         let mut event = *event;
-        event.origin.process = self.known(event.origin.process, tables);
+        if let Some(known) = self.quiet.known(process, thread) {
+            event.origin.process = known;
+            if self.is_plain(&event) {
+                self.sink.event(&event, tables);
+                return;
+            }
+        }
+        event.origin.process = self.known(process, tables);
         event.origin.pool = self.process(&event).pool_behind(event.origin.pool);
         self.take(&event, tables);
         self.queue.flush(tables, self.sink);
+        if self.process(&event).shares_pools() {
+            self.quiet.clear();
+        } else {
+            let known = self.thread_has_nothing(&event).then_some(event.origin.process);
+            self.quiet.note(process, thread, known);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     keys::{Key, Keys},
     metadata,
 };
-use crate::pickle::{ContainerId, Document, Node, TextId, Value};
+use crate::pickle::{Document, Node, Packed, TextId, Value};
 
 type Result<T> = std::result::Result<T, SnapshotError>;
 
@@ -38,6 +38,7 @@ pub(super) fn read(document: &Document, tables: &mut Tables, input_bytes: u64) -
         tables,
         frames: Vec::new(),
         stacks: Vec::new(),
+        stacks_by_items: HashMap::default(),
         strings: Vec::new(),
         stack_being_read: Vec::new(),
         in_modules: HashMap::default(),
@@ -53,6 +54,8 @@ struct Reader<'a> {
     /// By container, and by string: what was made of it, so that nothing is read twice.
     frames: Vec<Option<FrameId>>,
     stacks: Vec<Option<StackId>>,
+    /// PyTorch writes a stack anew for each entry, as a list of the same frames.
+    stacks_by_items: HashMap<&'a [Packed], StackId, RandomState>,
     strings: Vec<Option<StringId>>,
     stack_being_read: Vec<FrameId>,
     /// Stacks with what a text names.
@@ -371,21 +374,30 @@ impl<'a> Reader<'a> {
             return Ok(stack);
         }
         self.visit(list)?;
-        // Nearly always all frames are known from other stacks, and this is the busiest loop of an
-        // import: nine of ten values of a snapshot are frames in lists.
+        // Nine of ten values of a snapshot are frames in lists, and of ten lists nine have the frames of another: those
+        // are looked for as they are.
+        let items = list.as_slice();
+        let same = items.and_then(|items| self.stacks_by_items.get(items).copied());
+        let stack = match same {
+            Some(stack) => stack,
+            None => self.new_stack(list)?,
+        };
+        if let Some(items) = items.filter(|_| same.is_none()) {
+            self.stacks_by_items.insert(items, stack);
+        }
+        remember(&mut self.stacks, list.id.0, stack);
+        Ok(stack)
+    }
+
+    fn new_stack(&mut self, list: Node<'a>) -> Result<StackId> {
         let mut frames = std::mem::take(&mut self.stack_being_read);
         frames.clear();
-        let known_frame = |id: Option<ContainerId>| known(&self.frames, id?.0);
-        frames.extend(list.container_ids().take(MAX_FRAMES).map_while(known_frame));
-        if frames.len() < list.len() {
-            for value in list.items().take(MAX_FRAMES).skip(frames.len()) {
-                let Value::Dict(dict) = value else { return Err(wrong("a frame")) };
-                frames.push(self.frame(dict)?);
-            }
+        for value in list.items().take(MAX_FRAMES) {
+            let Value::Dict(dict) = value else { return Err(wrong("a frame")) };
+            frames.push(self.frame(dict)?);
         }
         let stack = self.tables.stack(&frames);
         self.stack_being_read = frames;
-        remember(&mut self.stacks, list.id.0, stack);
         Ok(stack)
     }
 
