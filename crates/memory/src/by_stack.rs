@@ -1,9 +1,12 @@
 //! Something for each stack that a process or a device met.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use whyoom_trace::StackId;
 
 /// Stacks side by side share a page.
 const PAGE: usize = 64;
+/// No saved stack has a higher number: room is made for all below it.
+const MOST_SAVED: u32 = 1 << 26;
 
 /// A value for each stack, by its id. Ids are dense over all that was read, but one of very many devices may know
 /// only the last of them: what nobody asked for costs next to nothing.
@@ -53,6 +56,25 @@ impl<T: Copy + Default> ByStack<T> {
         pages.flat_map(|(first, page)| {
             page.iter().enumerate().map(move |(index, &it)| (StackId((first + index) as u32), it))
         })
+    }
+}
+
+impl<T: Copy + Default + PartialEq + Serialize> Serialize for ByStack<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().filter(|(_, value)| *value != T::default()))
+    }
+}
+
+impl<'de, T: Copy + Default + Deserialize<'de>> Deserialize<'de> for ByStack<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut values = Self::default();
+        for (stack, value) in Vec::<(StackId, T)>::deserialize(deserializer)? {
+            if stack.0 > MOST_SAVED {
+                return Err(D::Error::custom("a stack that no run has"));
+            }
+            *values.get_mut(stack) = value;
+        }
+        Ok(values)
     }
 }
 

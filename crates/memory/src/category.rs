@@ -1,9 +1,11 @@
 //! What a block probably is, in the words people use.
 
+use serde::{Deserialize, Serialize};
+
 use std::fmt;
 
 /// What a block probably is, as far as the frames of its stack tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Category {
     /// Made while a module was built, loaded or moved.
     Parameters,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
     facts::{Fact, FactKind},
@@ -42,7 +43,7 @@ const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 const OUT_OF_MEMORY: i32 = 2;
 
 /// Memory over time, rebuilt from events.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Model {
     spaces: BTreeMap<(ProcessId, DeviceId), Space>,
     processes: BTreeMap<ProcessId, Process>,
@@ -54,13 +55,18 @@ pub struct Model {
     incidents_seen: u64,
     looks_at_others: u64,
     pending_samples: BTreeMap<ProcessId, PendingSamples>,
+    /// Of the tables' stacks: what can be read of them again is not saved.
+    #[serde(skip)]
     profiles: Profiles,
     events: u64,
+    #[serde(skip)]
     with_history: bool,
     /// The place of an incident whose live blocks were told anew since.
     told_anew: Option<usize>,
+    #[serde(skip)]
     with_steady: bool,
     /// What the last event changed, where that was asked for.
+    #[serde(skip)]
     changes: Option<Vec<Change>>,
 }
 
@@ -88,6 +94,12 @@ impl Model {
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         self.changes.as_deref().unwrap_or_default()
+    }
+
+    /// Learns again what is not saved with a model: what its stacks are. The tables are those that it was saved with.
+    pub fn restore(&mut self, tables: &Tables) {
+        let last = tables.stack_count().saturating_sub(1);
+        self.profiles.of(StackId(u32::try_from(last).unwrap_or(u32::MAX)), tables);
     }
 
     fn keeps(&self) -> Keeps {

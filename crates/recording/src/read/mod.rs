@@ -5,6 +5,7 @@ mod cursor;
 mod definitions;
 mod errors;
 mod folder;
+mod follow;
 mod info;
 mod live_figures;
 mod live_view;
@@ -14,8 +15,10 @@ mod modules;
 mod part_file;
 mod recording;
 mod renumber;
+mod tail;
 
 pub use errors::{OpenError, ReadError};
+pub use follow::{Follower, Unseen};
 pub use info::{Ending, PartInfo};
 pub use live_figures::LiveFigures;
 pub use live_view::LiveView;

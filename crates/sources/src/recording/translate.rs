@@ -40,6 +40,16 @@ pub(super) struct Translator<'a> {
     pub(super) found: Found,
 }
 
+/// What a translator knows between two pieces of a recording that is still written.
+#[derive(Debug, Default)]
+pub(super) struct Paused {
+    queue: Queue,
+    processes: HashMap<ProcessId, Process, RandomState>,
+    threads: HashMap<(ProcessId, ThreadId), Thread, RandomState>,
+    names: HashMap<ProcessId, ProcessId, RandomState>,
+    pub(super) found: Found,
+}
+
 /// What a thread has done that is not told yet.
 #[derive(Debug, Default)]
 struct Thread {
@@ -55,15 +65,22 @@ struct Thread {
 
 impl<'a> Translator<'a> {
     pub(super) fn new(sink: &'a mut dyn EventSink, machine: &'a Machine) -> Self {
-        Self {
-            sink,
-            queue: Queue::default(),
-            processes: HashMap::default(),
-            threads: HashMap::default(),
-            names: HashMap::default(),
-            machine,
-            found: Found::default(),
-        }
+        Self::resume(Paused::default(), sink, machine)
+    }
+
+    /// Goes on after what came before.
+    pub(super) fn resume(
+        Paused { queue, processes, threads, names, found }: Paused,
+        sink: &'a mut dyn EventSink,
+        machine: &'a Machine,
+    ) -> Self {
+        Self { sink, queue, processes, threads, names, machine, found }
+    }
+
+    /// Stops until more comes.
+    pub(super) fn pause(self) -> Paused {
+        let Self { queue, processes, threads, names, found, .. } = self;
+        Paused { queue, processes, threads, names, found }
     }
 
     /// Sends what still waits.
