@@ -61,7 +61,8 @@ impl<T: Copy + Default> ByStack<T> {
 
 impl<T: Copy + Default + PartialEq + Serialize> Serialize for ByStack<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().filter(|(_, value)| *value != T::default()))
+        let is_known = |(_, value): &(StackId, T)| *value != T::default();
+        self.iter().filter(is_known).collect::<Vec<_>>().serialize(serializer)
     }
 }
 
