@@ -60,9 +60,9 @@ impl Tail {
         self.view.number
     }
 
-    /// Looks how far the writer is now.
+    /// Looks how far the writer is now, or that ring mode has dropped the file.
     pub(super) fn look(&mut self) {
-        renew(&mut self.view, &self.path);
+        self.gone |= !renew(&mut self.view, &self.path);
     }
 
     /// Whether nothing more comes: its writer has closed it, or it is gone.
@@ -162,14 +162,19 @@ impl Tail {
     }
 }
 
-/// Looks at a segment again that its writer had not closed. One that is gone stays as it was seen.
-pub(super) fn renew(view: &mut FileView, path: &Path) {
+/// Looks at a segment again that its writer had not closed. Whether it is still there; one that is gone stays as it was
+/// seen.
+pub(super) fn renew(view: &mut FileView, path: &Path) -> bool {
     if view.progress.closed {
-        return;
+        return true;
     }
-    if let Ok(now) = FileView::look(path, Kind::Events, view.number)
-        && now.identity.is_ok()
-    {
-        *view = now;
+    match FileView::look(path, Kind::Events, view.number) {
+        Ok(now) => {
+            if now.identity.is_ok() {
+                *view = now;
+            }
+            true
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }

@@ -134,6 +134,7 @@ impl Follower {
         for part in self.reader.parts().filter(|part| !part.stopped.is_empty()).take(16) {
             losses.stopped.push(format!("{} stopped recording: {}.", part.name(), part.stopped));
         }
+        losses.stand_ins = self.reader.parts().map(|part| part.stand_ins).sum();
         let Unseen { dropped, late } = self.unseen();
         let mut notes = losses.words();
         notes.extend((dropped > 0).then(|| {
