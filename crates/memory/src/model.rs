@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
     facts::{Fact, FactKind},
 };
 
 use crate::{
+    by_stack::naming_stacks,
     category::Category,
     change::Change,
     driver::DriverEvent,
@@ -96,10 +97,18 @@ impl Model {
         self.changes.as_deref().unwrap_or_default()
     }
 
-    /// Learns again what is not saved with a model: what its stacks are. The tables are those that it was saved with.
-    pub fn restore(&mut self, tables: &Tables) {
+    /// Reads a model that was saved with these tables. What its stacks are is learned again.
+    ///
+    /// # Errors
+    /// Where the bytes are no model.
+    pub fn read_saved<'de, D: Deserializer<'de>>(
+        tables: &Tables,
+        saved: D,
+    ) -> Result<Self, D::Error> {
+        let mut model = naming_stacks(tables.stack_count(), || Self::deserialize(saved))?;
         let last = tables.stack_count().saturating_sub(1);
-        self.profiles.of(StackId(u32::try_from(last).unwrap_or(u32::MAX)), tables);
+        model.profiles.of(StackId(u32::try_from(last).unwrap_or(u32::MAX)), tables);
+        Ok(model)
     }
 
     fn keeps(&self) -> Keeps {

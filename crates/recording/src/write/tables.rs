@@ -90,11 +90,11 @@ impl Piece {
         // SAFETY: the caller saw to that much room within the map; definitions are written under a
         // lock, and readers do not look behind `committed`.
         let room = unsafe { slice::from_raw_parts_mut(self.map.start().add(self.at), room) };
-        let length = definition.write(room);
+        let (length, before) = (definition.write(room), self.at);
         // The next begins at a multiple of eight, where a reader looks for it after damage.
         self.at = (self.at + length).next_multiple_of(8).min(self.map.length());
         self.records += 1;
         header(&self.map).committed.store(self.at as u64, Ordering::Release);
-        length
+        self.at - before
     }
 }
