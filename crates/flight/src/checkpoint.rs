@@ -16,7 +16,7 @@ use whyoom_files::{private, untrusted};
 use whyoom_memory::Model;
 use whyoom_trace::Tables;
 
-use crate::About;
+use crate::about::About;
 
 /// The file's name in the recording's folder.
 pub const CHECKPOINT: &str = "flight.model";

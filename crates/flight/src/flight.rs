@@ -2,12 +2,11 @@
 
 use std::{io, path::Path, time::SystemTime};
 
-use serde::{Deserialize, Serialize};
 use whyoom_memory::Model;
 use whyoom_sources::recording::{Follower, Resolve};
 use whyoom_trace::Tables;
 
-use crate::{Checkpoint, watching::Watching};
+use crate::{about::About, checkpoint::Checkpoint, watching::Watching};
 
 /// A run that is followed: its model, and how far it is.
 #[derive(Debug)]
@@ -15,22 +14,6 @@ pub struct Flight {
     follower: Follower,
     model: Model,
     tables: Tables,
-}
-
-/// What a model was made from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
-    /// When, in nanoseconds since 1970.
-    pub time: u64,
-    pub(crate) by: Watching,
-    /// Whether the run has ended and all that was written of it is in the model.
-    pub finished: bool,
-    /// How many events that were, as they were recorded.
-    pub events: u64,
-    /// Events that ring mode dropped before they were read.
-    pub dropped_unseen: u64,
-    /// What is worth saying of it: what is missing, in words.
-    pub notes: Vec<String>,
 }
 
 impl Flight {

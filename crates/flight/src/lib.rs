@@ -4,9 +4,11 @@
 //! one [`whyoom_memory::Model`]: what that keeps follows the live set and not the length of the run. [`Checkpoint`]
 //! is that model as a file in the recording's folder, for whoever asks later, or while the program runs.
 
+mod about;
 mod checkpoint;
 mod flight;
 mod watching;
 
+pub use about::About;
 pub use checkpoint::{CHECKPOINT, Checkpoint, Unusable};
-pub use flight::{About, Flight};
+pub use flight::Flight;

@@ -71,7 +71,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
     } else {
         let dropped = is_not_worth_keeping(arguments, &ending, folder, &reading);
         if !arguments.quiet {
-            say_healthy(&reading, &ending, (!dropped).then_some(folder));
+            say_healthy(arguments, &reading, &ending, (!dropped).then_some(folder));
         }
         if dropped {
             flight::discard(folder);
@@ -146,11 +146,18 @@ fn is_not_worth_keeping(
 }
 
 /// Says that nothing is wrong, and where the recording is, if it is kept.
-fn say_healthy(reading: &Reading, ending: &Ending, folder: Option<&Path>) {
+fn say_healthy(
+    arguments: &RunArguments,
+    reading: &Reading,
+    ending: &Ending,
+    folder: Option<&Path>,
+) {
     let on_device = reading.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
     let peaks = on_device.map(|(_, _, space)| (space.peak().0.allocated, space.peak_reserved()));
     let (allocated, reserved) = peaks.max().unwrap_or_default();
-    let of = flight::peak_in_words(reading);
+    // What the recording would tell, where it may not be kept.
+    let is_flight = flight::is_asked_for(arguments);
+    let of = if is_flight { flight::peak_in_words(reading) } else { String::new() };
     let peak = match (allocated, reserved) {
         (Bytes::ZERO, _) => String::new(),
         (allocated, reserved) if reserved == Bytes::ZERO || reserved == allocated => {

@@ -23,7 +23,7 @@ use crate::{arguments::RunArguments, reading::Reading};
 const VARIABLE: &str = "WHYOOM_FLIGHT";
 /// What each process keeps of its events where nobody says.
 pub(super) const LIMIT: u64 = 64 << 20;
-/// Between two looks, where little happens.
+/// How long to wait for more, where little happens.
 const GLANCE: Duration = Duration::from_millis(50);
 /// So many events at one look mean that there are more already.
 const MANY: u64 = 50_000;
@@ -86,10 +86,11 @@ fn follow(folder: &Path, ended: &AtomicBool) {
     }
     let finished = flight.finish(&mut symbols);
     // As long as the ring has dropped nothing, the recording tells all by itself.
-    if finished.is_ok() && flight.has_dropped() {
-        if let Err(error) = flight.into_checkpoint().save(folder) {
-            say(&format!("--flight: the model of the whole run is not kept: {error}"));
-        }
+    if finished.is_ok()
+        && flight.has_dropped()
+        && let Err(error) = flight.into_checkpoint().save(folder)
+    {
+        say(&format!("--flight: the model of the whole run is not kept: {error}"));
     }
 }
 
