@@ -1,8 +1,8 @@
 //! What a block probably is, in the words people use.
 
-use serde::{Deserialize, Serialize};
-
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// What a block probably is, as far as the frames of its stack tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
