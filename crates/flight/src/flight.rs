@@ -25,7 +25,7 @@ impl Flight {
         Self { follower: Follower::new(folder), model, tables }
     }
 
-    /// Takes what was written until about 100 ms ago; how many events that were.
+    /// Takes what was written until about half a second ago; how many events that were.
     ///
     /// # Errors
     /// Where the folder cannot be read.

@@ -35,13 +35,14 @@ const LARGE: u64 = 64 << 20;
 /// Of an iteration of a thread.
 const EVENTS: u64 = 64;
 const SLOTS: u64 = 31;
-/// One iteration in so many leaves a block behind.
-const LEAK_EVERY: u64 = 64;
+/// What a thread leaves behind over a run.
+const LEAKS: u64 = 4096;
+const LEAK: u64 = 256 << 10;
 const LEAKED: u32 = 40;
 const PEAK: u32 = 41;
 const STACKS: u32 = 41;
-/// A ring holds at least so many events: at most 32 bytes each.
-const EVENT: u64 = 32;
+/// A ring holds at least so many events: at most 16 bytes each.
+const EVENT: u64 = 16;
 /// What a real training loop makes is 11,600 events a second: this is ten times that.
 const SLOWEST: f64 = 116_000.0;
 /// What following may take: the model of the live set, and a block of each thread.
@@ -104,6 +105,7 @@ fn compare(run: Run, followed: Followed, ring: &Path, expected: &str) -> Result<
     let Followed { flight, busy, most_bytes } = followed;
     let events = run.each * u64::from(run.threads);
     let about = flight.about(true);
+    ensure!(expected.contains("growth Some"), "nothing grows: this checks nothing\n{expected}");
     ensure!(flight.has_dropped(), "the ring dropped nothing: this checks nothing");
     ensure!(about.notes.is_empty(), "{}", about.notes.join(" "));
     ensure!(about.events == events, "{} events in place of {events}", about.events);
@@ -235,7 +237,8 @@ fn record(
 /// An event of a training run that leaks, and that has its peak long before its end.
 fn event(thread: u32, number: u64, each: u64) -> Event {
     let (iteration, at) = (number / EVENTS, number % EVENTS);
-    let peak = each / EVENTS * 2 / 3;
+    let iterations = each / EVENTS;
+    let (peak, leak_every) = (iterations * 2 / 3, (iterations / LEAKS).max(1));
     let base = u64::from(thread) << 48;
     let slot = |slot: u64| Address(base + (slot + 1) * (1 << 30));
     let taken = |address, size: u64, stack| {
@@ -243,7 +246,7 @@ fn event(thread: u32, number: u64, each: u64) -> Event {
         (Action::BlockAlloc { address, requested, size }, stack)
     };
     let nothing = (Action::Mark { kind: MarkKind::Phase, name: StringId(1) }, 0);
-    let huge = Address(base + (1 << 47));
+    let huge = Address(base + (1 << 45));
     let (action, stack) = match at {
         0 if thread == 1 => (Action::Mark { kind: MarkKind::Iteration, name: StringId(1) }, 0),
         1..=SLOTS => {
@@ -251,14 +254,16 @@ fn event(thread: u32, number: u64, each: u64) -> Event {
             taken(slot(at - 1), size, at as u32)
         }
         32..=62 => (Action::BlockFree { address: slot(at - 32) }, 0),
-        63 if iteration == peak => taken(huge, 1 << 44, PEAK),
+        63 if iteration == peak => taken(huge, 1 << 34, PEAK),
         63 if iteration == peak + 1 => (Action::BlockFree { address: huge }, 0),
-        63 if iteration.is_multiple_of(LEAK_EVERY) => {
-            taken(Address(base + (1 << 46) + iteration * 65_536), 32_768, LEAKED)
+        63 if iteration.is_multiple_of(leak_every) => {
+            taken(Address(base + (1 << 46) + iteration * LEAK), LEAK, LEAKED)
         }
         _ => nothing,
     };
-    let device = DeviceId(thread as u16 % 2);
+    // What grows is never given back: the peak that passes is another device's.
+    let is_peak = at == 63 && (peak..=peak + 1).contains(&iteration);
+    let device = DeviceId(if is_peak { 2 } else { thread as u16 % 2 });
     let origin = Origin { thread: ThreadId(thread), device, ..Origin::default() };
     Event { origin, stack: StackId(stack), action, ..Event::default() }
 }
@@ -288,9 +293,12 @@ fn figures(model: &Model, tables: &Tables) -> String {
     let mut told = String::new();
     let processes: Vec<ProcessId> = model.spaces().map(|(process, _, _)| process).collect();
     for (process, device, space) in model.spaces() {
-        let growth = model.growth(process, device).map(|mut growth| {
-            growth.blocks.sort();
-            (growth.per_iteration, growth.interval, growth.total, growth.iterations, growth.blocks)
+        let growth = model.growth(process, device).map(|growth| {
+            // Of equally large blocks any are named.
+            let blocks: Bytes = growth.blocks.iter().map(|(_, size)| *size).sum();
+            let stacks = growth.stacks.iter().map(|one| (one.stack, one.usage)).collect();
+            let slope = (growth.per_iteration, growth.interval, growth.iterations);
+            (slope, growth.total, growth.blocks.len(), blocks, names(stacks))
         });
         told += &format!(
             "{device} of {} processes\npeak {:?} {:?} {:#?}\nlive {:?} {:#?}\niterations {} {:?}\ngrowth {growth:?}\n",

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A thread that takes longer than this from an event to its record is late.
-const DELAY: Duration = Duration::from_millis(100);
+const DELAY: Duration = Duration::from_millis(500);
 /// A failure is handed on when the machine was sampled for it: the longest that this takes.
 const LONGEST_SAMPLE: Duration = Duration::from_millis(1200);
 /// The first failures of a process are waited for; a loop that retries has thousands.
@@ -60,7 +60,7 @@ impl Follower {
         }
     }
 
-    /// Hands on what was written until about 100 ms ago; how many events that were.
+    /// Hands on what was written until about half a second ago; how many events that were.
     ///
     /// # Errors
     /// Where the folder cannot be read.
