@@ -184,7 +184,8 @@ fn write(
     let whole = whole.map(|whole| Part::create(whole, Options::default())).transpose()?;
     whole.as_ref().map_or(Ok(()), define)?;
     let whole = whole.as_ref();
-    if let Some((model, tables)) = reference {
+    if let Some(reference) = reference {
+        let (model, tables) = reference;
         // What is defined is all that there is so far: both name stacks by the same ids.
         import(ring, &mut Unresolved, tables, &mut Model::default())?;
         model.begin_launch(ProcessId(0));
