@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, ContextId, PoolId, StackId, StreamId, Time};
 
 use crate::{category::Category, interface::Interface};
@@ -11,7 +12,7 @@ use crate::{category::Category, interface::Interface};
 pub(crate) type ByAddress<T> = HashMap<Address, T, RandomState>;
 
 /// A block in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveBlock {
     /// What it costs.
     pub size: Bytes,
@@ -50,7 +51,7 @@ impl LiveBlock {
 }
 
 /// A sum over blocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// What they cost.
     pub bytes: Bytes,

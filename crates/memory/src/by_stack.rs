@@ -1,9 +1,25 @@
 //! Something for each stack that a process or a device met.
 
+use std::cell::Cell;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use whyoom_trace::StackId;
 
 /// Stacks side by side share a page.
 const PAGE: usize = 64;
+
+thread_local! {
+    /// How many stacks what is being read may name: room is made for all below the highest.
+    static STACKS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Reads something saved that names so many stacks and no more.
+pub(crate) fn naming_stacks<T>(stacks: usize, read: impl FnOnce() -> T) -> T {
+    let before = STACKS.replace(stacks);
+    let read = read();
+    STACKS.set(before);
+    read
+}
 
 /// A value for each stack, by its id. Ids are dense over all that was read, but one of very many devices may know
 /// only the last of them: what nobody asked for costs next to nothing.
@@ -53,6 +69,26 @@ impl<T: Copy + Default> ByStack<T> {
         pages.flat_map(|(first, page)| {
             page.iter().enumerate().map(move |(index, &it)| (StackId((first + index) as u32), it))
         })
+    }
+}
+
+impl<T: Copy + Default + PartialEq + Serialize> Serialize for ByStack<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_known = |(_, value): &(StackId, T)| *value != T::default();
+        self.iter().filter(is_known).collect::<Vec<_>>().serialize(serializer)
+    }
+}
+
+impl<'de, T: Copy + Default + Deserialize<'de>> Deserialize<'de> for ByStack<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut values = Self::default();
+        for (stack, value) in Vec::<(StackId, T)>::deserialize(deserializer)? {
+            if stack.0 as usize >= STACKS.get() {
+                return Err(D::Error::custom("a stack that is not there"));
+            }
+            *values.get_mut(stack) = value;
+        }
+        Ok(values)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, Event, HandleId, Limit, MemoryKind, PoolId, StackId, Tables,
 };
@@ -19,7 +20,7 @@ use crate::{
 };
 
 /// What one process took from the driver on one device, or pinned on the host.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct DriverMemory {
     layer: Layer,
     by_kind: BTreeMap<MemoryKind, Bytes>,

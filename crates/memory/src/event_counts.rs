@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Action, Address, Event, ResultCode};
 
 use crate::virtual_memory::handle_key;
 
 /// How far a process has come: what it made and ended in all, through an allocator or of the driver, on any
 /// device and on the host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventCounts {
     /// Allocations made.
     pub made: u64,
@@ -18,7 +19,7 @@ pub struct EventCounts {
 }
 
 /// The work of one process.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct EventCounter {
     so_far: EventCounts,
     /// How far it was when it made what it took from the driver and still has.

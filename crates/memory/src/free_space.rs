@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
 
 use crate::{address_map::MappedSegment, block::LiveBlock, segments::Segment};
@@ -24,7 +25,7 @@ impl Request {
 }
 
 /// Live blocks of one stack that keep segments from being given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// Who made them.
     pub stack: StackId,
@@ -37,7 +38,7 @@ pub struct Pin {
 }
 
 /// Free memory inside segments at one instant.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FreeSpace {
     /// All of it.
     pub total: Bytes,

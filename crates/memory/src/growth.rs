@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, StackId};
 
 use crate::{
@@ -44,7 +45,7 @@ const ADDS: f64 = 0.25;
 const NEAR_THE_END: f64 = 0.25;
 
 /// Live bytes that grow from iteration to iteration.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
     /// How the iterations were found.
     pub source: IterationSource,
@@ -69,7 +70,7 @@ pub struct Growth {
 }
 
 /// Blocks of one stack that stayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrowingStack {
     /// Who made them.
     pub stack: StackId,
@@ -78,7 +79,7 @@ pub struct GrowingStack {
 }
 
 /// What keeps blocks alive, as far as where they were made tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Retention {
     /// Several blocks an iteration, some from inside a module's layers and not its output: a program has no
     /// name for these, but autograd's graph saves them.

@@ -1,9 +1,10 @@
 //! Processes that hold device memory.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, ProcessState, StringId};
 
 /// A process that was seen to hold device memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its number, as the observer saw it.
     pub pid: u32,

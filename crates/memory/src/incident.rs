@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Bytes, Counter, DeviceId, ProcessId, Software, StackId, StringId, Symptom, Time,
 };
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// A moment at which memory ran out, and everything that was known then.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Incident {
     /// Whose it was.
     pub process: ProcessId,
@@ -55,7 +56,7 @@ pub struct Incident {
 }
 
 /// What a process had taken from the driver at one instant.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverState {
     /// In use: what the allocator had given out, and what was taken beside it.
     pub in_use: Bytes,

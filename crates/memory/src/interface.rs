@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::MemoryKind;
 
 /// Where a piece of memory came from: a caching allocator, or the driver through one of its
 /// interfaces.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Interface {
     /// A block of a caching allocator.
     #[default]

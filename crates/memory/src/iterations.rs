@@ -9,12 +9,13 @@
 //! again and keeps them. None of the finders sees it, because it runs inside one call of the outermost
 //! module.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, StackId};
 
 use crate::{instant::Instant, profile::StackProfile, signs::Phase};
 
 /// How the iterations were found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IterationSource {
     /// The program marked them.
     Marks,
@@ -43,7 +44,7 @@ impl IterationSource {
 }
 
 /// The start of an iteration.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Boundary {
     /// When it was.
     pub(crate) at: Instant,
@@ -58,7 +59,7 @@ const MAX_BOUNDARIES: usize = 512;
 const MAX_OUTPUTS: usize = 64;
 
 /// Boundaries in a bounded number: of very many, every second, fourth, eighth … is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Boundaries {
     kept: Vec<Boundary>,
     most: usize,
@@ -120,7 +121,7 @@ impl Boundaries {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Iterations {
     marks: Boundaries,
     optimizer_steps: Boundaries,

@@ -1,6 +1,7 @@
 //! One layer of a process's memory on one device: what a caching allocator gave to the program, or
 //! what was taken from the driver itself. Both are looked at in the same way.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, MarkKind, StackId, Tables, Time};
 
 use crate::{
@@ -32,7 +33,7 @@ pub(crate) struct Keeps {
 }
 
 /// What lives, what lived at the peak, whose it is, and how it went.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Layer {
     live: ByAddress<LiveBlock>,
     totals: Totals,
@@ -49,10 +50,13 @@ pub struct Layer {
     /// How many of either there were at the peak.
     history_at_peak: (u64, u64),
     /// What a picture needs, where one was asked for.
+    #[serde(skip)]
     history: Option<Box<History>>,
     /// What the event under way changed, where that was asked for.
+    #[serde(skip)]
     changes: Option<Vec<LayerChange>>,
     /// What stays from iteration to iteration, where that was asked for.
+    #[serde(skip)]
     steady: Option<Box<Steady>>,
 }
 

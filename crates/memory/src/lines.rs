@@ -3,6 +3,7 @@
 //! A line outside any module that holds more each time leaks, whatever else the run does meanwhile: no
 //! iterations need to be known for that.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, StackId};
 
 use crate::{
@@ -16,7 +17,7 @@ const MANY_LINES: usize = 2048;
 const LEVELS: usize = 128;
 
 /// The stacks outside any module that allocate, and what each held whenever it did.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
     /// Where each stack's levels are. Zero is nowhere.
     positions: ByStack<u32>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, StackId, Tables};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 const MOST: usize = 1 << 14;
 
 /// What is live of one stack, label, kind and interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveSum {
     /// Who made it.
     pub stack: StackId,

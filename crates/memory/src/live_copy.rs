@@ -4,6 +4,7 @@
 //! is kept; one that outgrows the copy is dropped, and the next moment copies the live set whole. Either way each event
 //! pays for a bounded amount of work.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::Address;
 
 use crate::block::{ByAddress, LiveBlock};
@@ -11,7 +12,7 @@ use crate::block::{ByAddress, LiveBlock};
 /// Moments come after a few events or after many; a journal of this length is always kept.
 const JOURNAL_AT_LEAST: usize = 1024;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LiveCopy {
     live: ByAddress<LiveBlock>,
     journal: Vec<(Address, Option<LiveBlock>)>,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Deserializer, Serialize};
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, ProcessId, SizeClass, StackId, Tables,
     facts::{Fact, FactKind},
 };
 
 use crate::{
+    by_stack::naming_stacks,
     category::Category,
     change::Change,
     driver::DriverEvent,
@@ -43,7 +45,7 @@ const LARGEST_SMALL_REQUEST: Bytes = Bytes::MIB;
 const OUT_OF_MEMORY: i32 = 2;
 
 /// Memory over time, rebuilt from events.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Model {
     spaces: Spaces,
     processes: BTreeMap<ProcessId, Process>,
@@ -55,13 +57,18 @@ pub struct Model {
     incidents_seen: u64,
     looks_at_others: u64,
     pending_samples: BTreeMap<ProcessId, PendingSamples>,
+    /// Of the tables' stacks: what can be read of them again is not saved.
+    #[serde(skip)]
     profiles: Profiles,
     events: u64,
+    #[serde(skip)]
     with_history: bool,
     /// The place of an incident whose live blocks were told anew since.
     told_anew: Option<usize>,
+    #[serde(skip)]
     with_steady: bool,
     /// What the last event changed, where that was asked for.
+    #[serde(skip)]
     changes: Option<Vec<Change>>,
 }
 
@@ -89,6 +96,20 @@ impl Model {
     #[must_use]
     pub fn changes(&self) -> &[Change] {
         self.changes.as_deref().unwrap_or_default()
+    }
+
+    /// Reads a model that was saved with these tables. What its stacks are is learned again.
+    ///
+    /// # Errors
+    /// Where the bytes are no model.
+    pub fn read_saved<'de, D: Deserializer<'de>>(
+        tables: &Tables,
+        saved: D,
+    ) -> Result<Self, D::Error> {
+        let mut model = naming_stacks(tables.stack_count(), || Self::deserialize(saved))?;
+        let last = tables.stack_count().saturating_sub(1);
+        model.profiles.of(StackId(u32::try_from(last).unwrap_or(u32::MAX)), tables);
+        Ok(model)
     }
 
     fn keeps(&self) -> Keeps {

@@ -1,5 +1,6 @@
 //! Who was live at the peak, in one pass and in memory that follows the live set.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, Time};
 
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
     totals::Totals,
 };
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Peak {
     pub(crate) totals: Totals,
     pub(crate) time: Time,

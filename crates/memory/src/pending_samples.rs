@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, Counter, PoolId};
 
 use crate::{holder::Holder, pools::PoolFigures};
@@ -10,7 +11,7 @@ use crate::{holder::Holder, pools::PoolFigures};
 const MAX_HOLDERS: usize = 4096;
 
 /// What was read for one process since its last incident.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PendingSamples {
     pub(crate) counters: BTreeMap<Counter, Bytes>,
     pub(crate) pools: BTreeMap<PoolId, PoolFigures>,

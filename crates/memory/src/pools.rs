@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, Counter, PoolId, StreamId, SyncScope};
 
 /// A pool as the driver described it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolFigures {
     /// What it has given to the program, with what waits for a stream.
     pub used: Option<Bytes>,
@@ -34,7 +35,7 @@ impl PoolFigures {
 }
 
 /// A stream-ordered pool at one instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     /// Which.
     pub pool: PoolId,
@@ -60,7 +61,7 @@ impl PoolState {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Pools {
     pools: BTreeMap<PoolId, Pool>,
     /// What all of them keep unused.
@@ -73,7 +74,7 @@ pub(crate) struct Pools {
     unserved: BTreeSet<PoolId>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Pool {
     used: Bytes,
     reserved: Bytes,

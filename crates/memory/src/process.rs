@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, DeviceId, Event, Limit, MemoryKind, ResultCode, StackId,
     StringId, SyncScope, Tables, Time,
@@ -19,7 +20,7 @@ const MAX_FAILURES: usize = 64;
 const INVALID_VALUE: ResultCode = ResultCode(1);
 
 /// What is known of one process beside its memory.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Process {
     contexts: BTreeMap<DeviceId, Contexts>,
     limits: BTreeMap<(DeviceId, Limit), u64>,
@@ -35,7 +36,7 @@ pub struct Process {
 }
 
 /// The contexts of a process on one device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contexts {
     /// Those that are open.
     pub open: Vec<ContextId>,
@@ -44,7 +45,7 @@ pub struct Contexts {
 }
 
 /// A call that failed: a launch, a copy, a free or a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What failed.
     pub call: FailedCall,
@@ -61,7 +62,7 @@ pub struct Failure {
 }
 
 /// A call that failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FailedCall {
     /// A kernel launch.
     Launch {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, PoolId, SegmentGrowth, SizeClass, StackId, StreamId};
 
 /// A contiguous piece of memory that a caching allocator holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// Its length.
     pub size: Bytes,
@@ -30,7 +31,7 @@ impl Segment {
 }
 
 /// All segments of a space.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Segments {
     by_address: BTreeMap<Address, Segment>,
     total: Bytes,

@@ -1,7 +1,9 @@
 //! Something over time in a bounded number of points, whatever the length of the run.
 
+use serde::{Deserialize, Serialize};
+
 /// Points of equally many events each. Where there are too many, two neighbours become one.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Series<P> {
     points: Vec<P>,
     most: usize,

@@ -1,5 +1,6 @@
 //! What the frames of one stack say, each for itself.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::FrameText;
 
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
 };
 
 /// What the program was doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Inside a module's call.
     Forward,

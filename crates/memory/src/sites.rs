@@ -1,11 +1,12 @@
 //! How many allocations each call site made and ended.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::StackId;
 
 use crate::by_stack::ByStack;
 
 /// What one call site did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Allocations that it made.
     pub made: u64,
@@ -22,7 +23,7 @@ impl Site {
 }
 
 /// All call sites, by their stack.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sites(ByStack<Site>);
 
 impl Sites {

@@ -2,6 +2,7 @@
 
 mod history;
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Action, Address, Bytes, DeviceId, Event, MarkKind, PoolId, ProcessId, SegmentGrowth, SizeClass,
     StackId, StreamId, Tables, Time,
@@ -31,7 +32,7 @@ const LATER: u64 = 20;
 
 /// One process's memory on one device. Where a caching allocator gave out blocks, the figures are
 /// theirs; where none did, they are those of the memory that was taken from the driver.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Space {
     segments: Segments,
     blocks: Layer,
@@ -43,6 +44,7 @@ pub struct Space {
     map_measured_at: u64,
     expandable: bool,
     /// Address maps for a picture, where one was asked for.
+    #[serde(skip)]
     maps: Option<Box<Maps>>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use whyoom_trace::{DeviceId, ProcessId};
 
 use crate::{layer::Keeps, space::Space};
@@ -15,6 +16,21 @@ pub(crate) struct Spaces {
     indices: BTreeMap<SpaceKey, usize>,
     spaces: Vec<Space>,
     last: Option<(SpaceKey, usize)>,
+}
+
+/// As a map: where each lies is nobody's business, and not to be believed of a file.
+impl Serialize for Spaces {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Spaces {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let by_key = BTreeMap::<SpaceKey, Space>::deserialize(deserializer)?;
+        let indices = by_key.keys().enumerate().map(|(index, key)| (*key, index)).collect();
+        Ok(Self { indices, spaces: by_key.into_values().collect(), last: None })
+    }
 }
 
 impl Spaces {

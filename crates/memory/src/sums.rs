@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, StackId, StreamId};
 
 use crate::{block::LiveBlock, by_stack::ByStack, category::Category};
@@ -16,7 +17,7 @@ const FEW_HOLDERS: u64 = 4096;
 const PART_OF_HOLDERS: u64 = 64;
 
 /// Running sums over the blocks that the program holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct LiveSums {
     pub(crate) by_category: [Bytes; Category::ALL.len()],
     by_stack: ByStack<Bytes>,
@@ -68,7 +69,7 @@ impl LiveSums {
 }
 
 /// What each stream holds.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct StreamSums {
     /// The first that came. One that holds nothing makes room for another.
     few: Vec<(StreamId, Bytes)>,

@@ -1,5 +1,6 @@
 //! Memory over time in a bounded number of points.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Bytes, StackId, StreamId, Time};
 
 use crate::{category::Category, series::Series, sums::LiveSums};
@@ -10,7 +11,7 @@ const MAX_POINTS: usize = 1024;
 const TOLD_APART: usize = 16;
 
 /// An instant and its totals.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// When.
     pub time: Time,
@@ -21,7 +22,7 @@ pub struct Moment {
 }
 
 /// A stretch of time: its highest moment, and what was live at its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
     /// The moment of the stretch at which most was in use.
     pub highest: Moment,
@@ -36,7 +37,7 @@ pub struct Point {
 }
 
 /// Memory over time: points of equally many events each.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Timeline {
     series: Series<Point>,
     /// The highest moment of the point that has begun.

@@ -1,9 +1,10 @@
 //! Sums over one layer of memory at one instant.
 
+use serde::{Deserialize, Serialize};
 use whyoom_trace::Bytes;
 
 /// Sums over one layer at one instant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// What is held: by the allocator or, of driver memory, by the process.
     pub reserved: Bytes,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 use whyoom_trace::{Address, Bytes, HandleId};
 
 /// Device and host addresses of programs leave this bit clear, so that a handle can stand among them.
@@ -17,13 +18,13 @@ pub(crate) fn handle_key(handle: HandleId) -> Address {
 }
 
 /// Physical memory behind handles, and where it is mapped.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct VirtualMemory {
     handles: HashMap<HandleId, Handle, RandomState>,
     mapped: BTreeMap<Address, (Bytes, HandleId)>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Handle {
     released: bool,
     mappings: u64,

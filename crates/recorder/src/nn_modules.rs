@@ -46,6 +46,9 @@ pub(crate) unsafe extern "C" fn whyoom_recorder_module(name: *const c_char, role
     let mut number = 0;
     call.after(Some(()), 0, |call, (), _| {
         let (part, names) = (&call.process.part, &call.process.names);
+        if !part.has_room() {
+            return;
+        }
         let function = names.string(part, &name[..name.len().min(LONGEST_NAME)]);
         let file = names.string(part, MODULE_FILE.as_bytes());
         number = names.frame(part, function, file, role).0;

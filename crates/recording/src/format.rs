@@ -38,6 +38,7 @@
 //! | 5148 | 4 | length of the reason why recording stopped; above 256 while it is being written |
 //! | 5152 | 8, 8, 8 | ring mode: number of dropped segments, number of events in them, time of the latest of these events |
 //! | 5176 | 256 | the reason why recording stopped |
+//! | 5440 | 8 | ring mode: number of events that have a stand-in for their stack, because definitions have reached their limit: a quarter of that of the segments, at least 1 MiB |
 //!
 //! # `.events` and `.tables`: a header of 128 bytes
 //!

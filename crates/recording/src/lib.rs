@@ -3,7 +3,8 @@
 //! A recording is a folder. Each process writes a part of its own ([`Part`]): one `.part` file that
 //! says who it is and how it stands, `.events` segments that threads lease ([`Lease`]), and `.tables`
 //! pieces with what the events name by id ([`Definition`]). [`Recording`] reads it all in one pass,
-//! [`LiveView`] watches a process while it runs.
+//! [`LiveView`] watches a process while it runs, [`Follower`] reads
+//! events while they are written.
 //!
 //! Every file is made to its full length (`fallocate`) before it is mapped and written, so that a full
 //! disk is told when the next file is made, and never by a signal; a file that is cut under its map is
@@ -33,7 +34,7 @@ pub use clock::now;
 pub use definition::{Definition, RawFrame};
 pub use live::{LIVE_DEVICES, LiveDevice, LiveTotals};
 pub use read::{
-    Ending, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError, Recording,
-    Resolve, Unresolved,
+    Ending, Follower, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError,
+    Recording, Resolve, Unresolved, Unseen,
 };
 pub use write::{ForkGuard, Lease, Options, Part, Stop};

@@ -70,6 +70,8 @@ pub(crate) struct State {
     pub(crate) reason: [AtomicU8; LONGEST_REASON],
     /// How often a look was asked for though nothing failed.
     pub(crate) asked: AtomicU32,
+    /// Events whose stack had no room: one stands for all of these.
+    pub(crate) stand_ins: AtomicU64,
 }
 
 // The places that the format names.
@@ -82,6 +84,7 @@ const _: () = {
     assert!(PART_IDENTITY + offset_of!(State, dropped_segments) == 5152);
     assert!(PART_IDENTITY + offset_of!(State, reason) == 5176);
     assert!(PART_IDENTITY + offset_of!(State, asked) == 5432);
+    assert!(PART_IDENTITY + offset_of!(State, stand_ins) == 5440);
 };
 
 impl State {

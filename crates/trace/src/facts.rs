@@ -91,7 +91,7 @@ pub enum Fact {
 }
 
 /// What a fact is of: a process has one of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each is the fact of that name")]
 pub enum FactKind {
     Command,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{FrameId, PoolId, ProcessId, StackId, StringId},
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// One frame of a call stack. An unknown file or line is empty or 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The function.
     pub function: StringId,
@@ -45,7 +46,7 @@ impl FrameText<'_> {
 }
 
 /// The interned things of one stream of events. Ids are dense and grow in order of first sight.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Tables {
     strings: IndexSet<Box<str>, RandomState>,
     frames: IndexSet<Frame, RandomState>,

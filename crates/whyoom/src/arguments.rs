@@ -162,6 +162,7 @@ Examples:
   whyoom run --pool -- python train.py     serve PyTorch's memory from whyoom's pool
   whyoom run --pool=everything --pool-cap 20GiB -- ./server
   whyoom run --stacks off --limit 64MiB -- ./server
+  whyoom run --flight -- python serve.py   for weeks: bounded files, exact growth and peak
 
 Exit status: the status of the program, or
   2      invalid arguments
@@ -179,6 +180,10 @@ pub(crate) struct RunArguments {
     /// Keep only the most recent events per process, using about SIZE of disk (e.g. 64MiB)
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) limit: Option<u64>,
+    /// Record with little disk for any length of time: keep only recent events (64 MiB per process, or
+    /// --limit), but growth and peak of the whole run; keep nothing if nothing is wrong
+    #[arg(long)]
+    pub(crate) flight: bool,
     /// After an OOM, rerun with the allocator setting, or the pool, that a replay proved to fit
     #[arg(long)]
     pub(crate) apply: bool,

@@ -36,6 +36,7 @@ mod unstartable;
 mod visible;
 mod who;
 mod whole_file;
+mod whole_run;
 mod why;
 
 use std::{ffi::OsString, io, process::ExitCode};

@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::Result;
@@ -11,19 +12,27 @@ use whyoom_causes::{
     Ahead, Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
     was_applied,
 };
+use whyoom_flight::Checkpoint;
 use whyoom_memory::Model;
 use whyoom_report::{Answer, Input};
-use whyoom_sources::{InputKind, recording::Ending};
+use whyoom_sources::{
+    InputKind,
+    recording::{Ending, is_recording},
+};
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
     machine::MachineFile,
     run::{keepers, snapshots},
     source::{Frames, read, read_entry},
+    whole_run::WholeRun,
 };
 
 /// Runs grow with their events, a few hundred bytes each: longer ones are not gathered on the way.
 const MOST_GATHERED: u64 = 12_000_000;
+/// Said of a recording whose model of the whole run is not used.
+const NOT_ALONE: &str = "the ring dropped events, and only the first of several inputs, without a report, is read with \
+                         the model of its whole run: peak, growth and what is live are those of the last events alone";
 
 /// What was read, and where it can be read again.
 #[derive(Default)]
@@ -76,6 +85,17 @@ impl Reading {
     }
 
     fn add_one(&mut self, path: &Path) -> Result<InputKind> {
+        let mut lost = None;
+        if !self.entries.contains(path) && is_recording(path) {
+            match WholeRun::of(path) {
+                WholeRun::InModel(checkpoint) if self.is_empty() => {
+                    return Ok(self.take_over(path, *checkpoint));
+                }
+                WholeRun::InModel(_) => lost = Some(NOT_ALONE.to_owned()),
+                WholeRun::Lost(why) => lost = Some(why),
+                WholeRun::InEvents => {}
+            }
+        }
         let mut sink = Gathering {
             model: &mut self.model,
             workloads: &mut self.gathered,
@@ -90,7 +110,31 @@ impl Reading {
         let kind = contents.input.kind;
         self.paths.push(path.to_owned());
         self.inputs.push(contents.input);
+        self.inputs.last_mut().into_iter().for_each(|input| input.notes.extend(lost.take()));
         Ok(kind)
+    }
+
+    /// Whether nothing was read yet, and nothing is wanted but a model.
+    fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.gathered.is_none()
+    }
+
+    /// Takes the model of a whole run in place of the events that are left of it. These are no run to replay: what
+    /// was live before them is missing.
+    fn take_over(&mut self, path: &Path, checkpoint: Checkpoint) -> InputKind {
+        let Checkpoint { about, model, tables } = checkpoint;
+        (self.model, self.tables) = (model, tables);
+        self.recorded_events += about.events;
+        self.runs = Some(Vec::new());
+        let mut notes = about.notes;
+        notes.extend((!about.finished).then(|| {
+            let seconds = age(about.time).as_secs();
+            format!("the program still runs: this is how it was {seconds} s ago")
+        }));
+        let (name, kind) = (path.display().to_string(), InputKind::Recording);
+        self.paths.push(path.to_owned());
+        self.inputs.push(Input { name, kind, notes });
+        kind
     }
 
     /// Takes what was measured of the machine that the inputs are from, in place of what is assumed.
@@ -193,6 +237,12 @@ impl Reading {
         }
         Ok(workloads.into_runs())
     }
+}
+
+/// How long a time in nanoseconds since 1970 is ago.
+fn age(time: u64) -> Duration {
+    let then = UNIX_EPOCH + Duration::from_nanos(time);
+    SystemTime::now().duration_since(then).unwrap_or_default()
 }
 
 /// Takes events for the model and, where they are gathered, for the runs to replay.

@@ -9,6 +9,7 @@ mod calls;
 mod cost;
 mod fail_open;
 mod families;
+mod flight;
 mod growth;
 mod kill;
 mod lives;
@@ -27,6 +28,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         ways::checks,
         lives::checks,
         fail_open::checks,
+        flight::checks,
         growth::checks,
         kill::checks,
         cost::checks,

@@ -1,5 +1,6 @@
 //! The recording on disk, at scale and under the worst of ends.
 
+mod flight;
 mod kill;
 mod made;
 mod read;
@@ -20,6 +21,8 @@ const CHECKS: &[Row] = &[
     ("deep-scale", scale::check, 50_000_000),
     ("read", read::check, 10_000_000),
     ("deep-read", read::check, 100_000_000),
+    ("flight", flight::check, 4_000_000),
+    ("deep-flight", flight::deep, 1_000_000_000),
     ("kill", kill::check, 100),
     ("deep-kill", kill::check, 1000),
 ];

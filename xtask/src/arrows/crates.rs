@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Events are for its tests.
     ("whyoom-diff", &["whyoom-memory", "whyoom-trace"]),
     ("whyoom-fit", &["whyoom-allocators", "whyoom-trace"]),
+    ("whyoom-flight", &["whyoom-files", "whyoom-memory", "whyoom-sources", "whyoom-trace"]),
     ("whyoom-gpu", &[]),
     (
         "whyoom-doctor",
@@ -60,6 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-files",
             "whyoom-diff",
             "whyoom-fit",
+            "whyoom-flight",
             "whyoom-gpu",
             "whyoom-lab-calibrate",
             "whyoom-lab-core",
@@ -125,6 +127,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-allocators",
             "whyoom-archive",
             "whyoom-causes",
+            "whyoom-flight",
             "whyoom-incident",
             "whyoom-lab-core",
             "whyoom-memory",

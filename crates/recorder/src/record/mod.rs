@@ -30,6 +30,7 @@ mod per_process;
 mod process;
 mod settings;
 mod stacks;
+mod stand_in;
 mod standard_error;
 mod thread;
 

@@ -29,7 +29,10 @@ impl Modules {
         let gone = self.defined.len() < before;
         for module in loaded {
             self.defined.entry(module.start).or_insert_with(|| {
-                write(module, part, names);
+                // Without room no stack is defined that would name it.
+                if part.has_room() {
+                    write(module, part, names);
+                }
                 Arc::clone(module)
             });
         }

@@ -44,6 +44,15 @@ impl Names {
         id
     }
 
+    /// The same; that of the empty one for a new text that ring mode has no room for.
+    pub(crate) fn string_within_limit(&self, part: &Part, text: &[u8]) -> StringId {
+        if part.has_room() {
+            return self.string(part, text);
+        }
+        let strings = self.strings.lock().unwrap_or_else(PoisonError::into_inner);
+        strings.get(text).copied().unwrap_or(StringId(0))
+    }
+
     /// The number of a frame.
     pub(crate) fn frame(
         &self,

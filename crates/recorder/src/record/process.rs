@@ -179,9 +179,9 @@ impl Process {
         })
     }
 
-    /// The id of a text.
+    /// The id of a text; that of none where ring mode has no room for another.
     pub(crate) fn text(&self, text: &CStr) -> StringId {
-        self.names.string(&self.part, text.to_bytes())
+        self.names.string_within_limit(&self.part, text.to_bytes())
     }
 
     /// The stack that led here.

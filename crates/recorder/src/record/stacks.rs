@@ -26,6 +26,7 @@ use super::{
     modules::Modules,
     names::{Names, define},
     part::{NO_MEMORY, stop},
+    stand_in::StandIn,
 };
 
 /// What is asked for.
@@ -75,6 +76,8 @@ pub(crate) struct Stacks {
     python: Mutex<HashMap<(usize, i32), FrameId, FixedState>>,
     /// How many stacks were defined with a Python frame that had no name yet.
     unnamed: AtomicU32,
+    /// What ring mode names in place of stacks beyond its limit.
+    stand_in: StandIn,
 }
 
 thread_local! {
@@ -103,6 +106,7 @@ impl Stacks {
             replaced: AtomicU64::new(0),
             python: Mutex::new(HashMap::with_hasher(FixedState::default())),
             unnamed: AtomicU32::new(0),
+            stand_in: StandIn::default(),
         }
     }
 
@@ -149,7 +153,12 @@ impl Stacks {
         part: &Part,
         names: &Names,
     ) -> StackId {
-        self.known_or(frames, module, |id| self.define(id, capturer, (frames, module), part, names))
+        let mut stand_in = None;
+        let id = self.known_or(frames, module, |id| {
+            stand_in = self.stand_in.instead_of(id, part, names);
+            stand_in.is_none() && self.define(id, capturer, (frames, module), part, names)
+        });
+        stand_in.unwrap_or(id)
     }
 
     /// The number of a stack. A new one gets its number from `define`, which tells whether it may be kept.

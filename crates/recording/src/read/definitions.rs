@@ -105,6 +105,15 @@ impl Ids {
     }
 }
 
+/// What was defined so far of one part, for whoever reads the rest later.
+#[derive(Debug, Default)]
+pub(super) struct Defined {
+    pub(super) ids: Ids,
+    loaded: Loaded,
+    known: HashMap<(u32, u64), Box<[FrameId]>, RandomState>,
+    paths: HashMap<StringId, Arc<str>, RandomState>,
+}
+
 /// Takes definitions into the tables.
 pub(super) struct Definer<'a> {
     pub(super) ids: Ids,
@@ -127,17 +136,24 @@ impl<'a> Definer<'a> {
         resolve: &'a mut dyn Resolve,
         limits: &'a mut ParseLimits,
     ) -> Self {
-        Self {
-            ids: Ids::default(),
-            tables,
-            resolve,
-            loaded: Loaded::default(),
-            known: HashMap::default(),
-            paths: HashMap::default(),
-            limits,
-            raw: Vec::new(),
-            frames: Vec::new(),
-        }
+        Self::resume(Defined::default(), tables, resolve, limits)
+    }
+
+    /// Goes on after what was defined before.
+    pub(super) fn resume(
+        Defined { ids, loaded, known, paths }: Defined,
+        tables: &'a mut Tables,
+        resolve: &'a mut dyn Resolve,
+        limits: &'a mut ParseLimits,
+    ) -> Self {
+        let (raw, frames) = (Vec::new(), Vec::new());
+        Self { ids, tables, resolve, loaded, known, paths, limits, raw, frames }
+    }
+
+    /// Stops until more is defined.
+    pub(super) fn pause(self) -> Defined {
+        let Self { ids, loaded, known, paths, .. } = self;
+        Defined { ids, loaded, known, paths }
     }
 
     /// Takes all definitions of one piece.
@@ -159,7 +175,8 @@ impl<'a> Definer<'a> {
         Ok(())
     }
 
-    fn records(&mut self, bytes: &[u8], losses: &mut Losses) {
+    /// Takes the definitions that these bytes consist of.
+    pub(super) fn records(&mut self, bytes: &[u8], losses: &mut Losses) {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let Some((tag, body, length)) = definition::record(rest) else {

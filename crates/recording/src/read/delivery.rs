@@ -18,15 +18,22 @@ const BATCH: usize = 2048;
 const AHEAD: usize = 4;
 
 /// An event with the tables' ids.
-struct Read {
+pub(super) struct Read {
     event: Event,
     /// Whether its pool is told apart by the part's id alone.
     nameless_pool: bool,
 }
 
 impl Read {
+    #[inline(always)]
+    pub(super) fn new(mut event: Event, ids: &Ids, losses: &mut Losses) -> Self {
+        let nameless_pool = !ids.apply_pool(&mut event);
+        losses.undefined += u64::from(!ids.apply(&mut event));
+        Self { event, nameless_pool }
+    }
+
     #[inline]
-    fn hand_to(&mut self, tables: &mut Tables, sink: &mut dyn EventSink) {
+    pub(super) fn hand_to(&mut self, tables: &mut Tables, sink: &mut dyn EventSink) {
         if self.nameless_pool {
             self.event.origin.pool = tables.pool(0, self.event.origin.pool.0.into());
         }
@@ -90,11 +97,8 @@ impl Reading<'_> {
     #[inline(never)]
     fn fill(&mut self, batch: &mut Vec<Read>) -> bool {
         while batch.len() < BATCH {
-            let Some((part, mut event)) = self.merge.next(self.losses) else { break };
-            let ids = &self.ids[part];
-            let nameless_pool = !ids.apply_pool(&mut event);
-            self.losses.undefined += u64::from(!ids.apply(&mut event));
-            batch.push(Read { event, nameless_pool });
+            let Some((part, event)) = self.merge.next(self.losses) else { break };
+            batch.push(Read::new(event, &self.ids[part], self.losses));
         }
         !batch.is_empty()
     }

@@ -48,6 +48,8 @@ pub struct PartInfo {
     pub dropped_events: u64,
     /// Ring mode: no event that was dropped is younger. From here on everything is there.
     pub dropped_until: Option<Time>,
+    /// Ring mode: events that have a stand-in for their stack.
+    pub stand_ins: u64,
 }
 
 impl PartInfo {

@@ -35,6 +35,8 @@ pub struct Losses {
     pub interrupted_threads: u64,
     /// Ring mode: events that were dropped to make room.
     pub dropped_events: u64,
+    /// Ring mode: events that have a stand-in for their stack.
+    pub stand_ins: u64,
     /// Ring mode: segments that were dropped while the recording was read.
     pub dropped_while_read: u64,
     /// Processes in which recording stopped, and why: the first few.
@@ -73,6 +75,16 @@ impl Losses {
             format_args!(
                 "The oldest {} were dropped to keep the recording within its limit.",
                 counted(self.dropped_events, "event")
+            ),
+        );
+        say(
+            self.stand_ins,
+            format_args!(
+                "{} a stand-in for their stack: there are more different stacks than the limit has room for.",
+                match self.stand_ins {
+                    1 => "1 event has".to_owned(),
+                    many => format!("{many} events have"),
+                }
             ),
         );
         say(

@@ -119,7 +119,7 @@ fn unix(time: Time, part: &Part<'_>) -> Time {
 }
 
 /// What gives something back goes before what may take the same thing at the same time.
-fn rank(action: &Action) -> u8 {
+pub(super) fn rank(action: &Action) -> u8 {
     match action {
         Action::Free { .. }
         | Action::Unreserve { .. }

@@ -6,6 +6,7 @@ mod definitions;
 mod delivery;
 mod errors;
 mod folder;
+mod follow;
 mod info;
 mod live_figures;
 mod live_view;
@@ -15,8 +16,10 @@ mod modules;
 mod part_file;
 mod recording;
 mod renumber;
+mod tail;
 
 pub use errors::{OpenError, ReadError};
+pub use follow::{Follower, Unseen};
 pub use info::{Ending, PartInfo};
 pub use live_figures::LiveFigures;
 pub use live_view::LiveView;

@@ -67,6 +67,7 @@ impl PartFile {
             limit: (identity.limit > 0).then_some(identity.limit),
             dropped_events: u64_at(state, offset_of!(State, dropped_events)),
             dropped_until: (until > 0).then(|| time(until)),
+            stand_ins: u64_at(state, offset_of!(State, stand_ins)),
             command: arguments(&identity.command),
         };
         Self {

@@ -167,6 +167,7 @@ impl Recording {
         let losses = &mut self.losses;
         losses.nameless_parts += u64::from(part.nameless);
         losses.dropped_events += part.info.dropped_events;
+        losses.stand_ins += part.info.stand_ins;
         if !part.info.stopped.is_empty() && losses.stopped.len() < 16 {
             let (name, why) = (part.info.name(), &part.info.stopped);
             losses.stopped.push(format!("{name} stopped recording: {why}."));

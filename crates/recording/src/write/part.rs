@@ -41,6 +41,21 @@ impl Part {
         self.shared.define(&definition)
     }
 
+    /// Whether another definition has room: ring mode keeps them all, and so has only so many. Whoever goes on without
+    /// one defines something that stands for all such, and counts each with [`Self::stood_in`].
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.shared.has_room()
+    }
+
+    /// Counts an event that has a stand-in for its stack.
+    pub fn stood_in(&self) {
+        if self.check().is_ok() {
+            self.shared.state().stand_ins.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// What the process holds now, for the recorder to keep up to date and for others to watch.
     #[must_use]
     pub fn live(&self) -> &LiveTotals {

@@ -12,6 +12,16 @@ const MOST_SEGMENTS: u64 = 4096;
 /// A part at its limit consists of at least this many.
 const FEWEST_SEGMENTS: u64 = 16;
 
+/// Definitions are never dropped: events to come may name them. They may take this part of the limit,
+const PART_OF_LIMIT: u64 = 4;
+/// or as much as this.
+const FEWEST_DEFINITIONS: u64 = 1 << 20;
+
+/// What definitions may take beside a ring of that limit.
+pub(super) fn most_definitions(limit: u64) -> u64 {
+    (limit / PART_OF_LIMIT).max(FEWEST_DEFINITIONS)
+}
+
 /// The full segments of a part, oldest first.
 #[derive(Debug)]
 pub(super) struct Ring {

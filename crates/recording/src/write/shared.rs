@@ -4,7 +4,7 @@ use std::{
     path::Path,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -47,6 +47,9 @@ pub(super) struct Shared {
     next_number: AtomicU32,
     ring: Option<Mutex<Ring>>,
     tables: Mutex<TableWriter>,
+    /// What definitions take, and what they may take.
+    defined: AtomicU64,
+    most_defined: u64,
     /// Segments that threads gave back.
     idle: Mutex<Vec<Segment>>,
 }
@@ -71,6 +74,8 @@ impl Shared {
             next_number: AtomicU32::new(0),
             ring: options.limit.map(|limit| Mutex::new(Ring::new(limit))),
             tables: Mutex::default(),
+            defined: AtomicU64::new(0),
+            most_defined: options.limit.map_or(u64::MAX, ring::most_definitions),
             idle: Mutex::new(Vec::with_capacity(64)),
         })
     }
@@ -82,7 +87,13 @@ impl Shared {
         let mut tables = lock(&self.tables);
         let result = tables.define(definition, &self.stem, identity);
         self.state().pieces.store(tables.made(), Ordering::Relaxed);
+        self.defined.store(tables.bytes(), Ordering::Relaxed);
         result.map_err(|error| self.stop(error))
+    }
+
+    /// Whether ring mode has room for another definition.
+    pub(super) fn has_room(&self) -> bool {
+        self.defined.load(Ordering::Relaxed) < self.most_defined
     }
 
     /// A segment that another thread gave back.

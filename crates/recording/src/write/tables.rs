@@ -20,6 +20,8 @@ const LARGEST_PIECE: u64 = 4 << 20;
 pub(super) struct TableWriter {
     piece: Option<Piece>,
     made: u32,
+    /// What all definitions take.
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -45,9 +47,14 @@ impl TableWriter {
             self.made += 1;
         }
         if let Some(piece) = &mut self.piece {
-            piece.write(definition, room);
+            self.bytes += piece.write(definition, room) as u64;
         }
         Ok(())
+    }
+
+    /// What all definitions take.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// How many pieces there are.
@@ -78,14 +85,16 @@ impl TableWriter {
 }
 
 impl Piece {
-    fn write(&mut self, definition: &Definition<'_>, room: usize) {
+    /// Writes a definition; how many bytes it takes.
+    fn write(&mut self, definition: &Definition<'_>, room: usize) -> usize {
         // SAFETY: the caller saw to that much room within the map; definitions are written under a
         // lock, and readers do not look behind `committed`.
         let room = unsafe { slice::from_raw_parts_mut(self.map.start().add(self.at), room) };
-        let length = definition.write(room);
+        let (length, before) = (definition.write(room), self.at);
         // The next begins at a multiple of eight, where a reader looks for it after damage.
         self.at = (self.at + length).next_multiple_of(8).min(self.map.length());
         self.records += 1;
         header(&self.map).committed.store(self.at as u64, Ordering::Release);
+        self.at - before
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop")]
 
 mod common;
+mod follow;
 mod fork;
 mod live;
 mod model;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use whyoom_recording::Recording;
-use whyoom_trace::ThreadId;
+use whyoom_recording::{Definition, Recording};
+use whyoom_trace::{StringId, ThreadId};
 
 use crate::{
     common::{alloc, number, part, read},
@@ -106,4 +106,35 @@ proptest! {
         }
         prop_assert_eq!(dropped, losses.dropped_events);
     }
+}
+
+#[test]
+fn definitions_have_a_limit_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = part(folder.path(), Some(LIMIT));
+    let text = [b'x'; 1000];
+    let mut defined = 0;
+    while part.has_room() {
+        defined += 1;
+        part.define(Definition::String { id: StringId(defined), text: &text }).unwrap();
+    }
+    part.stood_in();
+    part.stood_in();
+    drop(part);
+    // That of a small ring is 1 MiB.
+    assert!((1030..1050).contains(&defined), "{defined} of 1,000 bytes each");
+    let recording = Recording::open(folder.path()).unwrap();
+    assert_eq!(recording.parts()[0].stand_ins, 2);
+    let (_, _, losses) = read(folder.path());
+    assert!(losses.to_string().starts_with("2 events have a stand-in"), "{losses}");
+}
+
+#[test]
+fn without_a_limit_there_is_always_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = part(folder.path(), None);
+    for id in 1..40 {
+        part.define(Definition::String { id: StringId(id), text: &[b'x'; 48 << 10] }).unwrap();
+    }
+    assert!(part.has_room());
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, path::Path};
 
-use whyoom_recording::{PartInfo, Recording};
+use whyoom_recording::PartInfo;
 use whyoom_redact::mask_words;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, ProcessId, ProcessState, ResultCode, StackId,
@@ -38,25 +38,36 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Reads what lies beside a recording.
-    pub(super) fn read(folder: &Path, recording: &Recording, tables: &mut Tables) -> Self {
-        let machine_samples = MachineSamples::read(folder);
-        let devices = machine_samples.iter().flat_map(|look| &look.devices);
+    /// Reads what lies beside a recording of these processes.
+    pub(super) fn read<'a>(
+        folder: &Path,
+        parts: impl IntoIterator<Item = &'a PartInfo>,
+        tables: &mut Tables,
+    ) -> Self {
+        let mut machine = Self::default();
+        machine.take_samples(folder, tables);
+        parts.into_iter().for_each(|part| machine.add(part, tables));
+        machine
+    }
+
+    /// Reads what was seen of the machine so far.
+    pub(super) fn take_samples(&mut self, folder: &Path, tables: &mut Tables) {
+        self.machine_samples = MachineSamples::read(folder);
+        let devices = self.machine_samples.iter().flat_map(|look| &look.devices);
         let holders = devices.clone().flat_map(|device| &device.holders);
         let commands = holders.clone().map(|holder| holder.command.clone());
         let models = devices.filter_map(|device| Some(device.model.as_ref()?.name.clone()));
         let texts = commands.chain(models);
-        let texts = texts.map(|text| (text.clone(), tables.string(&text))).collect();
-        let (mut processes, mut pids) = (BTreeMap::new(), BTreeMap::new());
-        let mut names = BTreeMap::new();
-        for part in recording.parts() {
-            let name = readable_name(part);
-            names.insert(part.pid, tables.string(&name));
-            let process = tables.process_named(&name).unwrap_or_else(|| tables.process(name));
-            processes.insert(part.name(), process);
-            pids.insert(process, part.pid);
-        }
-        Self { processes, pids, machine_samples, texts, names, told: Cell::default() }
+        self.texts = texts.map(|text| (text.clone(), tables.string(&text))).collect();
+    }
+
+    /// Takes a process that was recorded.
+    pub(super) fn add(&mut self, part: &PartInfo, tables: &mut Tables) {
+        let name = readable_name(part);
+        self.names.insert(part.pid, tables.string(&name));
+        let process = tables.process_named(&name).unwrap_or_else(|| tables.process(name));
+        self.processes.insert(part.name(), process);
+        self.pids.insert(process, part.pid);
     }
 
     /// The process of a number; of several programs that it ran, the last.

@@ -8,6 +8,7 @@
 mod device_names;
 mod ending;
 mod folder;
+mod follow;
 mod ledger;
 mod machine;
 mod machine_samples;
@@ -31,13 +32,14 @@ use whyoom_trace::{
 pub use self::{
     ending::{Applied, ENDING, Ending},
     folder::{has_recorded, is_recording},
+    follow::Follower,
     machine_samples::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel},
 };
 use self::{
     machine::Machine,
     translate::{Found, Translator},
 };
-pub use whyoom_recording::{Resolve, Unresolved};
+pub use whyoom_recording::{Resolve, Unresolved, Unseen};
 
 /// Disagreements beyond these are of the same kind.
 const TOLD: usize = 3;
@@ -81,18 +83,22 @@ pub fn import(
         }
         (opened, _) => opened?,
     };
-    let machine = Machine::read(folder, &recording, tables);
+    let machine = Machine::read(folder, recording.parts(), tables);
     let mut translator = Translator::new(sink, &machine);
     let losses = recording.read(resolve, tables, &mut translator)?;
     let found = translator.finish(tables);
-    if let Some(ending) = Ending::read(folder) {
-        emit_command(&ending, &machine, tables, sink);
-        emit_end(&ending, &machine, tables, sink);
-        emit_kill(&ending, &machine, tables, sink);
-    }
+    emit_ending(folder, &machine, tables, sink);
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
     Ok(RecordingSummary { events: found.events, notes })
+}
+
+/// What the starter tells of the run, where it has ended.
+fn emit_ending(folder: &Path, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+    let Some(ending) = Ending::read(folder) else { return };
+    emit_command(&ending, machine, tables, sink);
+    emit_end(&ending, machine, tables, sink);
+    emit_kill(&ending, machine, tables, sink);
 }
 
 /// What was typed: words with zeros between, since a word may hold blanks.

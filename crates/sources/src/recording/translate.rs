@@ -40,6 +40,17 @@ pub(super) struct Translator<'a> {
     pub(super) found: Found,
 }
 
+/// What a translator knows between two pieces of a recording that is still written.
+#[derive(Debug, Default)]
+pub(super) struct Paused {
+    queue: Queue,
+    processes: Recent<ProcessId, Process>,
+    threads: Recent<(ProcessId, ThreadId), Thread>,
+    names: Recent<ProcessId, Option<ProcessId>>,
+    quiet: Quiet,
+    pub(super) found: Found,
+}
+
 /// What a thread has done that is not told yet.
 #[derive(Debug, Default)]
 struct Thread {
@@ -62,16 +73,22 @@ impl Thread {
 
 impl<'a> Translator<'a> {
     pub(super) fn new(sink: &'a mut dyn EventSink, machine: &'a Machine) -> Self {
-        Self {
-            sink,
-            queue: Queue::default(),
-            processes: Recent::default(),
-            threads: Recent::default(),
-            names: Recent::default(),
-            quiet: Quiet::default(),
-            machine,
-            found: Found::default(),
-        }
+        Self::resume(Paused::default(), sink, machine)
+    }
+
+    /// Goes on after what came before.
+    pub(super) fn resume(
+        Paused { queue, processes, threads, names, quiet, found }: Paused,
+        sink: &'a mut dyn EventSink,
+        machine: &'a Machine,
+    ) -> Self {
+        Self { sink, queue, processes, threads, names, quiet, machine, found }
+    }
+
+    /// Stops until more comes.
+    pub(super) fn pause(self) -> Paused {
+        let Self { queue, processes, threads, names, quiet, found, .. } = self;
+        Paused { queue, processes, threads, names, quiet, found }
     }
 
     /// Sends what still waits.

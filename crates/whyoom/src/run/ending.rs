@@ -8,11 +8,13 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::{Strength, Verdict, for_shell};
+use whyoom_recording::PartInfo;
 use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, write_verdict_json};
 use whyoom_sources::recording::{ENDING, Ending, has_recorded};
 use whyoom_trace::{Bytes, DeviceId};
 
 use super::{
+    flight,
     history::{self, snapshots},
     keepers, modules, say, termination,
     unrecorded::Circumstances,
@@ -66,8 +68,14 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         // Where it cannot be written, it is no less true.
         let _ = show(&reading, &verdict, folder);
         let _ = leave_for_pod(&reading, &verdict);
-    } else if !arguments.quiet {
-        say_healthy(&reading, &ending, folder);
+    } else {
+        let dropped = is_not_worth_keeping(arguments, &ending, folder, &reading);
+        if !arguments.quiet {
+            say_healthy(arguments, &reading, &ending, (!dropped).then_some(folder));
+        }
+        if dropped {
+            flight::discard(folder);
+        }
     }
     say_unanswered(arguments, folder);
     if let Some(path) = &arguments.report {
@@ -117,18 +125,47 @@ fn write_json(reading: &Reading, verdict: &Verdict, path: &Path) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
+/// Whether a recording is dropped: that of a flight which ended well, tells of nothing else and still is not written.
+fn is_not_worth_keeping(
+    arguments: &RunArguments,
+    ending: &Ending,
+    folder: &Path,
+    reading: &Reading,
+) -> bool {
+    let is_asked_for = arguments.output.is_some() || arguments.torch_history || arguments.keepers;
+    let goes_on = || {
+        let recording = whyoom_recording::Recording::open(folder);
+        let runs = |part: &PartInfo| part.ending == whyoom_recording::Ending::Running;
+        recording.is_ok_and(|recording| recording.parts().iter().any(runs))
+    };
+    flight::is_asked_for(arguments)
+        && !is_asked_for
+        && ending.status == Some(0)
+        && reading.notes().next().is_none()
+        && !goes_on()
+}
+
+/// Says that nothing is wrong, and where the recording is, if it is kept.
+fn say_healthy(
+    arguments: &RunArguments,
+    reading: &Reading,
+    ending: &Ending,
+    folder: Option<&Path>,
+) {
     let on_device = reading.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
     let peaks = on_device.map(|(_, _, space)| (space.peak().0.allocated, space.peak_reserved()));
     let (allocated, reserved) = peaks.max().unwrap_or_default();
+    // What the recording would tell, where it may not be kept.
+    let is_flight = flight::is_asked_for(arguments);
+    let of = if is_flight { flight::peak_in_words(reading) } else { String::new() };
     let peak = match (allocated, reserved) {
         (Bytes::ZERO, _) => String::new(),
         (allocated, reserved) if reserved == Bytes::ZERO || reserved == allocated => {
-            format!(": peak {allocated}")
+            format!(": peak {allocated}{of}")
         }
-        (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved"),
+        (allocated, reserved) => format!(": peak {allocated} in {reserved} reserved{of}"),
     };
-    let (events, folder) = (reading.recorded_events, for_shell(&shown(folder).to_string_lossy()));
+    let events = reading.recorded_events;
     let notes: Vec<&str> = reading.notes().collect();
     let stopped = notes.iter().any(|note| note.contains(STOPPED));
     let word = match ending.status {
@@ -138,13 +175,20 @@ fn say_healthy(reading: &Reading, ending: &Ending, folder: &Path) {
     };
     match events {
         0 => return say(&format!("nothing was recorded: {}", notes.join(" "))),
-        _ => say(&format!(
-            "{word}{peak}; recorded {events} events in {folder} (whyoom why {folder})"
-        )),
+        _ => say(&format!("{word}{peak}; {}", kept(events, folder))),
     }
     if !notes.is_empty() {
         say(&notes.join(" "));
     }
+}
+
+/// What was recorded, and where it is.
+fn kept(events: u64, folder: Option<&Path>) -> String {
+    let Some(folder) = folder else {
+        return format!("recorded {events} events and kept none (-o FOLDER keeps the last)");
+    };
+    let folder = for_shell(&shown(folder).to_string_lossy());
+    format!("recorded {events} events in {folder} (whyoom why {folder})")
 }
 
 /// What was asked of Python, and not answered.

@@ -13,6 +13,7 @@ use whyoom_sources::recording::Ending;
 
 use super::{
     ending,
+    flight::Following,
     host_memory::{Kills, Usage},
     pool::Pool,
     program::Running,
@@ -48,6 +49,8 @@ pub(super) fn execute(
     })?;
     let pid = running.pid();
     let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder));
+    let flight = recorder.filter(|recorder| recorder.flight);
+    let flight = flight.map(|recorder| Following::start(&recorder.folder));
     let status = running.wait().map_err(|error| {
         say(&format!("cannot wait for {}: {error}", name.to_string_lossy()));
         NOT_STARTED
@@ -55,6 +58,9 @@ pub(super) fn execute(
     drop(watcher);
     if let Some(recorder) = recorder {
         note_ending(words, pid, status, before, &recorder.folder);
+    }
+    if let Some(flight) = flight {
+        flight.finish();
     }
     Ok(status)
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod ending;
 mod execute;
+mod flight;
 mod folder;
 mod history;
 mod host_memory;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::Command};
 use anyhow::Result;
 
 use super::{
-    history, keepers, modules,
+    flight, history, keepers, modules,
     preload::{self, Library},
 };
 use crate::{
@@ -29,6 +29,8 @@ pub(super) struct Recorder {
     library: PathBuf,
     stacks: Stacks,
     limit: Option<u64>,
+    /// Whether the run is followed while it is recorded.
+    pub(super) flight: bool,
     torch_history: bool,
     keepers: bool,
     modules: bool,
@@ -38,7 +40,9 @@ impl Recorder {
     /// The recording that was asked for, into a folder that there is.
     pub(super) fn new(arguments: &RunArguments, folder: PathBuf, library: PathBuf) -> Self {
         let RunArguments { stacks, limit, torch_history, keepers, modules, .. } = *arguments;
-        Self { folder, library, stacks, limit, torch_history, keepers, modules }
+        let flight = flight::is_asked_for(arguments);
+        let limit = limit.or(flight.then_some(flight::LIMIT));
+        Self { folder, library, stacks, limit, flight, torch_history, keepers, modules }
     }
 
     /// The same recording, without PyTorch's own history: PyTorch refuses to keep one under the pool.
