@@ -104,8 +104,10 @@ fn call(script: &Path) -> String {
     let path: String =
         script.as_os_str().as_bytes().iter().map(|byte| format!("\\x{byte:02x}")).collect();
     format!(
-        "try:\n (lambda b:b.exec(b.open(b'{path}').read(),{{}}))(__import__('builtins'))\n\
-         except KeyboardInterrupt:\n (lambda t:t.start_new_thread(t.interrupt_main,()))(__import__('_thread'))\n\
+        "try:\n (lambda b,f:b.exec((f.read(),f.close())[0],{{}}))\
+         (__import__('builtins'),__import__('io').open(b'{path}','rb'))\n\
+         except KeyboardInterrupt:\n (lambda t:t.start_new_thread(t.interrupt_main,()))\
+         (__import__('_thread'))\n\
          except BaseException:\n pass\n"
     )
 }
