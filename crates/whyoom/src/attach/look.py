@@ -23,6 +23,18 @@ class QuietLook(Look):
         super().frame(frame, line, kind, name)
 
 
+class UnaskedModules(set):
+    """PyTorch's list of modules that it imports when somebody asks whether they are there. To name frames it asks for its
+    compiler, which would import a thousand modules into a program that may not use it. For this thread there are none."""
+
+    def __init__(self, modules):
+        super().__init__(modules)
+        self.thread = _thread.get_ident()
+
+    def __contains__(self, name):
+        return _thread.get_ident() != self.thread and super().__contains__(name)
+
+
 class Visit:
     """One look at the process, with or without its history from now on."""
 
@@ -68,7 +80,14 @@ class Visit:
     def snapshot(self):
         begun = time.perf_counter()
         path = FOLDER + "/snapshot.pickle"
-        self.torch.cuda.memory._dump_snapshot(make_private(path + ".part"))
+        modules = getattr(self.torch, "_lazy_modules", None)
+        if isinstance(modules, set):
+            self.torch._lazy_modules = UnaskedModules(modules)
+        try:
+            self.torch.cuda.memory._dump_snapshot(make_private(path + ".part"))
+        finally:
+            if isinstance(modules, set):
+                self.torch._lazy_modules = modules
         os.rename(path + ".part", path)
         self.answer.facts |= {"state": "looked", "snapshot_seconds": time.perf_counter() - begun}
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use whyoom_causes::{Referrer, for_shell};
 use whyoom_redact::{escaped_json, visible};
 use whyoom_report::{Detail, VerdictParts, write_live, write_verdict, write_verdict_json};
-use whyoom_trace::Bytes;
+use whyoom_trace::{Bytes, DeviceId};
 
 use super::{
     answer::{Attached, History, RouteName},
@@ -43,11 +43,37 @@ pub(super) fn write(arguments: &AttachArguments, found: &Found) -> Result<()> {
         writeln!(out)?;
         return Ok(out.flush()?);
     }
-    write_verdict(&answer, Detail::Short, width(), &mut out)?;
-    write_live(&answer, LISTED, &mut out)?;
+    if found.attached.look.history == Some(History::Off) {
+        write_state(&reading, found.attached.pid, &mut out)?;
+    } else {
+        write_verdict(&answer, Detail::Short, width(), &mut out)?;
+        write_live(&answer, LISTED, &mut out)?;
+    }
     write_referrers(&found.attached, &referrers, &mut out)?;
     write_cost(&found.attached, shown, &mut out)?;
     Ok(out.flush()?)
+}
+
+/// What it holds, where nothing is known of how it came about: without a history there is nothing to judge.
+fn write_state(reading: &Reading, pid: u32, out: &mut dyn Write) -> io::Result<()> {
+    let spaces = reading.model.spaces();
+    let mut held = spaces.filter(|(_, device, _)| *device != DeviceId::HOST).peekable();
+    if held.peek().is_none() {
+        writeln!(out, "Process {pid} holds nothing in PyTorch's allocator.")?;
+    }
+    for (_, device, space) in held {
+        let totals = space.totals();
+        writeln!(
+            out,
+            "Process {pid} holds {} in PyTorch's allocator on {device}, of {} reserved.",
+            totals.allocated, totals.reserved
+        )?;
+    }
+    writeln!(
+        out,
+        "Which line allocated it was not recorded. To see what grows, and where: whyoom attach {pid} \
+         --for 10m"
+    )
 }
 
 fn bytes_of(referrer: &Referrer) -> Bytes {
