@@ -17,8 +17,8 @@ pub enum AttachError {
     EndedMeanwhile(u32),
     /// It belongs to somebody else.
     #[error(
-        "process {pid} belongs to another user (UID {uid}): run whyoom as that user \
-         (sudo -u '#{uid}' whyoom attach {pid}), who then owns the files too"
+        "process {pid} belongs to another user (UID {uid}): run whyoom as that user, or as root (sudo \
+         whyoom attach {pid})"
     )]
     OtherUser {
         /// The process.

@@ -10,10 +10,12 @@ use whyoom_files::kernel;
 
 use crate::{error::AttachError, memory::ProcessMemory, permission};
 
-/// A process of the same user, which the kernel permits us to trace.
+/// A process of the same user, or of any where we are root, which the kernel permits us to trace.
 #[derive(Debug)]
 pub struct Target {
     pid: u32,
+    /// Whose it is: who owns the files that it writes.
+    owner: (u32, u32),
     /// With the number it makes the process: numbers are used again.
     started: u64,
     memory: ProcessMemory,
@@ -31,22 +33,29 @@ impl Target {
         if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
             return Err(AttachError::Ended(pid));
         }
-        let uid = effective_user(&status).ok_or(AttachError::NoProcess(pid))?;
-        if uid != geteuid().as_raw() {
-            return Err(AttachError::OtherUser { pid, uid });
+        let effective = |name| effective(&status, name).ok_or(AttachError::NoProcess(pid));
+        let owner = (effective("Uid")?, effective("Gid")?);
+        if owner.0 != geteuid().as_raw() && !geteuid().is_root() {
+            return Err(AttachError::OtherUser { pid, uid: owner.0 });
         }
         let tracer = field(&status, "TracerPid").and_then(|tracer| tracer.parse().ok());
         if let Some(tracer) = tracer.filter(|tracer| *tracer != 0) {
             return Err(AttachError::AlreadyTraced { pid, tracer });
         }
         let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
-        Ok(Self { pid, started, memory })
+        Ok(Self { pid, owner, started, memory })
     }
 
     /// Its number.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Its user and group.
+    #[must_use]
+    pub fn owner(&self) -> (u32, u32) {
+        self.owner
     }
 
     /// Its memory.
@@ -104,8 +113,9 @@ pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     lines.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.trim())
 }
 
-fn effective_user(status: &str) -> Option<u32> {
-    field(status, "Uid")?.split_whitespace().nth(1)?.parse().ok()
+/// The second number of `Uid` or `Gid`: whose rights it has.
+fn effective(status: &str, name: &str) -> Option<u32> {
+    field(status, name)?.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// When it started, in clock ticks: the 22nd field. The second, its name, may hold spaces and parentheses.
@@ -131,7 +141,7 @@ mod tests {
     #[test]
     fn fields_of_the_status() {
         let status = "Name:\tx\nUid:\t1\t2\t3\t4\nTracerPid:\t0\n";
-        assert_eq!(effective_user(status), Some(2));
+        assert_eq!((effective(status, "Uid"), effective(status, "Gid")), (Some(2), None));
         assert_eq!(field(status, "TracerPid"), Some("0"));
         assert_eq!(field(status, "State"), None);
     }

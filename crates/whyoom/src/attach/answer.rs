@@ -36,6 +36,9 @@ pub(super) struct Look {
     /// Whether that came to its end.
     #[serde(default)]
     pub(super) referrers_complete: Option<bool>,
+    /// Whether the program was ending, and was looked at as its last act.
+    #[serde(default)]
+    pub(super) ended: bool,
     /// What went wrong there.
     #[serde(default)]
     pub(super) error: Option<String>,
@@ -75,8 +78,6 @@ pub(super) struct Attached {
     pub(super) stopped_seconds: f64,
     /// How long it was watched; nothing where it was looked at once.
     pub(super) watched_seconds: Option<f64>,
-    /// Whether it ended meanwhile, and was looked at as its last act.
-    pub(super) ended: bool,
     pub(super) look: Look,
 }
 

@@ -1,15 +1,19 @@
 //! The folder in which the process and whyoom meet: in the process's own `/tmp`, which is another than ours in a
-//! container. Nobody else can read it, and it is removed at the end.
+//! container. Only the process's user can read it, and it is removed at the end. Where root attaches to another user's
+//! process, the folder is that user's: whatever is read from it is that user's choice.
 
 use std::{
     ffi::OsStr,
     fs::{self, File, OpenOptions, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt, lchown},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, ensure};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::{
+    fs::{CWD, FileType, Mode, mknodat},
+    process::geteuid,
+};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use whyoom_attach::Target;
@@ -31,6 +35,10 @@ pub(super) struct Exchange {
     folder: TempDir,
     /// Its path in the process.
     inner: PathBuf,
+    /// Whose files are read.
+    user: u32,
+    /// While it is open, the process is watched.
+    pipe: Option<File>,
 }
 
 impl Exchange {
@@ -54,7 +62,15 @@ impl Exchange {
         private::write(&folder.path().join("look.py"), script::look(&text, settings))?;
         let pipe = folder.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-        Ok(Self { folder, inner })
+        // For reading too: a FIFO is then opened at once. Before the folder is anybody else's.
+        let open = OpenOptions::new().read(true).write(true).open(&pipe)?;
+        let (user, group) = target.owner();
+        if user != geteuid().as_raw() {
+            for path in ["start.py", "look.py", "pipe", ""].map(|name| folder.path().join(name)) {
+                lchown(path, Some(user), Some(group)).with_context(context)?;
+            }
+        }
+        Ok(Self { folder, inner, user, pipe: Some(open) })
     }
 
     /// What the interpreter runs, by its path in the process.
@@ -62,11 +78,9 @@ impl Exchange {
         self.inner.join("start.py")
     }
 
-    /// Holds the pipe: while it is open, the process is watched.
-    pub(super) fn hold(&self) -> Result<File> {
-        // For reading too: a FIFO is then opened at once.
-        let pipe = OpenOptions::new().read(true).write(true).open(self.path("pipe"))?;
-        Ok(pipe)
+    /// Watches no longer: the process sees it.
+    pub(super) fn release(&mut self) {
+        self.pipe = None;
     }
 
     /// Whether the process has begun.
@@ -91,6 +105,7 @@ impl Exchange {
             return Ok(false);
         }
         let mut from = untrusted::open_entry(&self.path(name))?;
+        ensure!(untrusted::belongs_to(&from, self.user), "{name} is not a file of the process");
         let shown = to.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let mut file = private::create_file(to).with_context(|| format!("cannot write {shown}"))?;
         std::io::copy(&mut from, &mut file).with_context(|| format!("cannot write {shown}"))?;

@@ -51,17 +51,18 @@ class Visit:
             self.torch.cuda.memory._record_memory_history(max_entries=HISTORY, stacks="python")
             self.records = True
             # A program that ends while it is watched is looked at as its last act.
-            atexit.register(self.end)
+            atexit.register(self.end, True)
             self.answer.write("watching.json")
             while os.read(pipe, 1):
                 pass
         finally:
             os.close(pipe)
 
-    def end(self):
+    def end(self, by_exit=False):
         # A process that was forked has the handler, and nothing to tell.
         if os.getpid() != self.pid or not self.lock.acquire(False):
             return
+        self.answer.facts["ended"] = by_exit
         try:
             self.snapshot()
         except BaseException as error:  # noqa: BLE001

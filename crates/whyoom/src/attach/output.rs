@@ -121,7 +121,7 @@ fn write_cost(attached: &Attached, folder: &Path, out: &mut dyn Write) -> io::Re
         milliseconds(look.snapshot_seconds),
         milliseconds(look.main_seconds),
     )?;
-    let history = match (look.history, attached.ended) {
+    let history = match (look.history, look.ended) {
         (Some(History::Recorded), true) => "It ended while it was watched; this is its last state.",
         (Some(History::Recorded), false) => "It goes on; its history is switched off again.",
         (Some(History::Own), _) => "It goes on, and records its history by itself, as before.",

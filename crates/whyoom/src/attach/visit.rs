@@ -63,15 +63,13 @@ impl Visit<'_> {
             history: watches.then_some(ENTRIES),
         };
         let command = known::command(self.target.pid());
-        let exchange = Exchange::make(self.target, settings)?;
-        let pipe = exchange.hold()?;
+        let mut exchange = Exchange::make(self.target, settings)?;
         let injected = run_script(self.target, interpreter, &exchange.start())?;
         if self.wait_for_begin(&injected, &exchange)? == Waited::Interrupted {
             return Ok(Ended::Interrupted);
         }
         let watched = if watches { self.watch(&exchange)? } else { None };
-        // The process sees that nobody watches any more.
-        drop(pipe);
+        exchange.release();
         let look = self.wait_for_answer(&exchange)?;
         let attached = Attached {
             pid: self.target.pid(),
@@ -79,7 +77,6 @@ impl Visit<'_> {
             route: injected.route.into(),
             stopped_seconds: injected.stopped.as_secs_f64(),
             watched_seconds: watched.map(|watched| watched.as_secs_f64()),
-            ended: !self.target.is_alive(),
             look,
         };
         Ok(Ended::Looked(self.bring_home(&exchange, attached)?))
