@@ -20,13 +20,13 @@ def is_over():
     return os.path.exists(STOP)
 
 
-def end(status=0):
+def end():
     """What differs from the state at the beginning, and how it ended."""
     for name, value in state().items():
         if value != before[name]:
             print(f"left behind: {name}: {value ^ before[name] if isinstance(value, set) else value}")
     print("ended well", flush=True)
-    sys.exit(status)
+    sys.exit(0)
 
 
 def state():
@@ -50,7 +50,7 @@ def state():
 
 def is_foreign(one):
     """Whether an object, or a function, is of the code that was brought in."""
-    function = isinstance(one, type(is_foreign)) and one.__code__.co_filename
+    function = type(one) is type(is_foreign) and one.__code__.co_filename
     return type(one).__module__ == "whyoom attach" or function == "<whyoom attach>"
 
 

@@ -4,9 +4,11 @@ import sys
 import time
 
 import torch
-from common import end, ready
+from common import ready
 
 model = torch.empty(16 << 20, device="cuda")
 ready(torch)
 time.sleep(float(sys.argv[2]) / 1000)
-end(7)
+# It may be looked at in this very moment.
+print("ended well", flush=True)
+sys.exit(7)

@@ -10,8 +10,8 @@ use super::program::{Program, alone};
 
 /// The most that gdb may stop a process on this machine, whose processors are shared.
 const LONGEST_STOP: f64 = 3.0;
-/// The most that the program's own thread may be used: a pause that nobody notices.
-const LONGEST_IN_MAIN: f64 = 0.5;
+/// The most that the program's own thread may wait for the other to begin.
+const LONGEST_IN_MAIN: f64 = 1.0;
 
 /// A program, and what is to be said of it.
 struct Visit {

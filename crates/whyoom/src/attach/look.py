@@ -68,7 +68,8 @@ class Visit:
         except BaseException as error:  # noqa: BLE001
             self.answer.facts["error"] = repr(error)
         finally:
-            if self.records:
+            # PyTorch warns where another thread switches it off than on; with the program it ends anyway.
+            if self.records and not by_exit:
                 self.torch.cuda.memory._record_memory_history(enabled=None)
                 atexit.unregister(self.end)
         try:
