@@ -19,6 +19,7 @@ mod memory;
 mod permission;
 pub mod remote_exec;
 mod scratch;
+mod status;
 mod target;
 mod waiting;
 

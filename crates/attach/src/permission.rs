@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::MetadataExt};
 use rustix::process::geteuid;
 use whyoom_files::kernel;
 
-use crate::target::field;
+use crate::status::field;
 
 const SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
 /// The bit of `CAP_SYS_PTRACE`.

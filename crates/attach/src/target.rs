@@ -8,7 +8,12 @@ use std::{
 use rustix::process::geteuid;
 use whyoom_files::kernel;
 
-use crate::{error::AttachError, memory::ProcessMemory, permission};
+use crate::{
+    error::AttachError,
+    memory::ProcessMemory,
+    permission,
+    status::{effective, field},
+};
 
 /// A process of the same user, or of any where we are root, which the kernel permits us to trace.
 #[derive(Debug)]
@@ -107,17 +112,6 @@ fn refusal(pid: u32, status: &str, error: io::Error) -> AttachError {
     }
 }
 
-/// A line of `/proc/PID/status`.
-pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    let lines = status.lines().filter_map(|line| line.split_once(':'));
-    lines.into_iter().find(|(key, _)| *key == name).map(|(_, value)| value.trim())
-}
-
-/// The second number of `Uid` or `Gid`: whose rights it has.
-fn effective(status: &str, name: &str) -> Option<u32> {
-    field(status, name)?.split_whitespace().nth(1)?.parse().ok()
-}
-
 /// When it started, in clock ticks: the 22nd field. The second, its name, may hold spaces and parentheses.
 fn started(pid: u32) -> Option<u64> {
     let stat = kernel::bytes(format!("/proc/{pid}/stat")).ok()?;
@@ -136,13 +130,5 @@ mod tests {
         let own = Target::open(std::process::id()).expect("our own process");
         assert!(own.is_alive() && !own.is_contained());
         assert!(own.maps().expect("it lives").contains("[stack]"));
-    }
-
-    #[test]
-    fn fields_of_the_status() {
-        let status = "Name:\tx\nUid:\t1\t2\t3\t4\nTracerPid:\t0\n";
-        assert_eq!((effective(status, "Uid"), effective(status, "Gid")), (Some(2), None));
-        assert_eq!(field(status, "TracerPid"), Some("0"));
-        assert_eq!(field(status, "State"), None);
     }
 }

@@ -235,7 +235,7 @@ pub(crate) struct RunArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The process goes on. It must be yours, and the kernel must permit to trace it. Python before 3.14
-needs gdb, which stops the process for some hundred milliseconds; then a thread of its own looks.
+needs gdb, which stops the process for a few hundred milliseconds; then a thread of its own looks.
 
 Examples:
   whyoom attach 4711                  once: what it holds now, and what refers to it

@@ -13,11 +13,7 @@ use anyhow::{Result, anyhow};
 use whyoom_attach::{AttachError, Interpreter, Target};
 
 pub(crate) use self::answer::process_in;
-use self::{
-    answer::State,
-    patience::Patience,
-    visit::{Ended, Visit},
-};
+use self::{answer::State, patience::Patience, visit::Visit};
 use crate::{
     arguments::AttachArguments,
     exit_status::{ANSWERED, FAILED, INTERRUPTED, NOTHING_TO_SEE},
@@ -37,17 +33,15 @@ pub(crate) fn run(arguments: &AttachArguments) -> Result<u8> {
     };
     say_before(arguments, &target);
     let visit = Visit { arguments, target: &target, patience: &patience };
-    match visit.make(&interpreter)? {
-        Ended::Looked(found) if found.attached.look.state == State::Looked => {
-            output::write(arguments, &found)?;
-            Ok(ANSWERED)
-        }
-        Ended::Looked(found) => Ok(unseen(arguments.pid, &found.attached.look)),
-        Ended::Interrupted => {
-            say("interrupted: nothing is left in the process");
-            Ok(INTERRUPTED)
-        }
+    let Some(found) = visit.make(&interpreter)? else {
+        say("interrupted: nothing is left in the process");
+        return Ok(INTERRUPTED);
+    };
+    if found.attached.look.state != State::Looked {
+        return Ok(unseen(arguments.pid, &found.attached.look));
     }
+    output::write(arguments, &found)?;
+    Ok(ANSWERED)
 }
 
 /// What is about to happen to the process.

@@ -22,7 +22,7 @@ use crate::{
     terminal::say,
 };
 
-/// PyTorch keeps so many entries, some hundred bytes each, and drops the oldest beyond.
+/// PyTorch keeps so many entries, a few hundred bytes each, and drops the oldest beyond.
 const ENTRIES: u32 = 100_000;
 /// Before it is said that something is waited for.
 const SOON: Duration = Duration::from_secs(2);
@@ -40,12 +40,6 @@ pub(super) struct Visit<'a> {
     pub(super) patience: &'a Patience,
 }
 
-/// How it ended.
-pub(super) enum Ended {
-    Looked(Found),
-    Interrupted,
-}
-
 /// What was brought home.
 pub(super) struct Found {
     pub(super) attached: Attached,
@@ -54,8 +48,8 @@ pub(super) struct Found {
 }
 
 impl Visit<'_> {
-    /// Makes it.
-    pub(super) fn make(&self, interpreter: &Interpreter) -> Result<Ended> {
+    /// Makes it; nothing where Ctrl-C came before anything was known.
+    pub(super) fn make(&self, interpreter: &Interpreter) -> Result<Option<Found>> {
         let watches = self.arguments.is_watching();
         let settings = Settings {
             pid: self.target.pid(),
@@ -66,7 +60,7 @@ impl Visit<'_> {
         let mut exchange = Exchange::make(self.target, settings)?;
         let injected = run_script(self.target, interpreter, &exchange.start())?;
         if self.wait_for_begin(&injected, &exchange)? == Waited::Interrupted {
-            return Ok(Ended::Interrupted);
+            return Ok(None);
         }
         let watched = if watches { self.watch(&exchange)? } else { None };
         exchange.release();
@@ -79,7 +73,7 @@ impl Visit<'_> {
             watched_seconds: watched.map(|watched| watched.as_secs_f64()),
             look,
         };
-        Ok(Ended::Looked(self.bring_home(&exchange, attached)?))
+        self.bring_home(&exchange, attached).map(Some)
     }
 
     fn wait_for_begin(&self, injected: &Injected<'_>, exchange: &Exchange) -> Result<Waited> {
