@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::Read,
+    io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -155,22 +155,29 @@ fn read_ready(line: &str) -> Result<(u32, u64)> {
     Ok((pid.parse()?, held.parse()?))
 }
 
-/// Bytes of the process that lie where the text of a call was: it must be as it was.
+/// Folders of visits in /tmp.
 pub(super) fn leftovers() -> Result<Vec<String>> {
     let entries = fs::read_dir("/tmp")?.flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     Ok(names.filter(|name| name.starts_with("whyoom-attach-")).collect())
 }
 
-/// What a process has in its memory of this text.
+/// Whether the variables of a process's interpreter, or what lies behind them, have this text.
 pub(super) fn is_in_memory(pid: u32, text: &[u8]) -> Result<bool> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let mut memory = File::open(format!("/proc/{pid}/mem"))?;
-    for line in maps.lines().filter(|line| line.contains("rw-p") && line.contains("python")) {
-        let (start, end) =
-            line.split(' ').next().and_then(|range| range.split_once('-')).context("maps")?;
+    let mut is_named = false;
+    for line in maps.lines() {
+        // The variables of an image go on in the mapping behind it, which has no name.
+        let belongs = is_named || line.contains("python");
+        is_named = line.contains("python");
+        if !belongs || !line.contains("rw-p") {
+            continue;
+        }
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        let (start, end) = range.context("a line of maps")?;
         let (start, end) = (u64::from_str_radix(start, 16)?, u64::from_str_radix(end, 16)?);
-        std::io::Seek::seek(&mut memory, std::io::SeekFrom::Start(start))?;
+        memory.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         (&mut memory).take(end - start).read_to_end(&mut bytes)?;
         if bytes.windows(text.len()).any(|window| window == text) {
