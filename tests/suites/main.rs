@@ -4,6 +4,7 @@
 //! A suite is a folder here and a line in the table.
 #![allow(clippy::disallowed_methods, reason = "the checks' own files")]
 
+mod attach;
 mod diff;
 mod fit;
 mod fleet;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use harness::Suite;
 
 const SUITES: &[Suite] = &[
+    Suite { name: "attach", checks: attach::checks },
     Suite { name: "diff", checks: diff::checks },
     Suite { name: "fit", checks: fit::checks },
     Suite { name: "fleet", checks: fleet::checks },

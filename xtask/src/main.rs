@@ -82,6 +82,8 @@ enum Command {
     Hardware(Parts),
     /// Programs that people run: generation, training; with `programs`, each in four ways (docs/stacks.md)
     Stacks(stacks::Wish),
+    /// `whyoom attach` on programs in every state (docs/attach.md)
+    Attach(Parts),
     /// `whyoom diff` on pairs of runs, memory by module (docs/diff.md)
     Diff(Parts),
     /// `whyoom-fleet`: agents, archive and monitors with real servers (docs/fleet.md)
@@ -142,6 +144,7 @@ impl Command {
             Self::Lab(Parts { parts }) => ("lab", done(suites::run("lab", &parts))),
             Self::Fit(Parts { parts }) => ("fit", done(suites::run("fit", &parts))),
             Self::Who(wish) => ("who", done(suites::who(&wish))),
+            Self::Attach(Parts { parts }) => ("attach", done(suites::run("attach", &parts))),
             Self::Diff(Parts { parts }) => ("diff", done(suites::run("diff", &parts))),
             Self::Fleet(Parts { parts }) => ("fleet", done(suites::run("fleet", &parts))),
             Self::Recorder(Parts { parts }) => ("recorder", done(suites::run("recorder", &parts))),

@@ -45,7 +45,8 @@ impl Referrer {
     }
 
     /// How a person would say it: `kept by the list "outputs" of main (train.py:12)`.
-    pub(crate) fn describe(&self) -> String {
+    #[must_use]
+    pub fn describe(&self) -> String {
         let file = self.file.as_deref().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file));
         let call_site = match (file, self.line) {
             (Some(file), Some(line)) => format!(" ({file}:{line})"),

@@ -19,6 +19,11 @@ pub const SCHEMAS: &[Schema] = &[
         text: include_str!("../schemas/why.json"),
     },
     Schema {
+        name: "attach",
+        printed_by: "whyoom attach --json",
+        text: include_str!("../schemas/attach.json"),
+    },
+    Schema {
         name: "report",
         printed_by: "whyoom report --json",
         text: include_str!("../schemas/report.json"),

@@ -63,6 +63,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a program, record its allocations, and explain why if memory runs out
     Run(RunArguments),
+    /// Look into a PyTorch process that already runs: what it holds, and what refers to it
+    Attach(AttachArguments),
     /// Explain why memory ran out, from a recording, a snapshot, a log or a pasted traceback
     Why(WhyArguments),
     /// Write the verdict and its evidence to a self-contained HTML file
@@ -233,6 +235,48 @@ pub(crate) struct RunArguments {
         value_hint = ValueHint::CommandWithArguments
     )]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The process goes on. It must be yours, and the kernel must permit to trace it. Python before 3.14
+needs gdb, which stops the process for a few hundred milliseconds; then a thread of its own looks.
+
+Examples:
+  whyoom attach 4711                  once: what it holds now, and what refers to it
+  whyoom attach 4711 --for 10m        its history for ten minutes, or until Ctrl-C: what grows
+  whyoom attach 4711 --watch          until Ctrl-C, or until the process ends
+  whyoom attach 4711 --no-referrers   without the scan, which takes up to two seconds
+  whyoom attach 4711 --json
+
+Exit status:
+  0    what it holds was printed
+  1    it cannot be attached to, or ended meanwhile, or came to no safe point in time
+  2    invalid arguments
+  3    it runs no PyTorch that uses a GPU; what the driver knows was printed
+  130  Ctrl-C, before anything was known")]
+pub(crate) struct AttachArguments {
+    /// The process
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) pid: u32,
+    /// Record PyTorch's history so long, or until Ctrl-C (e.g. 10m); then switch it off
+    #[arg(long = "for", value_name = "TIME", value_parser = time_limit)]
+    pub(crate) duration: Option<Duration>,
+    /// Record PyTorch's history until Ctrl-C, or until the process ends
+    #[arg(long, conflicts_with = "duration")]
+    pub(crate) watch: bool,
+    /// Do not scan for what refers to tensors
+    #[arg(long)]
+    pub(crate) no_referrers: bool,
+    /// How long to wait until the interpreter is at a safe point
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time_limit)]
+    pub(crate) wait: Duration,
+    /// Folder for what was found, new or empty; default: whyoom-attach-DATE-TIME
+    #[arg(short, long, value_name = "FOLDER", value_parser = no_standard_output(NO_FOLDER))]
+    pub(crate) output: Option<PathBuf>,
+    /// Print JSON (schema: whyoom schema)
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What is kept of stacks.

@@ -14,3 +14,7 @@ pub(crate) const UNKNOWN: u8 = 2;
 pub(crate) const ALERT: u8 = 3;
 /// A condition of `diff --fail-if` holds.
 pub(crate) const FAILS_IF: u8 = 3;
+/// `attach` found no PyTorch that uses a GPU.
+pub(crate) const NOTHING_TO_SEE: u8 = 3;
+/// Ctrl-C ended it.
+pub(crate) const INTERRUPTED: u8 = 130;

@@ -2,6 +2,7 @@
 
 mod argument_values;
 mod arguments;
+mod attach;
 mod causes;
 mod comparison;
 mod demo;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         // What runs in the lab, or under the recorder, decides how the command ends.
         Command::Lab { command } => lab::run(command),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Attach(arguments) => attach::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Who(arguments) => who::run(&arguments),

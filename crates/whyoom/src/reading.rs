@@ -22,6 +22,7 @@ use whyoom_sources::{
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
+    attach,
     machine::MachineFile,
     run::{keepers, snapshots},
     source::{Frames, read, read_entry},
@@ -74,7 +75,11 @@ impl Reading {
     /// Reads an input: a recording with what lies beside it, a file, or `-`.
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         self.model.begin_launch(self.tables.next_process());
-        if self.add_one(path)? == InputKind::Recording {
+        let kind = self.add_one(path)?;
+        if attach::process_in(path).is_some() {
+            self.keepers.extend(keepers(path));
+        }
+        if kind == InputKind::Recording {
             self.keepers.extend(keepers(path));
             for snapshot in snapshots(path) {
                 self.entries.insert(snapshot.clone());
@@ -189,6 +194,11 @@ impl Reading {
     /// What there is to show of a verdict.
     pub(crate) fn answer<'a>(&'a self, verdict: &'a Verdict) -> Answer<'a> {
         Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
+    }
+
+    /// What Python told of who keeps tensors alive.
+    pub(crate) fn referrers(&self) -> &[Referrer] {
+        &self.keepers
     }
 
     /// What is worth saying of the inputs.

@@ -17,7 +17,9 @@ use whyoom_symbols::Symbols;
 use whyoom_trace::{EventSink, Tables};
 
 use crate::{
+    attach,
     progress::{ProgressReader, ProgressSink},
+    run::snapshots,
     unopened::unopened,
 };
 
@@ -53,11 +55,14 @@ pub(crate) fn read(
     if is_recording(path) {
         return read_recording(path, &name, frames, tables, sink);
     }
+    if let Some(pid) = attach::process_in(path) {
+        return read_attached(path, pid, tables, sink);
+    }
     let file = open(path)?;
     let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
     anyhow::ensure!(
         !metadata.is_dir(),
-        "{name} is a folder but not a recording of whyoom run; name the files in it"
+        "{name} is a folder but neither a recording of whyoom run nor one of whyoom attach; name the files in it"
     );
     // A database is opened by its path once more, which a pipe does not survive.
     let again = metadata.is_file().then_some(path);
@@ -74,6 +79,23 @@ pub(crate) fn read_entry(
     let cannot = || format!("cannot read {name}, which is part of a recording");
     let file = untrusted::open_entry(path).with_context(cannot)?;
     let length = file.metadata().with_context(cannot)?.len();
+    read_stream(file, Some(length), (&name, None), tables, sink)
+}
+
+/// Reads what `whyoom attach` saw of a process: PyTorch's snapshot.
+fn read_attached(
+    folder: &Path,
+    pid: u32,
+    tables: &mut Tables,
+    sink: &mut dyn EventSink,
+) -> Result<Contents> {
+    let found = snapshots(folder);
+    let snapshot =
+        found.first().with_context(|| format!("{} has no snapshot", folder.display()))?;
+    let file = untrusted::open_entry(snapshot)?;
+    let length = file.metadata()?.len();
+    // What refers to the memory is found by this number.
+    let name = format!("{} (PID {pid})", folder.display());
     read_stream(file, Some(length), (&name, None), tables, sink)
 }
 

@@ -39,6 +39,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-pool", &["whyoom-allocators", "whyoom-gpu", "whyoom-link", "whyoom-trace"]),
     ("whyoom-node", &["whyoom-files", "whyoom-gpu", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-tui", &["whyoom-files", "whyoom-gpu", "whyoom-node", "whyoom-redact", "whyoom-trace"]),
+    ("whyoom-attach", &["whyoom-files"]),
     ("whyoom-mcp", &["whyoom-bounded", "whyoom-files", "whyoom-redact", "whyoom-trace"]),
     (
         "whyoom-report",
@@ -55,6 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "whyoom",
         &[
             "whyoom-allocators",
+            "whyoom-attach",
             "whyoom-causes",
             "whyoom-doctor",
             "whyoom-exports",

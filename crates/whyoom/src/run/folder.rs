@@ -17,12 +17,20 @@ use super::say;
 const MOST_OF_A_SECOND: u32 = 100;
 const DAY: u64 = 24 * 60 * 60;
 
+/// What the folder of a run is called, before the time.
+const RUN: &str = "whyoom-run";
+
+/// Makes the folder of a run.
+pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
+    make_for(RUN, asked_for)
+}
+
 /// Makes the folder that was asked for, or one with the time in its name, here. Its path is absolute:
 /// programs change their directory.
-pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn make_for(prefix: &str, asked_for: Option<&Path>) -> Result<PathBuf> {
     let folder = match asked_for {
         Some(folder) => named(folder)?,
-        None => dated(Path::new(""), &std::env::temp_dir())?,
+        None => dated(prefix, Path::new(""), &std::env::temp_dir())?,
     };
     Ok(std::path::absolute(folder)?)
 }
@@ -84,9 +92,9 @@ fn is_empty(folder: &Path) -> io::Result<bool> {
 }
 
 /// A folder with the time in its name: here, or elsewhere where nothing can be written here.
-fn dated(here: &Path, elsewhere: &Path) -> Result<PathBuf> {
+fn dated(prefix: &str, here: &Path, elsewhere: &Path) -> Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let name = format!("whyoom-run-{}", moment(since.as_secs()));
+    let name = format!("{prefix}-{}", moment(since.as_secs()));
     numbered(&here.join(&name)).or_else(|error| {
         let folder = numbered(&elsewhere.join(&name)).map_err(|_| error)?;
         say(&format!("cannot write here: recording into {}", folder.display()));
@@ -151,10 +159,11 @@ mod tests {
 
     #[test]
     fn where_nothing_can_be_written_it_goes_elsewhere() {
-        let folder = dated(Path::new("/proc"), &std::env::temp_dir()).expect("a folder elsewhere");
+        let folder =
+            dated(RUN, Path::new("/proc"), &std::env::temp_dir()).expect("a folder elsewhere");
         assert!(folder.starts_with(std::env::temp_dir()));
         fs::remove_dir(folder).expect("our own folder");
-        assert!(dated(Path::new("/proc"), Path::new("/proc")).is_err());
+        assert!(dated(RUN, Path::new("/proc"), Path::new("/proc")).is_err());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::sitecustomize;
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");
 /// The folder of the snapshots, in the recording's.
-pub(super) const FOLDER: &str = "torch";
+pub(crate) const FOLDER: &str = "torch";
 
 /// Makes a command's Python processes keep PyTorch's history. Their code lies in `home`.
 pub(super) fn equip(command: &mut Command, recording: &Path, home: &Path) -> Result<()> {

@@ -65,6 +65,18 @@ pub(crate) fn run(arguments: &WhoArguments) -> Result<u8> {
     Ok(if alerts.iter().any(|alert| alert.holds) { ALERT } else { ANSWERED })
 }
 
+/// What the driver says that a process holds, by GPU; nothing where it cannot be asked.
+pub(crate) fn held_by(pid: u32) -> Option<Vec<(u32, Option<u64>)>> {
+    let report = Live::open(true).ok()?.look(None).ok()?;
+    let devices = report.devices.iter();
+    let of_device = |device: &whyoom_node::DeviceReport| {
+        let index = device.device.index;
+        let own = device.holders.iter().filter(move |holder| holder.pid == pid);
+        own.map(move |holder| (index, holder.bytes)).collect::<Vec<_>>()
+    };
+    Some(devices.flat_map(of_device).collect())
+}
+
 /// Whatever goes wrong is a line on standard output and "unknown", never "dirty".
 fn gate(device: Option<u32>) -> u8 {
     let looked = Live::open(false).and_then(|mut live| live.capture());

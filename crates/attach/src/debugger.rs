@@ -1,0 +1,191 @@
+//! gdb, asked line by line: it stops the process, one call is made, and it lets the process go.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    debugger_script::{self as script, SETTINGS, answer},
+    error::AttachError,
+    interpreter::Calls,
+    target::Target,
+    waiting::is_waiting,
+};
+
+/// gdb has stopped the process by then, or does not.
+const LONGEST_STOP: Duration = Duration::from_secs(20);
+/// So many of gdb's own words are shown.
+const SHOWN: usize = 300;
+
+/// How the call was made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Called {
+    /// Whether it was left for the interpreter's next safe point.
+    pub(crate) is_left: bool,
+    /// How long the process was stopped at most.
+    pub(crate) stopped: Duration,
+}
+
+/// Where gdb is.
+pub(crate) fn find() -> Result<PathBuf, AttachError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = std::env::split_paths(&path).map(|folder| folder.join("gdb"));
+    places.find(|file| file.is_file()).ok_or(AttachError::NoDebugger)
+}
+
+/// Has the process run the text at this address, as soon as its interpreter can.
+pub(crate) fn call(target: &Target, calls: &Calls, text: u64) -> Result<Called, AttachError> {
+    let mut gdb = Session::start(&find()?)?;
+    let outcome = gdb.stop_and_call(target, calls, text);
+    // Once the first question is answered no call is under way, and gdb may end in any way.
+    gdb.end();
+    outcome.map_err(|error| if target.is_alive() { error } else { ended(target) })
+}
+
+fn ended(target: &Target) -> AttachError {
+    AttachError::EndedMeanwhile(target.pid())
+}
+
+struct Session {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<(Instant, String)>,
+    /// The last lines, for an error.
+    said: Vec<String>,
+}
+
+impl Session {
+    fn start(program: &Path) -> Result<Self, AttachError> {
+        let io = |error| AttachError::io("start gdb", error);
+        let mut command = Command::new(program);
+        command.args(["-q", "-nx", "-nh"]);
+        for setting in SETTINGS {
+            command.args(["-iex", setting]);
+        }
+        // Ctrl-C is for whyoom: gdb must not end while it has changed a thread.
+        command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(io)?;
+        let (Some(input), Some(output), Some(errors)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(AttachError::Debugger("it has no input".to_owned()));
+        };
+        let (sender, lines) = channel();
+        let to = sender.clone();
+        thread::spawn(move || forward(BufReader::new(output), &to));
+        thread::spawn(move || forward(BufReader::new(errors), &sender));
+        Ok(Self { child, input, lines, said: Vec::new() })
+    }
+
+    fn stop_and_call(
+        &mut self,
+        target: &Target,
+        calls: &Calls,
+        text: u64,
+    ) -> Result<Called, AttachError> {
+        self.ask(&script::stop(target.pid(), calls))?;
+        let (stopping, _) = self.wait_for("attaching", LONGEST_STOP)?;
+        self.wait_for("attached", LONGEST_STOP)?;
+        let holds = self.wait_for("holds", LONGEST_STOP)?.1 != 0;
+        let is_left =
+            holds || !is_waiting(target.pid(), target.pid()) || self.is_locked(target, calls)?;
+        self.ask(&match is_left {
+            true => script::leave_call(calls, text),
+            false => script::call_now(calls, text),
+        })?;
+        // The call itself is never cut off. It waits for nothing but another thread's turn.
+        let (_, result) = self.wait_for("called", Duration::MAX)?;
+        self.ask(&script::release())?;
+        let (released, _) = self.wait_for("detached", LONGEST_STOP)?;
+        if result != 0 {
+            return Err(AttachError::Debugger(format!("the interpreter answered {result}")));
+        }
+        Ok(Called { is_left, stopped: released.duration_since(stopping) })
+    }
+
+    /// Whether a thread keeps the interpreter's lock while it waits for something else: nobody else gets it then.
+    fn is_locked(&mut self, target: &Target, calls: &Calls) -> Result<bool, AttachError> {
+        self.ask(&script::holders(calls))?;
+        let (mut asked, mut holder) = (None, None);
+        loop {
+            let (_, line) = self.line(LONGEST_STOP)?;
+            asked = script::thread(&line).or(asked);
+            match answer(&line) {
+                Some(found) if found.word == "holder" && found.number != 0 => holder = asked,
+                Some(found) if found.word == "asked" => break,
+                _ => {}
+            }
+        }
+        Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
+    }
+
+    fn ask(&mut self, commands: &str) -> Result<(), AttachError> {
+        let io = |error| AttachError::io("ask gdb", error);
+        self.input.write_all(commands.as_bytes()).and_then(|()| self.input.flush()).map_err(io)
+    }
+
+    /// The number behind a word, and when it came.
+    fn wait_for(&mut self, word: &str, most: Duration) -> Result<(Instant, i64), AttachError> {
+        let until = Instant::now().checked_add(most);
+        loop {
+            let left = until.map_or(most, |until| until.saturating_duration_since(Instant::now()));
+            let (at, line) = self.line(left)?;
+            if let Some(found) = answer(&line).filter(|found| found.word == word) {
+                return Ok((at, found.number));
+            }
+        }
+    }
+
+    fn line(&mut self, most: Duration) -> Result<(Instant, String), AttachError> {
+        let received = match most {
+            Duration::MAX => self.lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            most => self.lines.recv_timeout(most),
+        };
+        let line = received.map_err(|why| self.failure(why))?;
+        self.said.push(line.1.clone());
+        Ok(line)
+    }
+
+    fn failure(&self, why: RecvTimeoutError) -> AttachError {
+        let last: Vec<&str> = self.said.iter().rev().take(4).rev().map(String::as_str).collect();
+        let said: String = last.join("; ").chars().take(SHOWN).collect();
+        AttachError::Debugger(match why {
+            RecvTimeoutError::Timeout => format!("it takes too long ({said})"),
+            RecvTimeoutError::Disconnected => format!("it ended ({said})"),
+        })
+    }
+
+    /// A process that is still stopped goes on when gdb ends.
+    fn end(mut self) {
+        let _ = self.input.write_all(b"detach\nquit\n");
+        drop(self.input);
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(output: impl BufRead, to: &std::sync::mpsc::Sender<(Instant, String)>) {
+    for line in output.split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if to.send((Instant::now(), line)).is_err() {
+            return;
+        }
+    }
+}

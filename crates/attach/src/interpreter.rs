@@ -1,0 +1,143 @@
+//! Where the Python of a process is.
+
+use std::{ffi::OsStr, path::Path};
+
+use whyoom_files::untrusted;
+
+use crate::{
+    elf::Image,
+    error::AttachError,
+    maps::{self, MappedFile},
+    memory::Memory,
+    target::Target,
+};
+
+/// An interpreter's file is not longer.
+const LONGEST: u64 = 512 << 20;
+
+const ADD_PENDING_CALL: &str = "Py_AddPendingCall";
+const RUN_STRING: &str = "PyRun_SimpleString";
+const ENSURE: &str = "PyGILState_Ensure";
+const RELEASE: &str = "PyGILState_Release";
+const CHECK: &str = "PyGILState_Check";
+const RUNTIME: &str = "_PyRuntime";
+const VERSION: &str = "Py_Version";
+const WANTED: &[&str] = &[ADD_PENDING_CALL, RUN_STRING, ENSURE, RELEASE, CHECK, RUNTIME, VERSION];
+
+/// A version of Python: 3.11 is `Version(3, 11)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u8, pub u8);
+
+/// The interpreter of a process, by addresses there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interpreter {
+    /// Its version; before 3.11 only a file's name tells it.
+    pub version: Option<Version>,
+    /// The runtime's state.
+    pub runtime: Option<u64>,
+    pub(crate) calls: Calls,
+    /// Behind its last variable, up to the end of its page.
+    pub(crate) unused: Option<(u64, u64)>,
+}
+
+/// The functions that are called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Calls {
+    pub(crate) add_pending_call: u64,
+    pub(crate) run_string: u64,
+    pub(crate) ensure: u64,
+    pub(crate) release: u64,
+    pub(crate) check: u64,
+}
+
+impl Interpreter {
+    /// Finds that of a process.
+    ///
+    /// # Errors
+    /// Where it has none, or its file was replaced.
+    pub fn find(target: &Target) -> Result<Self, AttachError> {
+        let text = target.maps()?;
+        let program = std::fs::read_link(format!("/proc/{}/exe", target.pid())).ok();
+        let is_candidate = |file: &&MappedFile<'_>| {
+            let name = Path::new(file.path).file_name().and_then(OsStr::to_str).unwrap_or_default();
+            name.contains("python") || program.as_deref() == Some(Path::new(file.path))
+        };
+        for file in maps::files(&text).iter().filter(is_candidate) {
+            if let Some(found) = Self::in_file(target, file)? {
+                return Ok(found);
+            }
+        }
+        Err(AttachError::NotPython(target.pid()))
+    }
+
+    fn in_file(target: &Target, file: &MappedFile<'_>) -> Result<Option<Self>, AttachError> {
+        let path = target.seen(Path::new(file.path));
+        let replaced = || AttachError::Replaced { pid: target.pid(), path: file.path.to_owned() };
+        if std::fs::metadata(&path).map(|found| inode(&found)).ok() != Some(file.inode) {
+            return if file.path.contains("libpython") { Err(replaced()) } else { Ok(None) };
+        }
+        let Ok(bytes) = untrusted::read(&path, LONGEST) else { return Ok(None) };
+        let Some(image) = Image::parse(&bytes, WANTED) else { return Ok(None) };
+        let found = Self::of(&image, file);
+        Ok(found.map(|found| found.with_version(&image, file, target.memory())))
+    }
+
+    /// That of an image, where it has all that is called.
+    fn of(image: &Image, file: &MappedFile<'_>) -> Option<Self> {
+        let at = |offset: u64| file.start.checked_add(offset);
+        let symbol = |name: &str| image.symbol(name).and_then(at);
+        let calls = Calls {
+            add_pending_call: symbol(ADD_PENDING_CALL)?,
+            run_string: symbol(RUN_STRING)?,
+            ensure: symbol(ENSURE)?,
+            release: symbol(RELEASE)?,
+            check: symbol(CHECK)?,
+        };
+        let runtime = symbol(RUNTIME).or(image.runtime_section.and_then(at));
+        let unused = image.unused.and_then(|(start, length)| Some((at(start)?, length)));
+        Some(Self { version: None, runtime, calls, unused })
+    }
+
+    /// Since 3.11 it is a variable; the file's name tells of older ones.
+    fn with_version(mut self, image: &Image, file: &MappedFile<'_>, memory: &impl Memory) -> Self {
+        let variable = image.symbol(VERSION).and_then(|offset| file.start.checked_add(offset));
+        let told = variable.and_then(|address| memory.word(address).ok());
+        self.version = match told {
+            Some(word) => Some(Version((word >> 24) as u8, (word >> 16) as u8)),
+            None => version_in(file.path),
+        };
+        self
+    }
+}
+
+/// `libpython3.9.so.1.0`, `python3.10`.
+fn version_in(path: &str) -> Option<Version> {
+    let (_, name) = path.rsplit_once("python3.")?;
+    let digits = name.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some(Version(3, digits.parse().ok()?))
+}
+
+fn inode(found: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_in_names() {
+        assert_eq!(version_in("/usr/lib/libpython3.9.so.1.0"), Some(Version(3, 9)));
+        assert_eq!(version_in("/opt/bin/python3.10"), Some(Version(3, 10)));
+        assert_eq!(version_in("/opt/bin/python3"), None);
+        assert_eq!(version_in("/opt/python3./x"), None);
+        assert!(Version(3, 9) < Version(3, 14));
+    }
+
+    #[test]
+    fn a_process_without_python_has_none() {
+        let own = Target::open(std::process::id()).expect("our own process");
+        let none = Interpreter::find(&own).expect_err("it is Rust");
+        assert!(matches!(none, AttachError::NotPython(_)), "{none}");
+    }
+}

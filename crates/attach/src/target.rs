@@ -1,0 +1,134 @@
+//! A process that may be looked at.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rustix::process::geteuid;
+use whyoom_files::kernel;
+
+use crate::{
+    error::AttachError,
+    memory::ProcessMemory,
+    permission,
+    status::{effective, field},
+};
+
+/// A process of the same user, or of any where we are root, which the kernel permits us to trace.
+#[derive(Debug)]
+pub struct Target {
+    pid: u32,
+    /// Whose it is: who owns the files that it writes.
+    owner: (u32, u32),
+    /// With the number it makes the process: numbers are used again.
+    started: u64,
+    memory: ProcessMemory,
+}
+
+impl Target {
+    /// Looks at a process. Nothing is done to it.
+    ///
+    /// # Errors
+    /// Says what is in the way, and what to do.
+    pub fn open(pid: u32) -> Result<Self, AttachError> {
+        let status = kernel::text(format!("/proc/{pid}/status"));
+        let status = status.map_err(|_| AttachError::NoProcess(pid))?;
+        let started = started(pid).ok_or(AttachError::NoProcess(pid))?;
+        if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
+            return Err(AttachError::Ended(pid));
+        }
+        let effective = |name| effective(&status, name).ok_or(AttachError::NoProcess(pid));
+        let owner = (effective("Uid")?, effective("Gid")?);
+        if owner.0 != geteuid().as_raw() && !geteuid().is_root() {
+            return Err(AttachError::OtherUser { pid, uid: owner.0 });
+        }
+        let tracer = field(&status, "TracerPid").and_then(|tracer| tracer.parse().ok());
+        if let Some(tracer) = tracer.filter(|tracer| *tracer != 0) {
+            return Err(AttachError::AlreadyTraced { pid, tracer });
+        }
+        let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
+        Ok(Self { pid, owner, started, memory })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Its user and group.
+    #[must_use]
+    pub fn owner(&self) -> (u32, u32) {
+        self.owner
+    }
+
+    /// Its memory.
+    #[must_use]
+    pub fn memory(&self) -> &ProcessMemory {
+        &self.memory
+    }
+
+    /// Whether it still runs.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        let status = kernel::text(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let ended = field(&status, "State").is_none_or(|state| state.starts_with(['Z', 'X']));
+        !ended && started(self.pid) == Some(self.started)
+    }
+
+    /// What it has mapped, as the kernel writes it.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub fn maps(&self) -> Result<String, AttachError> {
+        let bytes = kernel::bytes(format!("/proc/{}/maps", self.pid));
+        let bytes = bytes.map_err(|_| AttachError::EndedMeanwhile(self.pid))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Where a path of the process is seen by us: it may have a root of its own, as in a container.
+    #[must_use]
+    pub fn seen(&self, path: &Path) -> PathBuf {
+        let below = path.strip_prefix("/").unwrap_or(path);
+        Path::new(&format!("/proc/{}/root", self.pid)).join(below)
+    }
+
+    /// Whether it sees other files than we do.
+    #[must_use]
+    pub fn is_contained(&self) -> bool {
+        let space = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+        space(&self.pid.to_string()) != space("self")
+    }
+}
+
+fn refusal(pid: u32, status: &str, error: io::Error) -> AttachError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            AttachError::NotPermitted { pid, why: permission::missing(pid, status) }
+        }
+        io::ErrorKind::NotFound => AttachError::NoProcess(pid),
+        _ => AttachError::io(format!("read the memory of process {pid}"), error),
+    }
+}
+
+/// When it started, in clock ticks: the 22nd field. The second, its name, may hold spaces and parentheses.
+fn started(pid: u32) -> Option<u64> {
+    let stat = kernel::bytes(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    stat.rsplit_once(") ")?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_process_is_refused() {
+        let none = Target::open(u32::MAX - 1).expect_err("no such process");
+        assert!(matches!(none, AttachError::NoProcess(_)), "{none}");
+        let own = Target::open(std::process::id()).expect("our own process");
+        assert!(own.is_alive() && !own.is_contained());
+        assert!(own.maps().expect("it lives").contains("[stack]"));
+    }
+}

@@ -1,0 +1,85 @@
+//! Without permission it is refused cleanly, and the program knows nothing of it.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use harness::{Check, Held, Need, STRANGER, VICTIM, empty_folder};
+
+use super::program::{Program, alone, attach};
+
+pub(super) fn checks() -> Vec<Check> {
+    vec![
+        Check::new("refused::another-user", another_user),
+        Check::new("refused::not-dumpable", not_dumpable),
+        Check::new("refused::not-python", not_python),
+        Check::new("refused::no-process", no_process),
+    ]
+}
+
+fn as_user(user: u32) -> Vec<String> {
+    let user = user.to_string();
+    ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"].map(str::to_owned).to_vec()
+}
+
+fn words(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+/// It fails with these words, and the program goes on.
+fn refused(program: Program, name: &str, before: &[&str], expected: &[&str]) -> Result<Held> {
+    let plain = alone(name, &[])?;
+    let output = program.attach_as(before, &[])?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code() == Some(1), "status {:?}: {said}", output.status.code());
+    for word in expected {
+        ensure!(said.contains(word), "it does not say “{word}”: {said}");
+    }
+    ensure!(!program.found().exists(), "a folder was made");
+    let ran = program.end()?;
+    ensure!(ran.like(&plain)? == 0, "it said more: {}", ran.stderr);
+    Ok(Held::new(said.lines().last().unwrap_or_default()).count("refusals", 1))
+}
+
+fn another_user() -> Result<Held> {
+    Need::Root.met()?;
+    let program = Program::start("no_torch", &[])?;
+    let stranger = as_user(STRANGER);
+    refused(
+        program,
+        "no_torch",
+        &words(&stranger),
+        &["belongs to another user (UID 0)", "sudo whyoom attach"],
+    )
+}
+
+fn not_dumpable() -> Result<Held> {
+    Need::Root.met()?;
+    let victim = as_user(VICTIM);
+    let program = Program::start_as(&words(&victim), "undumpable")?;
+    refused(
+        program,
+        "undumpable",
+        &words(&victim),
+        &["not permitted", "not dumpable", "CAP_SYS_PTRACE"],
+    )
+}
+
+fn not_python() -> Result<Held> {
+    let mut sleeper = Command::new("sleep").arg("60").spawn()?;
+    let folder = empty_folder("attach/not-python")?.join("attached");
+    let output = attach(&[], sleeper.id(), &folder, &[]);
+    sleeper.kill()?;
+    sleeper.wait()?;
+    let output = output?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code() == Some(3) && said.contains("does not run CPython"), "{said}");
+    Ok(Held::new(said.lines().last().unwrap_or_default()).count("refusals", 1))
+}
+
+fn no_process() -> Result<Held> {
+    let folder = empty_folder("attach/no-process")?.join("attached");
+    let output = attach(&[], u32::MAX >> 2, &folder, &[])?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code() == Some(1) && said.contains("there is no process"), "{said}");
+    Ok(Held::new(said.lines().last().unwrap_or_default()).count("refusals", 1))
+}
