@@ -144,5 +144,8 @@ fn a_folder_that_is_no_recording_is_said_to_be_none() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
     let output = command.arg("why").arg(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not a recording of whyoom run"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .contains("neither a recording of whyoom run nor one of whyoom attach")
+    );
 }
