@@ -12,7 +12,9 @@ struct Bytes(RefCell<Vec<u8>>);
 impl Memory for Bytes {
     fn read(&self, address: u64, into: &mut [u8]) -> io::Result<()> {
         let bytes = self.0.borrow();
-        into.copy_from_slice(bytes.get(range(address, into.len())?).ok_or(io::ErrorKind::NotFound)?);
+        into.copy_from_slice(
+            bytes.get(range(address, into.len())?).ok_or(io::ErrorKind::NotFound)?,
+        );
         Ok(())
     }
 
