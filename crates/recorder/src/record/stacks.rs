@@ -116,7 +116,9 @@ impl Stacks {
         let Some(capturer) = &self.capturer else {
             return module.map_or(StackId(0), |module| self.of_module(module, part));
         };
-        if let Some(print) = capturer.fingerprint() {
+        // A stack means the modules that were defined before it: where others have come, it is looked at anew.
+        let print = capturer.fingerprint().filter(|_| !self.is_behind(capturer));
+        if let Some(print) = print {
             let print = self.print(print, module);
             if let Some(id) = recent(print).or_else(|| self.known(print)) {
                 return id;
@@ -129,9 +131,7 @@ impl Stacks {
             if frames.is_empty() {
                 return StackId(0);
             }
-            // A stack means the modules that were defined before it.
-            let is_new = capturer.generation() != self.generation.load(Acquire);
-            if is_new && !self.renew_modules(capturer, part, names) {
+            if self.is_behind(capturer) && !self.renew_modules(capturer, part, names) {
                 return StackId(0);
             }
             self.number(capturer, (frames, module), part, names)
@@ -260,6 +260,12 @@ impl Stacks {
             known.insert((code, position), id);
         }
         (id, named.is_some())
+    }
+
+    /// Whether modules have come or gone that are not defined yet.
+    #[inline]
+    fn is_behind(&self, capturer: &Capturer) -> bool {
+        capturer.generation() != self.generation.load(Acquire)
     }
 
     /// Defines the modules that are new. False where they cannot be had now.
