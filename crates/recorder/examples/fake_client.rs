@@ -56,6 +56,27 @@ fn by_proc_address(driver: *mut c_void, version: i32) {
     free(get(second, c"cuMemFree", version), address);
 }
 
+extern "C" fn allocate_mebibyte(alloc: *mut c_void) -> i32 {
+    allocate(alloc, 1 << 20);
+    0
+}
+
+/// Allocates from under one of two libraries, which is loaded for it and takes the other's place.
+#[inline(never)]
+fn through_library(alloc: *mut c_void, round: usize) {
+    type Passing = unsafe extern "C" fn(extern "C" fn(*mut c_void) -> i32, *mut c_void) -> i32;
+    let name = [c"libeven.so", c"libodd.so"][round % 2];
+    unsafe {
+        let library = libc::dlopen(name.as_ptr(), libc::RTLD_NOW);
+        let passing: Passing = transmute(symbol(library, c"passing"));
+        println!("passed {} at the same place: {}", passing(allocate_mebibyte, alloc), {
+            static FIRST: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+            *FIRST.get_or_init(|| passing as usize) == passing as usize
+        });
+        libc::dlclose(library);
+    }
+}
+
 /// Allocates, and ends inside the driver.
 extern "C-unwind" fn ended_by_driver(alloc: *mut c_void) -> *mut c_void {
     let alloc: Alloc = unsafe { transmute(alloc) };
@@ -162,6 +183,7 @@ fn main() {
             let address = allocate(symbol(again, c"cuMemAlloc_v2"), 1 << 20);
             free(symbol(again, c"cuMemFree_v2"), address);
         }
+        "taken-places" => (0..6).for_each(|round| through_library(alloc, round)),
         "threads" => std::thread::scope(|scope| {
             let alloc = alloc as usize;
             for _ in 0..8 {

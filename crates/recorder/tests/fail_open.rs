@@ -168,6 +168,43 @@ fn a_failure_comes_with_what_the_device_says() {
     assert_eq!(last.stack, events[0].stack);
 }
 
+/// Compiles a library of the bench. Whether there is a compiler.
+fn compiled(bench: &Bench, name: &str) -> bool {
+    let source = bench.folder.path().join("passing.c");
+    let passing = "int passing(int (*back)(void *), void *value) { return back(value) + 1; }\n";
+    std::fs::write(&source, passing).expect("a source file");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1"]).arg(&source).arg("-o");
+    compiler.arg(bench.folder.path().join(name)).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_library_that_takes_anothers_place_is_told_from_it() {
+    let bench = Bench::new();
+    if !(compiled(&bench, "libeven.so") && compiled(&bench, "libodd.so")) {
+        println!("skipped: there is no C compiler");
+        return;
+    }
+    let plain = bench.plain("taken-places");
+    assert!(text(&plain.stdout).matches("same place: true").count() > 3, "{}", text(&plain.stdout));
+    let recorded = bench.recorded_with("taken-places", &[]);
+    assert_eq!(text(&recorded.stderr), "");
+    assert!(text(&recorded.stdout).matches("same place: true").count() > 3);
+    let mut tables = Tables::default();
+    let events = bench.read_into(&mut tables);
+    let library = |event: &Event| {
+        let frames = tables.frames(event.stack).map(|frame| frame.function.to_owned());
+        frames.into_iter().find(|name| name.starts_with("lib") && name.contains(".so+"))
+    };
+    let allocs = events.iter().filter(|event| matches!(event.action, Action::Alloc { .. }));
+    let libraries: Vec<_> = allocs.map(|event| library(event).unwrap_or_default()).collect();
+    assert_eq!(libraries.len(), 6);
+    for (round, library) in libraries.iter().enumerate() {
+        let own = ["libeven.so", "libodd.so"][round % 2];
+        assert!(library.starts_with(own), "{libraries:?}");
+    }
+}
+
 #[test]
 fn threads_lose_nothing() {
     assert_eq!(allocs(&Bench::new().events("threads")).len(), 8000);
