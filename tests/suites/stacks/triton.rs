@@ -11,7 +11,7 @@ use super::{last, script};
 pub(super) fn checks() -> Vec<Check> {
     vec![
         Check::new("triton::kernels::t4", || kernels("t4")),
-        Check::new("triton::kernels::rtx-4090", || kernels("rtx-4090")),
+        Check::new("triton::kernels::deep-rtx-4090", || kernels("rtx-4090")),
         Check::new("triton::kernels::b200", || kernels("b200")),
         Check::new("triton::limits", limits),
         Check::new("triton::wild", wild),
