@@ -18,6 +18,17 @@ pub enum Raw {
     },
 }
 
+/// Where a walk over native frames ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// At the outermost frame.
+    Outermost,
+    /// At a frame of the Python interpreter.
+    Python,
+    /// Somewhere in between: the unwind tables or the room ran out.
+    Lost,
+}
+
 /// The frames written so far.
 pub(crate) struct Frames<'a> {
     pub(crate) room: &'a mut [Raw; MAX_FRAMES],

@@ -9,11 +9,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fingerprint::Fingerprint;
+use crate::frames::End;
 use crate::memory::StackBounds;
-use crate::native::End;
 use crate::reads::{Place, Start};
 
-/// Some hundred walks. A thread that makes more forgets them all and begins anew.
+/// Room for a few hundred walks. A thread that makes more forgets them all and begins anew.
 const NODES: usize = 8192;
 /// Twice what is kept in them at most, so that a free one is near.
 const SLOTS: usize = 8192;

@@ -32,9 +32,8 @@ pub use native::end_of_thread;
 pub use python::PythonFrame;
 pub use symbol::loaded_symbol;
 
-use frames::Frames;
+use frames::{End, Frames};
 use loaded::LoadedModules;
-use native::End;
 use python::Python;
 
 /// Captures stacks. One per process, shared by its threads.

@@ -9,7 +9,7 @@ use framehop::{
 };
 
 use crate::fingerprint::Fingerprint;
-use crate::frames::{Frames, MAX_FRAMES, Raw};
+use crate::frames::{End, Frames, MAX_FRAMES, Raw};
 use crate::known_walks::{Found, KnownWalks};
 use crate::loaded::LoadedModules;
 use crate::memory::{StackBounds, guarded_read};
@@ -64,17 +64,6 @@ enum Cache {
     /// The one that the book names.
     Way(usize),
     Trial(usize),
-}
-
-/// Where the walk ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    /// At the outermost frame.
-    Outermost,
-    /// At a frame of the Python interpreter.
-    Python,
-    /// Somewhere in between: the unwind tables or the room ran out.
-    Lost,
 }
 
 impl ThreadState {
