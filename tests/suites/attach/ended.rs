@@ -13,10 +13,10 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 fn any_time() -> Result<Held> {
-    let plain = alone("exits", &["0"])?;
+    let plain = alone("any-time", "exits", &["0"])?;
     let mut ends = Vec::new();
     for delay in DELAYS {
-        let mut program = Program::start("exits", &[delay])?;
+        let mut program = Program::start("any-time", "exits", &[delay])?;
         let output = program.attach(&[])?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let status = output.status.code();
@@ -32,7 +32,7 @@ fn any_time() -> Result<Held> {
 
 /// Its last act is to be looked at.
 fn watched() -> Result<Held> {
-    let mut program = Program::start("exits", &["4000"])?;
+    let mut program = Program::start("watched", "exits", &["4000"])?;
     let output = program.attach(&["--watch"])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "{:?}: {said}", output.status.code());

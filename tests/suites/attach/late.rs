@@ -19,8 +19,8 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 fn no_safe_point() -> Result<Held> {
-    let plain = alone("holds", &[])?;
-    let program = Program::start("holds", &[])?;
+    let plain = alone("no-safe-point", "holds", &[])?;
+    let program = Program::start("no-safe-point", "holds", &[])?;
     let output = program.attach(&["--wait", "1s"])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(1), "status {:?}: {said}", output.status.code());
@@ -33,9 +33,9 @@ fn no_safe_point() -> Result<Held> {
 
 /// Whoever watches is killed: the history is switched off all the same.
 fn killed() -> Result<Held> {
-    let plain = alone("idle", &[])?;
+    let plain = alone("killed", "idle", &[])?;
     let before = leftovers()?;
-    let program = Program::start("idle", &[])?;
+    let program = Program::start("killed", "idle", &[])?;
     let mut whyoom = Command::new(Build::ready()?.whyoom());
     let folder = text(&program.found());
     whyoom.args(["attach", &program.pid.to_string(), "--watch", "-o", &folder]);

@@ -31,28 +31,29 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts one on a simulated GPU, and waits until it is ready.
-    pub(super) fn start(name: &str, words: &[&str]) -> Result<Self> {
+    /// Starts one on a simulated GPU for a check, and waits until it is ready.
+    pub(super) fn start(check: &str, name: &str, words: &[&str]) -> Result<Self> {
         let mut command = Command::new(Build::ready()?.whyoom());
         command.args(["lab", "run", "--memory", "8GiB", "--"]).arg(python()?).arg(script(name));
-        Self::started(command, name, words)
+        Self::started(command, check, words)
     }
 
     /// Starts one that needs no GPU, as another user.
-    pub(super) fn start_as(user: &[&str], name: &str) -> Result<Self> {
+    pub(super) fn start_as(check: &str, user: &[&str], name: &str) -> Result<Self> {
         // Where that user can read it.
-        let folder = Build::readable()?.folder().join("attach");
+        let folder = Build::readable()?.folder().join("attach").join(check);
         fs::create_dir_all(&folder)?;
         for file in [name, "common"] {
             fs::copy(script(file), folder.join(format!("{file}.py")))?;
         }
         let mut command = Command::new(user[0]);
         command.args(&user[1..]).arg(SYSTEM_PYTHON).arg(folder.join(format!("{name}.py")));
-        Self::started(command, name, &["as-another"])
+        Self::started(command, check, &["as-another"])
     }
 
-    fn started(mut command: Command, name: &str, words: &[&str]) -> Result<Self> {
-        let folder = empty_folder(&format!("attach/{name}{}", words.concat()))?;
+    /// Two checks that run at a time may start the same program: each has a folder of its own.
+    fn started(mut command: Command, check: &str, words: &[&str]) -> Result<Self> {
+        let folder = empty_folder(&format!("attach/{check}"))?;
         let (out, err) = (folder.join("out"), folder.join("err"));
         command.arg(folder.join("stop")).args(words);
         command.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
@@ -67,7 +68,7 @@ impl Program {
             let waits = Instant::now() < until && program.child.try_wait()?.is_none();
             ensure!(
                 program.pid != 0 || waits,
-                "{name} is not ready: {}",
+                "the program of {check} is not ready: {}",
                 fs::read_to_string(&err)?
             );
             thread::sleep(Duration::from_millis(5));
@@ -131,8 +132,8 @@ pub(super) fn attach(before: &[&str], pid: u32, folder: &Path, options: &[&str])
 }
 
 /// How the program ends when nobody attaches to it.
-pub(super) fn alone(name: &str, words: &[&str]) -> Result<Ran> {
-    let folder = empty_folder(&format!("attach/{name}-alone"))?;
+pub(super) fn alone(check: &str, name: &str, words: &[&str]) -> Result<Ran> {
+    let folder = empty_folder(&format!("attach/{check}-alone"))?;
     let stop = folder.join("stop");
     File::create(&stop)?;
     let script = text(&script(name));

@@ -26,8 +26,13 @@ fn words(words: &[String]) -> Vec<&str> {
 }
 
 /// It fails with these words, and the program goes on.
-fn refused(program: Program, name: &str, before: &[&str], expected: &[&str]) -> Result<Held> {
-    let plain = alone(name, &[])?;
+fn refused(
+    (check, name): (&str, &str),
+    program: Program,
+    before: &[&str],
+    expected: &[&str],
+) -> Result<Held> {
+    let plain = alone(check, name, &[])?;
     let output = program.attach_as(before, &[])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(1), "status {:?}: {said}", output.status.code());
@@ -42,11 +47,11 @@ fn refused(program: Program, name: &str, before: &[&str], expected: &[&str]) -> 
 
 fn another_user() -> Result<Held> {
     Need::Root.met()?;
-    let program = Program::start("no_torch", &[])?;
+    let program = Program::start("another-user", "no_torch", &[])?;
     let stranger = as_user(STRANGER);
     refused(
+        ("another-user", "no_torch"),
         program,
-        "no_torch",
         &words(&stranger),
         &["belongs to another user (UID 0)", "sudo whyoom attach"],
     )
@@ -55,10 +60,10 @@ fn another_user() -> Result<Held> {
 fn not_dumpable() -> Result<Held> {
     Need::Root.met()?;
     let victim = as_user(VICTIM);
-    let program = Program::start_as(&words(&victim), "undumpable")?;
+    let program = Program::start_as("not-dumpable", &words(&victim), "undumpable")?;
     refused(
+        ("not-dumpable", "undumpable"),
         program,
-        "undumpable",
         &words(&victim),
         &["not permitted", "not dumpable", "CAP_SYS_PTRACE"],
     )

@@ -71,10 +71,10 @@ pub(super) fn checks() -> Vec<Check> {
 /// Root may look into the process of any user, which then writes into a folder of its own.
 fn by_root() -> Result<Held> {
     Need::Root.met()?;
-    let plain = alone("undumpable", &[])?;
+    let plain = alone("by-root", "undumpable", &[])?;
     let user = VICTIM.to_string();
     let as_user = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
-    let program = Program::start_as(&as_user, "undumpable")?;
+    let program = Program::start_as("by-root", &as_user, "undumpable")?;
     let output = program.attach(&[])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(3), "status {:?}: {said}", output.status.code());
@@ -86,8 +86,8 @@ fn by_root() -> Result<Held> {
 
 impl Visit {
     fn make(&self) -> Result<Held> {
-        let plain = alone(self.name, &[])?;
-        let program = Program::start(self.name, &[])?;
+        let plain = alone(self.name, self.name, &[])?;
+        let program = Program::start(self.name, self.name, &[])?;
         let document = read(&program.attach(self.options)?)?;
         self.is_right(&document, &program)?;
         let found = program.found();
@@ -137,8 +137,8 @@ impl Visit {
 }
 
 fn nothing_to_see(name: &str, word: &str) -> Result<Held> {
-    let plain = alone(name, &[])?;
-    let program = Program::start(name, &[])?;
+    let plain = alone(name, name, &[])?;
+    let program = Program::start(name, name, &[])?;
     let output = program.attach(&[])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(3), "status {:?}: {said}", output.status.code());
