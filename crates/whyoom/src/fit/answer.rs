@@ -210,7 +210,7 @@ const UNKNOWN: &str = "unknown call sites";
 /// in backward, save for odd cases. Where gradients were told, the rest of it is temporary.
 fn word(kind: Category, told: bool) -> String {
     match kind {
-        Category::Temporaries | Category::Unattributed if told => "temporaries of backward",
+        Category::Temporaries | Category::Unattributed if told => "temporaries",
         Category::Gradients if told => "gradients",
         Category::Gradients | Category::Unattributed => "gradients and backward temporaries",
         other => other.name(),
