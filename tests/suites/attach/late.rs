@@ -1,6 +1,8 @@
 //! An interpreter that comes to no safe point in time, and a visitor that is killed: nothing is left behind.
 
 use std::{
+    fs,
+    path::PathBuf,
     process::{Command, Stdio},
     thread,
     time::Duration,
@@ -9,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use harness::{Build, Check, Held, text};
 
-use super::program::{Program, alone, is_in_memory, leftovers};
+use super::program::{Program, alone, is_in_memory, leftovers, open_files};
 
 /// What the text of the call has in it.
 const CALL: &[u8] = b"lambda b,f:b.exec";
@@ -34,16 +36,18 @@ fn no_safe_point() -> Result<Held> {
 /// Whoever watches is killed: the history is switched off all the same.
 fn killed() -> Result<Held> {
     let plain = alone("killed", "idle", &[])?;
-    let before = leftovers()?;
     let program = Program::start("killed", "idle", &[])?;
     let mut whyoom = Command::new(Build::ready()?.whyoom());
     let folder = text(&program.found());
     whyoom.args(["attach", &program.pid.to_string(), "--watch", "-o", &folder]);
     let mut whyoom = whyoom.stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let watching = || -> Result<Option<String>> {
-        let new = leftovers()?.into_iter().find(|name| !before.contains(name));
-        Ok(new
-            .filter(|name| std::path::Path::new("/tmp").join(name).join("watching.json").exists()))
+    // Other checks have folders there at the same time: the process has the pipe of its own open.
+    let watching = || -> Result<Option<PathBuf>> {
+        let open = open_files(program.pid)?;
+        let is_own = |folder: &PathBuf| {
+            folder.join("watching.json").exists() && open.contains(&folder.join("pipe"))
+        };
+        Ok(leftovers()?.into_iter().find(is_own))
     };
     let mut folder = None;
     for _ in 0..600 {
@@ -58,7 +62,7 @@ fn killed() -> Result<Held> {
     whyoom.wait()?;
     // The program itself says whether its history is off, and whether a thread or a handler is left.
     thread::sleep(Duration::from_secs(2));
-    std::fs::remove_dir_all(std::path::Path::new("/tmp").join(folder))?;
+    fs::remove_dir_all(folder)?;
     let ran = program.end()?;
     ensure!(ran.like(&plain)? == 0, "it said more: {}", ran.stderr);
     Ok(Held::new("whoever watches is killed: the history is off, and no thread is left"))

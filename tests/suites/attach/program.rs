@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{Read, Seek, SeekFrom},
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -24,6 +24,8 @@ const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 pub(super) struct Program {
     child: Child,
     folder: PathBuf,
+    /// It ends when this file is there.
+    stop: PathBuf,
     /// The process itself, below the lab's.
     pub(super) pid: u32,
     /// What PyTorch held when it was ready.
@@ -35,7 +37,7 @@ impl Program {
     pub(super) fn start(check: &str, name: &str, words: &[&str]) -> Result<Self> {
         let mut command = Command::new(Build::ready()?.whyoom());
         command.args(["lab", "run", "--memory", "8GiB", "--"]).arg(python()?).arg(script(name));
-        Self::started(command, check, words)
+        Self::started(command, check, None, words)
     }
 
     /// Starts one that needs no GPU, as another user.
@@ -48,17 +50,27 @@ impl Program {
         }
         let mut command = Command::new(user[0]);
         command.args(&user[1..]).arg(SYSTEM_PYTHON).arg(folder.join(format!("{name}.py")));
-        Self::started(command, check, &["as-another"])
+        Self::started(command, check, Some(folder.join("stop")), &["as-another"])
     }
 
-    /// Two checks that run at a time may start the same program: each has a folder of its own.
-    fn started(mut command: Command, check: &str, words: &[&str]) -> Result<Self> {
+    /// Two checks that run at a time may start the same program: each has a folder of its own. Another user sees
+    /// nothing in it, and is told elsewhere when to stop.
+    fn started(
+        mut command: Command,
+        check: &str,
+        stop: Option<PathBuf>,
+        words: &[&str],
+    ) -> Result<Self> {
         let folder = empty_folder(&format!("attach/{check}"))?;
+        let stop = stop.unwrap_or_else(|| folder.join("stop"));
+        if stop.exists() {
+            fs::remove_file(&stop)?;
+        }
         let (out, err) = (folder.join("out"), folder.join("err"));
-        command.arg(folder.join("stop")).args(words);
+        command.arg(&stop).args(words);
         command.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
         let child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
-        let mut program = Self { child, folder, pid: 0, held: 0 };
+        let mut program = Self { child, folder, stop, pid: 0, held: 0 };
         let until = Instant::now() + READY;
         while program.pid == 0 {
             let said = fs::read_to_string(&out)?;
@@ -93,13 +105,13 @@ impl Program {
 
     /// Tells it to end, and how it ended.
     pub(super) fn end(mut self) -> Result<Ran> {
-        File::create(self.folder.join("stop"))?;
+        File::create(&self.stop)?;
         self.wait()
     }
 
     /// Waits until it has ended.
     pub(super) fn wait(&mut self) -> Result<Ran> {
-        let status = self.child.wait()?.code().context("the lab was killed")?;
+        let status = self.ended_in_time()?.code().context("the lab was killed")?;
         let read = |name: &str| fs::read_to_string(self.folder.join(name));
         let lines = |text: String, left_out: &str| -> String {
             let lines = text.lines().filter(|line| !line.starts_with(left_out));
@@ -107,13 +119,30 @@ impl Program {
         };
         Ok(Ran { status, stdout: lines(read("out")?, "ready "), stderr: lines(read("err")?, LAB) })
     }
+
+    /// One that does not end is a failure, and is ended: a check that waits for it would tell nothing.
+    fn ended_in_time(&mut self) -> Result<ExitStatus> {
+        let until = Instant::now() + READY;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > until {
+                let _ = Command::new("kill").args(["-KILL", &self.pid.to_string()]).status();
+                self.child.kill()?;
+                self.child.wait()?;
+                bail!("the program (PID {}) does not end", self.pid);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 impl Drop for Program {
     /// Where a check failed, the program must not stay.
     fn drop(&mut self) {
-        let _ = File::create(self.folder.join("stop"));
-        let _ = self.child.wait();
+        let _ = File::create(&self.stop);
+        let _ = self.ended_in_time();
     }
 }
 
@@ -156,11 +185,17 @@ fn read_ready(line: &str) -> Result<(u32, u64)> {
     Ok((pid.parse()?, held.parse()?))
 }
 
-/// Folders of visits in /tmp.
-pub(super) fn leftovers() -> Result<Vec<String>> {
-    let entries = fs::read_dir("/tmp")?.flatten();
-    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    Ok(names.filter(|name| name.starts_with("whyoom-attach-")).collect())
+/// Folders of visits in /tmp: those of other checks, too.
+pub(super) fn leftovers() -> Result<Vec<PathBuf>> {
+    let folders = fs::read_dir("/tmp")?.flatten().map(|entry| entry.path());
+    Ok(folders.filter(|folder| text(folder).starts_with("/tmp/whyoom-attach-")).collect())
+}
+
+/// What a process has open.
+pub(super) fn open_files(pid: u32) -> Result<Vec<PathBuf>> {
+    let open = fs::read_dir(format!("/proc/{pid}/fd"))?.flatten();
+    // One may be closed meanwhile.
+    Ok(open.filter_map(|file| fs::read_link(file.path()).ok()).collect())
 }
 
 /// Whether the variables of a process's interpreter, or what lies behind them, have this text.

@@ -23,7 +23,7 @@ const CALLS: u32 = 2 * 2 * 200;
 
 /// What was measured when they were set, and a little: they keep a call from becoming slower unseen. `cost-driver`
 /// has the goal, in nanoseconds.
-const MOST: f64 = 690.0;
+const MOST: f64 = 720.0;
 const MOST_WITH_STACKS: f64 = 960.0;
 
 /// callgrind is some fifty times slower than the machine.
@@ -91,7 +91,8 @@ fn counter() -> Result<String> {
 /// The instructions of a program, from its start or from where it says.
 fn counted(trial: &Trial, recording: Recording, from_start: &str) -> Result<f64> {
     Need::Valgrind.met()?;
-    let folder = empty_folder("recorder/instructions")?;
+    // Not where the recording is.
+    let folder = empty_folder("recorder/callgrind")?;
     let out = folder.join("callgrind.%p");
     let mut trial = trial.clone();
     let valgrind = [
