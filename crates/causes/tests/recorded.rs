@@ -807,5 +807,10 @@ fn a_loader_that_makes_two_and_deletes_one_does_not_grow() {
         run.free_block(2 * GIB + layer * 16 * MIB);
     }
     run.exit();
-    assert_cause(&run.judge(), "healthy", &[]);
+    // It may be a loop as well: whoever knows the program is told.
+    assert_cause(
+        &run.judge(),
+        "healthy",
+        &["Nothing failed", "640.00 MiB", "40 blocks", "load.py:10"],
+    );
 }

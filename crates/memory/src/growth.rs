@@ -21,6 +21,10 @@ const MIN_BOUNDARIES: usize = 5;
 const MIN_BLOCKS: u64 = 8;
 /// The same where nothing else speaks for a loop: a model's layers, its caches, a solver's fields are fewer.
 const MIN_COLLECTED: u64 = 32;
+/// The same of a program that kept them until it ended, and what of them has one size: what a model is loaded from
+/// is fewer, or of many.
+const MIN_KEPT_TO_EXIT: u64 = 100;
+const ONE_SIZE: f64 = 0.9;
 /// What of such blocks must have been asked for: else it is their rounding that takes the memory.
 const MOSTLY_ASKED_FOR: f64 = 0.5;
 /// Growth below this share of the peak is noise.
@@ -177,10 +181,7 @@ impl<'a> Evidence<'a> {
 
     /// Growth between iterations, if these were found: what stands for them otherwise holds only of a run
     /// that is seen to its end, since a model that is being loaded looks the same.
-    pub(crate) fn growth_of_iterations(
-        &self,
-        phase_of: impl Fn(StackId) -> Phase,
-    ) -> Option<Growth> {
+    fn growth_of_iterations(&self, phase_of: impl Fn(StackId) -> Phase) -> Option<Growth> {
         let mut found = self.layer.iterations().by_trust(MIN_BOUNDARIES, self.run_context.whole);
         found
             .find_map(|(source, boundaries)| self.trend(source, boundaries, &phase_of))
@@ -287,8 +288,30 @@ impl<'a> Evidence<'a> {
         after.count() as u64 * boundaries.stride()
     }
 
-    /// Lines outside any module each of which holds more whenever it allocates, to the end of the run.
+    /// Lines outside any module each of which holds more whenever it allocates, to the end of the run. What a program
+    /// kept until it ended may also be what it had loaded: there are fewer of these, and of many sizes.
     fn growth_of_lines(&self, profile_of: impl Fn(StackId) -> StackProfile) -> Option<Growth> {
+        let growth = self.kept_by_lines(profile_of)?;
+        let is_loop = || growth.stacks.first().is_some_and(|worst| self.is_of_one_size(worst));
+        (!self.ended || growth.iterations >= MIN_KEPT_TO_EXIT && is_loop()).then_some(growth)
+    }
+
+    /// Whether almost all that a stack left is of one size.
+    fn is_of_one_size(&self, growing: &GrowingStack) -> bool {
+        let mut sizes: Vec<Bytes> = (self.blocks.iter())
+            .filter(|(_, block)| block.stack == growing.stack)
+            .map(|(_, block)| block.size)
+            .collect();
+        sizes.sort_unstable();
+        let most = sizes.chunk_by(|one, next| one == next).map(<[Bytes]>::len).max();
+        most.unwrap_or(0) as f64 >= ONE_SIZE * sizes.len() as f64
+    }
+
+    /// What such lines hold.
+    pub(crate) fn kept_by_lines(
+        &self,
+        profile_of: impl Fn(StackId) -> StackProfile,
+    ) -> Option<Growth> {
         let phase_of = |stack| profile_of(stack).phase;
         let survivors = self
             .survivors(|block| block.stack != StackId(0) && phase_of(block.stack) == Phase::Other);
@@ -345,7 +368,8 @@ impl<'a> Evidence<'a> {
             self.blocks.iter().filter(|(_, block)| events.contains(&block.born)).count() as u64
         };
         let set_up = born_in(0..line.begins);
-        let under_way = if refused.is_some() { born_in(line.latest..u64::MAX) } else { 0 };
+        let is_cut = refused.is_some() || self.ended;
+        let under_way = if is_cut { born_in(line.latest..u64::MAX) } else { 0 };
         let made = made.saturating_sub(set_up + under_way);
         ended * 2 >= made || exited && ended >= line.left.blocks
     }

@@ -172,6 +172,15 @@ impl Model {
         found.max_by_key(|growth| growth.total)
     }
 
+    /// What a process that has ended kept until then, where a line kept more and more: it may be a loop that grows, or
+    /// something that it set up.
+    #[must_use]
+    pub fn kept_until_exit(&self, process: ProcessId, device: DeviceId) -> Option<Growth> {
+        self.process(process)?.exited()?;
+        let space = self.space(process, device)?;
+        space.kept_up_to_peak(self.run_context(process), &self.profiles)
+    }
+
     /// Says that processes from this one on are of another launch: what is read next has nothing to do with what
     /// was read before.
     pub fn begin_launch(&mut self, first: ProcessId) {

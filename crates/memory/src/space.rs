@@ -286,12 +286,26 @@ impl Space {
     }
 
     /// Growth of the allocator's blocks up to the peak, of a program that has ended: while Python ends, it
-    /// gives back what it had kept. Growth ends at the peak; where more was made later, it was none.
+    /// gives back what it had kept.
     pub(crate) fn growth_up_to_peak(
         &self,
         process: RunContext,
         profiles: &Profiles,
     ) -> Option<Growth> {
+        self.up_to_peak(process)?.growth(|stack| profiles.known(stack))
+    }
+
+    /// What lines kept up to the peak of a program that has ended, be they of a loop or of what it set up.
+    pub(crate) fn kept_up_to_peak(
+        &self,
+        process: RunContext,
+        profiles: &Profiles,
+    ) -> Option<Growth> {
+        self.up_to_peak(process)?.kept_by_lines(|stack| profiles.known(stack))
+    }
+
+    /// What is known up to the peak. Growth ends at the peak; where more was made later, it was none.
+    fn up_to_peak(&self, process: RunContext) -> Option<Evidence<'_>> {
         let (blocks, (made, ended)) = self.blocks.at_peak();
         let (made_in_all, _) = self.blocks.block_counts();
         if made_in_all.saturating_sub(made) * LATER > made_in_all {
@@ -301,8 +315,7 @@ impl Space {
         let run_context =
             RunContext { made, ended, last, whole: process.whole, ..self.run_context() };
         let blocks = blocks.iter().map(|(&address, block)| (address, block)).collect();
-        let evidence = Evidence::of(&self.blocks, run_context, blocks).of_ended();
-        evidence.growth_of_iterations(|stack| profiles.known(stack).phase)
+        Some(Evidence::of(&self.blocks, run_context, blocks).of_ended())
     }
 
     /// Takes an event of this process and device, the `number`th of the stream. Whether it concerned

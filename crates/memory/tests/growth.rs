@@ -518,3 +518,44 @@ fn a_buffer_that_a_larger_one_replaces_is_no_leak() {
     let growth = run.refused(grow, 14 * 32 * MIB).expect("it grows");
     assert!(growth.is_replaced, "{growth:#?}");
 }
+
+/// A program that sets up, works in rounds, and exits in order: Python gives back all that it had kept.
+fn exits(rounds: u64, set_up: u64, leaves: impl Fn(u64) -> bool) -> Option<Growth> {
+    let mut run = Run::new();
+    let load = run.stack(&[TORCH, ("load", "/home/me/eval.py", 4)]);
+    let keep = run.stack(&[TORCH, ("step", "/home/me/eval.py", 9)]);
+    let work = run.stack(&[TORCH, ("step", "/home/me/eval.py", 8)]);
+    let mut kept = Vec::new();
+    for _ in 0..set_up {
+        run.passing(work, MIB);
+        kept.push(run.block(load, 4 * MIB));
+    }
+    for round in 0..rounds {
+        let passing = run.block(work, 4 * MIB);
+        if leaves(round) {
+            kept.push(run.block(keep, 4 * MIB));
+        }
+        run.end(passing);
+    }
+    for address in kept {
+        run.end(address);
+    }
+    run.push(StackId(0), Action::Exit);
+    run.growth()
+}
+
+#[test]
+fn what_is_kept_until_the_program_exits_grew() {
+    let growth = exits(400, 3, |_| true).expect("growth");
+    assert_eq!((growth.total, growth.iterations), (Bytes(1600 * MIB), 400));
+    assert_eq!(growth.per_iteration, Bytes(4 * MIB));
+    assert_eq!(growth.source, IterationSource::RepeatedLine);
+}
+
+#[test]
+fn what_is_loaded_once_and_kept_until_the_program_exits_did_not_grow() {
+    assert_eq!(exits(400, 100, |_| false), None);
+    assert_eq!(exits(20, 100, |_| false), None);
+    // A cache that fills in the first half.
+    assert_eq!(exits(400, 3, |round| round < 200), None);
+}

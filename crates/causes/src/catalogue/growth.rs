@@ -105,8 +105,12 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         Evidence::text("at 95 % confidence", confidence(growth), Basis::Computed),
         Evidence::bytes("total growth", growth.total, Basis::Computed),
     ]);
+    let state = match is_freed_at_exit(diagnosis, growth) {
+        true => "kept until the program exited",
+        false => "still allocated",
+    };
     for (call_site, bytes) in call_sites.iter().take(LISTED) {
-        finding.point_at(call_site, format!("{bytes} still allocated"));
+        finding.point_at(call_site, format!("{bytes} {state}"));
     }
     if diagnosis.exited() {
         let text = "the driver freed everything: the next program finds the device as this one did";
@@ -142,8 +146,18 @@ fn headline(diagnosis: &Diagnosis<'_>, growth: &Growth) -> String {
             "Memory grows by {per_iteration} every iteration; the program frees it only after the \
              failure"
         ),
+        false if is_freed_at_exit(diagnosis, growth) => {
+            format!("Memory grows by {per_iteration} every iteration and is freed only at exit")
+        }
         false => format!("Memory grows by {per_iteration} every iteration and is not freed"),
     }
+}
+
+/// Whether the interpreter gave back on its way out what the program had kept.
+fn is_freed_at_exit(diagnosis: &Diagnosis<'_>, growth: &Growth) -> bool {
+    let left = diagnosis.space.filter(|space| space.has_allocator()).map(Space::totals);
+    let is_freed = left.is_some_and(|left| left.active.0 < growth.total.0 / 10);
+    diagnosis.incident.is_none() && diagnosis.exited() && is_freed
 }
 
 /// Whether the program itself freed everything in the end: then something owns it, and keeps too much.

@@ -47,12 +47,28 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     }
     let (peak, _) = space.peak();
     let (end, peak_reserved) = (space.totals(), space.peak_reserved());
-    let headline = format!(
-        "Nothing is wrong here: no out-of-memory error, no growth; the peak was {}",
-        peak.allocated
-    );
+    let kept = diagnosis.model.kept_until_exit(diagnosis.process, diagnosis.device);
+    let headline = match &kept {
+        Some(kept) => format!(
+            "Nothing failed here, but {} was kept until the program exited, in {} blocks; the peak \
+             was {}",
+            kept.total,
+            kept.stacks.iter().map(|growing| growing.usage.blocks).sum::<u64>(),
+            peak.allocated
+        ),
+        None => format!(
+            "Nothing is wrong here: no out-of-memory error, no growth; the peak was {}",
+            peak.allocated
+        ),
+    };
     let free = space.free_space();
-    let because = if free.total.share_of(end.reserved) > 0.3 {
+    let because = if let Some(kept) = &kept {
+        format!(
+            "If each is of a step of a loop, it grows by {} every time; if a model or data is loaded there, \
+             nothing is wrong.",
+            kept.per_iteration
+        )
+    } else if free.total.share_of(end.reserved) > 0.3 {
         keeps_free(diagnosis, &free)
     } else {
         format!("At the peak {} of the {} reserved was allocated.", peak.allocated, peak.reserved)
@@ -76,6 +92,11 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     }
     finding.evidence.extend(ending(diagnosis));
     add_pinned(diagnosis, &mut finding);
+    let stacks = kept.iter().flat_map(|kept| &kept.stacks);
+    let stacks = stacks.map(|growing| (growing.stack, growing.usage)).collect();
+    for (call_site, bytes) in diagnosis.by_call_site(stacks).iter().take(LISTED) {
+        finding.point_at(call_site, format!("{bytes} kept until the program exited"));
+    }
     Some(finding)
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     format::{BLOCK, Kind},
     header::Wrong,
-    record::{self, Last, SHORTEST_RECORD, Scan},
+    record::{self, Last, Scan},
 };
 
 /// Reads one segment, a block at a time. Nothing is mapped: a file that somebody cuts while it is
@@ -99,7 +98,7 @@ impl Cursor {
                 return false;
             }
             self.block += 1;
-            match self.load(number) {
+            match block::load(&self.path, number, self.view.length, &mut self.bytes) {
                 Ok(()) => {}
                 Err(error) if self.may_go && error.kind() == io::ErrorKind::NotFound => {
                     losses.dropped_while_read += 1;
@@ -150,29 +149,7 @@ impl Cursor {
     /// Nothing more is read: a segment that its writer closed tells how much there was.
     fn finish(&mut self, losses: &mut Losses) {
         self.bytes = Vec::new();
-        let Ok(identity) = self.view.identity else { return };
-        let told = self.view.progress.records;
-        if self.view.progress.closed && told <= identity.bytes / SHORTEST_RECORD {
-            losses.lost_events += told.saturating_sub(self.read);
-        }
-    }
-
-    /// Reads a block, as far as the file has it.
-    fn load(&mut self, number: u64) -> io::Result<()> {
-        let file = untrusted::open_entry(&self.path)?;
-        let (start, end) = (block::start(number), block::end(number).min(self.view.length));
-        self.bytes.resize(((end - start) as usize).min(BLOCK), 0);
-        let mut read = 0;
-        while read < self.bytes.len() {
-            match file.read_at(&mut self.bytes[read..], start + read as u64) {
-                Ok(0) => break,
-                Ok(some) => read += some,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.bytes.truncate(read);
-        Ok(())
+        losses.lost_events += self.view.unread(self.read);
     }
 }
 

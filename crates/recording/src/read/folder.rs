@@ -13,6 +13,7 @@ use whyoom_files::untrusted;
 use crate::{
     format::{HEADER, Kind},
     header::{Identity, Progress, Wrong},
+    record::SHORTEST_RECORD,
 };
 
 /// Of one folder no more files are read: with the usual segments that is a recording of 128 GiB.
@@ -149,6 +150,14 @@ impl FileView {
             Ok(_) => self.progress.committed.min(self.length),
             Err(_) => self.length,
         }
+    }
+
+    /// Events that were not read, of a segment whose writer closed it and so told how many there are.
+    pub(super) fn unread(&self, read: u64) -> u64 {
+        let told = self.progress.records;
+        let is_possible = |identity: &Identity| told <= identity.bytes / SHORTEST_RECORD;
+        let is_known = self.progress.closed && self.identity.as_ref().is_ok_and(is_possible);
+        if is_known { told.saturating_sub(read) } else { 0 }
     }
 
     /// Bytes that were written and are not there.

@@ -2,11 +2,9 @@
 
 use std::{
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
-use whyoom_files::untrusted;
 use whyoom_trace::Event;
 
 use super::{
@@ -15,8 +13,8 @@ use super::{
     folder::FileView,
 };
 use crate::{
-    format::{BLOCK, Kind},
-    record::{self, Last, SHORTEST_RECORD, Scan},
+    format::Kind,
+    record::{self, Last, Scan},
 };
 
 /// Reads a segment as far as its writer was when it was last looked at, and goes on from there after the next look.
@@ -103,7 +101,9 @@ impl Tail {
             if self.is_complete || self.loaded >= end || block::start(self.block) >= end {
                 break;
             }
-            if let Err(error) = self.load() {
+            if let Err(error) =
+                block::load(&self.path, self.block, self.view.length, &mut self.bytes)
+            {
                 self.gone = true;
                 // Ring mode drops files; what was in them and not read is counted by the part.
                 losses.unreadable_files += u64::from(error.kind() != io::ErrorKind::NotFound);
@@ -134,30 +134,10 @@ impl Tail {
         }
     }
 
-    /// Loads the block, as far as the file has it.
-    fn load(&mut self) -> io::Result<()> {
-        let file = untrusted::open_entry(&self.path)?;
-        let (start, end) = (block::start(self.block), block::end(self.block).min(self.view.length));
-        self.bytes.resize((end.saturating_sub(start) as usize).min(BLOCK), 0);
-        let mut read = 0;
-        while read < self.bytes.len() {
-            match file.read_at(&mut self.bytes[read..], start + read as u64) {
-                Ok(0) => break,
-                Ok(some) => read += some,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        self.bytes.truncate(read);
-        Ok(())
-    }
-
     /// Nothing more is read: a segment that its writer closed tells how much there was.
     pub(super) fn finish(&self, losses: &mut Losses) {
-        let (Ok(identity), told) = (self.view.identity, self.view.progress.records) else { return };
-        let known = self.view.progress.closed && told <= identity.bytes / SHORTEST_RECORD;
-        if known && !self.gone {
-            losses.lost_events += told.saturating_sub(self.read);
+        if !self.gone {
+            losses.lost_events += self.view.unread(self.read);
         }
     }
 }

@@ -58,10 +58,12 @@ fn say_before(arguments: &AttachArguments, target: &Target) {
 /// Where nothing can be looked at.
 fn unseen(pid: u32, look: &answer::Look) -> u8 {
     match look.state {
-        State::NoTorch => nothing(pid, &format!("it runs Python {} without PyTorch", look.python)),
+        State::NoTorch => {
+            nothing(pid, &format!("process {pid} runs Python {} without PyTorch", look.python))
+        }
         State::NoCuda => {
             let torch = look.torch.as_deref().unwrap_or("of an unknown version");
-            nothing(pid, &format!("its PyTorch {torch} has not used a GPU yet"))
+            nothing(pid, &format!("PyTorch {torch} in process {pid} has not used a GPU yet"))
         }
         State::Looked | State::Failed => {
             let why = look.error.as_deref().unwrap_or("no reason was given");
@@ -72,7 +74,7 @@ fn unseen(pid: u32, look: &answer::Look) -> u8 {
 }
 
 fn nothing(pid: u32, why: &str) -> u8 {
-    say(&format!("{}; there is no more to see: {why}", known::by_driver(pid)));
+    say(&format!("{why}; {}", known::by_driver(pid)));
     NOTHING_TO_SEE
 }
 

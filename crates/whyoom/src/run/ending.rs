@@ -142,7 +142,14 @@ fn is_not_worth_keeping(
         && !is_asked_for
         && ending.status == Some(0)
         && reading.notes().next().is_none()
+        && !has_kept(reading)
         && !goes_on()
+}
+
+/// Whether a process kept more and more until it exited: whoever knows the program knows whether that is well.
+fn has_kept(reading: &Reading) -> bool {
+    let model = &reading.model;
+    model.spaces().any(|(process, device, _)| model.kept_until_exit(process, device).is_some())
 }
 
 /// Says that nothing is wrong, and where the recording is, if it is kept.
@@ -170,6 +177,9 @@ fn say_healthy(
     let stopped = notes.iter().any(|note| note.contains(STOPPED));
     let word = match ending.status {
         _ if stopped => "memory did not run out in the recorded part",
+        Some(0) if has_kept(reading) => {
+            "nothing failed, but more and more was kept until it exited"
+        }
         Some(0) => "nothing is wrong",
         _ => "memory did not run out",
     };
