@@ -28,6 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
         Check::new("flight::whole", whole),
         Check::new("flight::live", live),
         Check::new("flight::healthy", healthy),
+        Check::new("flight::kept-until-exit", kept_until_exit),
     ]
 }
 
@@ -84,20 +85,34 @@ fn live() -> Result<Held> {
 
 /// Nothing is left of a run in which nothing was wrong, but one line.
 fn healthy() -> Result<Held> {
-    let folder = fresh("recorder/flight-healthy")?;
+    let (said, left) = flown("healthy", &["kept_for_long.py", "3", "0"])?;
+    let line = said.lines().find(|line| line.contains("kept none")).context(said.clone())?;
+    ensure!(line.contains("nothing is wrong: peak"), "{line}");
+    ensure!(left == 0, "{left} things are left");
+    Ok(Held::new(line.to_owned()))
+}
+
+/// A run that kept more and more is told of, though it had memory enough and freed all of it in the end.
+fn kept_until_exit() -> Result<Held> {
+    let (said, left) = flown("kept-until-exit", &["kept_until_exit.py"])?;
+    let line = said.lines().find(|line| line.contains("[growth]")).context(said.clone())?;
+    ensure!(line.contains("4.00 MiB every iteration and is freed only at exit"), "{line}");
+    ensure!(left == 1, "{left} things are left in place of a recording");
+    Ok(Held::new(line.to_owned()))
+}
+
+/// A program under the flight recorder of a site: what is said of it, and how much is left.
+fn flown(name: &str, program: &[&str]) -> Result<(String, usize)> {
+    let folder = fresh(&format!("recorder/flight-{name}"))?;
     fs::create_dir_all(&folder)?;
     let whyoom = Build::ready()?.whyoom();
     let mut command = Command::new("timeout");
     command.arg("120").arg(&whyoom).args(["lab", "run", "--"]).arg(&whyoom).args(["run", "--"]);
-    command.arg(python()?).arg(source("kept_for_long.py")).args(["3", "0"]);
+    command.arg(python()?).arg(source(program[0])).args(&program[1..]);
     let output = command.current_dir(&folder).env("WHYOOM_FLIGHT", "1").output()?;
     ensure!(output.status.success(), "it ended with {}", output.status);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let line = said.lines().find(|line| line.contains("kept none")).context(said.clone())?;
-    ensure!(line.contains("nothing is wrong: peak"), "{line}");
-    let left = fs::read_dir(&folder)?.count();
-    ensure!(left == 0, "{left} things are left");
-    Ok(Held::new(line.to_owned()))
+    Ok((said, fs::read_dir(&folder)?.count()))
 }
 
 fn has_note(why: &Why, words: &str) -> Result<()> {
