@@ -4,7 +4,7 @@
 use std::{fs, path::Path, time::Instant};
 
 use anyhow::{Result, ensure};
-use harness::{Held, fresh, peak_resident};
+use harness::{Held, empty_folder, peak_resident};
 use whyoom_memory::Model;
 use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, Unresolved, now};
 use whyoom_sources::recording;
@@ -27,7 +27,7 @@ const DEPTH: u32 = 40;
 
 pub(crate) fn run(deep: bool) -> Result<Held> {
     let events = if deep { DEEP } else { EVENTS };
-    let folder = fresh("model-scale")?;
+    let folder = empty_folder("model-scale")?;
     let written = write(&folder, events)?;
     let bare = read_barely(&folder)?;
     let mut model = Model::default();
