@@ -6,7 +6,11 @@ const SCHEMAS = new Set(["whyoom.report", "whyoom.diff-page"]);
 
 /** Reads what Rust wrote into the page. */
 export async function decode(base64: string): Promise<Report | DiffDocument> {
-  const text = await inflate(base64).text();
+  return parse(await inflate(base64).text());
+}
+
+/** A document that the page can show. */
+export function parse(text: string): Report | DiffDocument {
   const found = JSON.parse(text) as { schema: string; version: number };
   if (!SCHEMAS.has(found.schema) || found.version !== 1) {
     throw new Error(`this page reads ${[...SCHEMAS].join(" and ")} version 1, not ${found.schema} version ${found.version}`);
