@@ -44,7 +44,7 @@ export class Result {
       actions.compare && fileButton("Compare with another run", { class: "quiet", several: false }, actions.compare),
       h("button", { type: "button", class: "quiet", onclick: () => actions.startOver() }, "Start over"),
     );
-    this.element = h("div", { class: "result" }, h("section", { class: "given", "aria-label": "The file and its verdict" }, this.#heading, this.#notice, buttons, this.#text, h("p", { class: "coming" }, `Drawing the ${what} …`)), this.#report);
+    this.element = h("div", { class: "outcome" }, h("section", { class: "given", "aria-label": "The file and its verdict" }, this.#heading, this.#notice, buttons, this.#text, h("p", { class: "coming" }, `Drawing the ${what} …`)), this.#report);
   }
 
   focus(): void {
