@@ -19,7 +19,10 @@ interface Violation {
 async function violations(page: Page): Promise<string[]> {
   await settled(page);
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
-  const found = (await page.evaluate(() => (window as any).axe.run(document, { resultTypes: ["violations"] }).then((results: any) => results.violations))) as Violation[];
+  const { found, passed } = (await page.evaluate(() =>
+    (window as any).axe.run(document).then((results: any) => ({ found: results.violations, passed: results.passes.length })),
+  )) as { found: Violation[]; passed: number };
+  assert.ok(passed > 10, `only ${passed} rules had something to look at`);
   return found.filter(({ impact }) => impact === "serious" || impact === "critical").flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`));
 }
 
@@ -55,6 +58,13 @@ const SCREENS: [string, (page: Page) => Promise<unknown>][] = [
     },
   ],
 ];
+
+test("what is wrong is found", async () => {
+  const { page } = await openBrowserPage();
+  await page.$eval(".pasting label", (label) => label.remove());
+  assert.match((await violations(page)).join(), /^label: #pasted/);
+  await page.close();
+});
 
 for (const theme of ["light", "dark"]) {
   for (const [size, viewport] of [["desktop", DESKTOP], ["phone", PHONE]] as const) {

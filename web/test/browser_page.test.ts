@@ -1,11 +1,11 @@
 // The page that reads files itself: what it does with what it is given, with a fake engine in its worker.
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Page } from "puppeteer-core";
 import { DESKTOP, PHONE, press, settled, text } from "./browser";
-import { builtPage, choose, drop, folder, made, openBrowserPage, paste, reported } from "./browser_page";
+import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, openBrowserPage, paste, reported } from "./browser_page";
 
 const MIB = 1 << 20;
 /** What the page may weigh without the engine. */
@@ -54,6 +54,22 @@ test("a dropped file: the verdict as text, then the report, and no request to an
       await page.close();
     }
   }
+});
+
+test("files and folders from the disk are dropped, and the glue may be a script", async () => {
+  const { page, trouble } = await openBrowserPage({ file: builtPage("script.html", globalGlue()) });
+  const run = join(folder, "run");
+  mkdirSync(run, { recursive: true });
+  await dropFromDisk(page, ".drop", run);
+  await page.waitForSelector(".notice.trouble:not([hidden])");
+  assert.match(await text(page, ".notice"), /run is a folder.*tar czf run\.tar\.gz run/);
+  await dropFromDisk(page, ".drop", made("from-disk.log", "on disk"));
+  await reported(page);
+  assert.equal(await text(page, ".given .title"), "from-disk.log");
+  await dropFromDisk(page, ".given .chooser", made("other.log", "on disk"));
+  await page.waitForSelector(".report #answer");
+  assert.deepEqual(trouble, []);
+  await page.close();
 });
 
 test("a chosen file of many slices tells how much is read; the text is there before the report", async () => {

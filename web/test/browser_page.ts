@@ -1,6 +1,6 @@
 // The page that reads files itself, opened in Chromium with the fake engine inside.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,26 +15,36 @@ export const folder = mkdtempSync(join(tmpdir(), "whyoom-browser-"));
 const EMPTY = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
 let page: string | null = null;
+const engine = join(built, "fake_engine.js");
 
 /** Builds the page as `npm run browser` does. */
-export function builtPage(name = "index.html", glue = join(built, "fake_engine.js")): string {
+export function builtPage(name = "index.html", glue = engine): string {
   const [wasm, out] = [join(folder, "empty.wasm"), join(folder, name)];
   writeFileSync(wasm, EMPTY);
   execFileSync("node", [join(web, "build_browser.mjs"), "--wasm", wasm, "--glue", glue, "--out", out], { encoding: "utf8" });
   return out;
 }
 
+/** The fake engine as glue of wasm-bindgen's `--target no-modules`: a script that declares a global. */
+export function globalGlue(): string {
+  const path = join(folder, "no_modules.js");
+  writeFileSync(path, `let wasm_bindgen = (function () {${readFileSync(engine, "utf8").replace(/export \{([^}]*)\};?\s*$/, "return {$1};")}})();\n`);
+  return path;
+}
+
 export interface Options {
+  /** Another page than the one that all share. */
+  file?: string;
   viewport?: typeof DESKTOP;
   theme?: string;
   /** Timers of a second and longer run so many times as fast. */
   hurry?: number;
 }
 
-export async function openBrowserPage({ viewport = DESKTOP, theme = "light", hurry = 1 }: Options = {}): Promise<Opened & { downloads: string }> {
+export async function openBrowserPage({ file, viewport = DESKTOP, theme = "light", hurry = 1 }: Options = {}): Promise<Opened & { downloads: string }> {
   page ??= builtPage();
   const downloads = mkdtempSync(join(folder, "saved-"));
-  const opened = await openFile(page, viewport, theme, async (tab) => {
+  const opened = await openFile(file ?? page, viewport, theme, async (tab) => {
     const session = await tab.createCDPSession();
     await session.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: downloads });
     await tab.evaluateOnNewDocument((times) => {
@@ -70,6 +80,14 @@ export async function drop(page: Page, selector: string, files: Record<string, s
     selector,
     files,
   );
+}
+
+/** Drops files from the disk, as the browser has them from the system. */
+export async function dropFromDisk(page: Page, selector: string, ...files: string[]): Promise<void> {
+  const { x, y, width, height } = await page.$eval(selector, (element) => element.getBoundingClientRect().toJSON() as DOMRect);
+  const session = await page.createCDPSession();
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const) await session.send("Input.dispatchDragEvent", { type, x: x + width / 2, y: y + height / 2, data });
 }
 
 export async function paste(page: Page, text: string): Promise<void> {

@@ -6,6 +6,12 @@ export type Chosen = (inputs: Input[]) => void;
 
 const inputs = (files: Iterable<File>): Input[] => [...files].map((data) => ({ name: data.name, data }));
 
+/** What was dropped. Folders are among the files, too, but nothing can be read of them. */
+function dropped({ files, items }: DataTransfer): Input[] {
+  const folders = [...items].filter(({ kind }) => kind === "file").map((item) => item.webkitGetAsEntry()?.isDirectory === true);
+  return inputs(files).map((input, i) => ({ ...input, isFolder: folders[i] ?? false }));
+}
+
 /** A button that opens the browser's dialog for files, and takes what is dropped on it. */
 export function fileButton(label: string, attributes: { class: string; several: boolean }, chosen: Chosen, ...more: HTMLElement[]): HTMLElement {
   const input = h("input", { type: "file", hidden: true, multiple: attributes.several, tabindex: -1 });
@@ -35,8 +41,8 @@ function listen(target: EventTarget, marked: Element, chosen: Chosen): void {
   on("dragover", (event) => holdsFiles(event) && event.preventDefault());
   on("drop", (event) => {
     mark(-depth);
-    if (!holdsFiles(event) || event.defaultPrevented) return;
+    if (!event.dataTransfer || !holdsFiles(event) || event.defaultPrevented) return;
     event.preventDefault();
-    chosen(inputs(event.dataTransfer?.files ?? []));
+    chosen(dropped(event.dataTransfer));
   });
 }

@@ -60,6 +60,8 @@ class App {
   #read(inputs: Input[]): void {
     if (inputs.length === 0) return;
     this.#startOver("", false);
+    const folder = inputs.find(({ isFolder }) => isFolder);
+    if (folder) return this.#startOver(packIt(folder.name), true);
     const [first] = inputs;
     const name = namesOf(inputs);
     // What is compared is one file with another.
@@ -76,6 +78,7 @@ class App {
       result.tell(text);
       result.focus();
     };
+    if (b.isFolder) return back(packIt(b.name));
     this.#work({ kind: "comparison", a, b }, `${a.name} and ${b.name}`, "comparison", null, back, () => {
       jobs.forEach((job) => job.end());
       result?.remove();
@@ -125,6 +128,8 @@ class App {
 }
 
 const namesOf = (inputs: Input[]) => (inputs.length <= 3 ? inputs.map(({ name }) => name).join(", ") : `${inputs[0].name} and ${inputs.length - 1} more files`);
+
+const packIt = (folder: string) => `${folder} is a folder, and a browser gives only files. Pack it first: tar czf ${folder}.tar.gz ${folder}`;
 
 const firstLine = (text: string) => text.trimStart().split("\n", 1)[0];
 

@@ -4,6 +4,8 @@
 export interface Input {
   name: string;
   data: Blob;
+  /** It was dropped, but only files can be read. */
+  isFolder?: boolean;
 }
 
 /** The first message to the worker; after it only `"file"` asks for the report or the comparison as one file. */

@@ -32,9 +32,10 @@ export class Result {
   /** `what` is "report" or "comparison". */
   constructor(title: string, what: string, verdict: Verdict, actions: Actions) {
     this.#actions = actions;
+    const asText = `The ${what === "report" ? "verdict" : what} as text`;
     this.#heading = h("h2", { class: "title", tabindex: -1 }, title);
     this.#saveReport = h("button", { type: "button", class: "quiet", disabled: true, onclick: () => void this.#save(title, what) }, `Save the ${what} as one file`);
-    this.#text = h("details", { class: "as-text", open: true }, h("summary", {}, "The verdict as text"), h("pre", { tabindex: 0, "aria-label": "The verdict as text" }, verdict.text));
+    this.#text = h("details", { class: "as-text", open: true }, h("summary", {}, asText), h("pre", { tabindex: 0, "aria-label": asText }, verdict.text));
     const buttons = h(
       "div",
       { class: "actions" },
