@@ -66,7 +66,7 @@ export async function browserPage(wasm, glue) {
     '<meta name="referrer" content="no-referrer">',
     '<meta name="description" content="Why CUDA ran out of memory: reads a PyTorch snapshot, a log or a recording in your browser.">',
     `<title>whyoom in the browser</title><style>${style}</style></head>`,
-    '<body><div id="whyoom-app"><pre>This page reads files with JavaScript and WebAssembly, in your browser alone.\nOn a command line: whyoom why FILE</pre></div>',
+    '<body><div id="whyoom-app"><pre>This page needs JavaScript and WebAssembly; everything runs in your browser.\nOn a command line: whyoom why FILE</pre></div>',
     `<script id="whyoom-engine" type="application/octet-stream">${module}</script>`,
     `<script id="whyoom-worker" type="application/octet-stream">${worker}</script>`,
     `<script>${script}</script></body></html>`,

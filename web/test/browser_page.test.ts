@@ -127,7 +127,7 @@ test("cancelling ends the worker and says so", async () => {
   await choose(page, ".drop", made("slow.pickle", "slow ", 20 * MIB));
   await page.waitForFunction(() => /read$/.test(document.querySelector(".working .done")?.textContent ?? ""));
   await press(page, ".working", "Cancel");
-  assert.match(await text(page, ".notice"), /Cancelled: slow.pickle was not read to its end\./);
+  assert.match(await text(page, ".notice"), /Cancelled: slow.pickle was not read completely\./);
   assert.match(await focused(page), /Cancelled/);
   await workers(page, 0);
   await drop(page, ".drop", { "next.log": "next" });
@@ -153,7 +153,7 @@ test("an error is told in a sentence, and the page reads the next file", async (
   const cases: [string, RegExp][] = [
     ["refuse", /^x\.log: this is no snapshot, log or recording <img/],
     ["trap", /^x\.log: the reader stopped unexpectedly \(unreachable\).*please report it/],
-    ["full", /^x\.log: there is not enough memory .* at most 4 GiB\. .*whyoom why FILE/],
+    ["full", /^x\.log: not enough memory\. .* at most 4 GiB\. .*whyoom why FILE/],
   ];
   for (const [content, told] of cases) {
     await drop(page, ".drop", { "x.log": content });

@@ -34,7 +34,7 @@ test("what went wrong is told apart", () => {
   // A trap with all memory taken is a lack of memory.
   assert.equal(failure(new Error("unreachable"), 3.9 * 2 ** 30).why, "memory");
   assert.match(failure(new DOMException("gone", "NotReadableError"), 0).message, /changed or moved/);
-  assert.equal(sentence({ why: "refused", message: "not a snapshot" }, "x.log"), "x.log: not a snapshot");
+  assert.equal(sentence({ why: "refused", message: "not a snapshot" }, "x.log", "whyoom why FILE"), "x.log: not a snapshot");
 });
 
 test("names of saved files are taken by every system", () => {

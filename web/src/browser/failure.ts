@@ -13,10 +13,10 @@ export function failure(error: unknown, used: number): Failure {
   return { why: "broke", message };
 }
 
-/** A sentence or two for people. */
-export function sentence({ why, message }: Failure, names: string): string {
+/** A sentence or two for people; `command` does the same in a terminal. */
+export function sentence({ why, message }: Failure, names: string, command: string): string {
   if (why === "refused") return `${names}: ${message}`;
-  const instead = "Read it with the command line instead: whyoom why FILE.";
-  if (why === "memory") return `${names}: there is not enough memory for this in a browser, where WebAssembly has at most 4 GiB. ${instead}`;
+  const instead = `Use the command line instead: ${command}`;
+  if (why === "memory") return `${names}: not enough memory. WebAssembly in a browser has at most 4 GiB. ${instead}`;
   return `${names}: the reader stopped unexpectedly (${message}). That is a bug in whyoom; please report it. ${instead}`;
 }

@@ -1,6 +1,6 @@
 // A worker and what it does for the page: it is started, watched, asked, and ended.
 import { SILENCE, Watch } from "./watch";
-import type { Failure, Task, Told, Verdict } from "./messages";
+import type { Failure, Reply, Task, Verdict } from "./messages";
 import { engineBytes, workerAddress } from "./parts";
 
 /** The task without the engine. */
@@ -37,30 +37,30 @@ export class Job {
     const module = await engineBytes();
     if (this.#ended) return;
     this.#worker = new Worker(workerAddress());
-    this.#worker.onmessage = ({ data }: MessageEvent<Told>) => this.#told(data);
+    this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#received(data);
     // What no handler of the worker's caught: its script could not be run at all, or the browser ended it.
     this.#worker.onerror = (event) => this.#fail({ why: "broke", message: event.message || "the worker could not be started" });
     this.#worker.postMessage({ ...order, module });
   }
 
-  #told(told: Told): void {
+  #received(reply: Reply): void {
     if (this.#ended) return;
-    if (told.kind === "read") {
-      this.#watch.sign(told.done < told.size ? SILENCE.reading : SILENCE.thinking);
-      this.#listener.read(told.done, told.size);
-    } else if (told.kind === "thinking") {
+    if (reply.kind === "read") {
+      this.#watch.sign(reply.done < reply.size ? SILENCE.reading : SILENCE.thinking);
+      this.#listener.read(reply.done, reply.size);
+    } else if (reply.kind === "thinking") {
       this.#watch.sign(SILENCE.thinking);
       this.#listener.thinking();
-    } else if (told.kind === "verdict") {
+    } else if (reply.kind === "verdict") {
       this.#watch.sign(SILENCE.thinking);
-      this.#listener.verdict(told);
-    } else if (told.kind === "document") {
+      this.#listener.verdict(reply);
+    } else if (reply.kind === "document") {
       this.#watch.stop();
-      this.#listener.document(told.json);
-    } else if (told.kind === "file") {
+      this.#listener.document(reply.json);
+    } else if (reply.kind === "file") {
       this.#watch.stop();
-      this.#given(told.bytes);
-    } else this.#fail(told);
+      this.#given(reply.bytes);
+    } else this.#fail(reply);
   }
 
   #fail(failure: Failure): void {

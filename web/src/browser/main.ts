@@ -86,6 +86,7 @@ class App {
   }
 
   #work(order: Order, name: string, what: string, compare: ((inputs: Input[]) => void) | null, back: (text: string, trouble: boolean) => void, arrived = () => {}): void {
+    const command = order.kind === "inquiry" ? "whyoom why FILE" : "whyoom diff A B";
     let result: Result | null = null;
     /** There is no more to come: without a verdict back to where we came from, with one it stays. */
     const stopped = (text: string, trouble: boolean) => {
@@ -94,7 +95,7 @@ class App {
     };
     const cancel = () => {
       job.end();
-      back(`Cancelled: ${name} was not read to its end.`, false);
+      back(`Cancelled: ${name} was not read completely.`, false);
     };
     const working = new Working(order.kind === "inquiry" ? `Reading ${name}` : `Comparing ${name}`, cancel, this.#announce);
     const listener: Listener = {
@@ -117,8 +118,8 @@ class App {
           stopped(`The ${what} could not be drawn: ${(error as Error).message}`, true);
         }
       },
-      failed: (failure) => stopped(sentence(failure, name), true),
-      silent: (seconds) => stopped(`${name}: ended after ${seconds} s without progress. Read it with the command line instead: whyoom why FILE.`, true),
+      failed: (failure) => stopped(sentence(failure, name, command), true),
+      silent: (seconds) => stopped(`${name}: ended after ${seconds} s without progress. Use the command line instead: ${command}`, true),
     };
     const job = new Job(order, listener);
     this.#jobs.add(job);
@@ -129,7 +130,7 @@ class App {
 
 const namesOf = (inputs: Input[]) => (inputs.length <= 3 ? inputs.map(({ name }) => name).join(", ") : `${inputs[0].name} and ${inputs.length - 1} more files`);
 
-const packIt = (folder: string) => `${folder} is a folder, and a browser gives only files. Pack it first: tar czf ${folder}.tar.gz ${folder}`;
+const packIt = (folder: string) => `${folder} is a folder, but a browser reads only files. Pack it first: tar czf ${folder}.tar.gz ${folder}`;
 
 const firstLine = (text: string) => text.trimStart().split("\n", 1)[0];
 

@@ -1,4 +1,4 @@
-// What the page and its worker tell each other.
+// What the page and its worker send each other.
 
 /** A file, or pasted text. */
 export interface Input {
@@ -21,7 +21,7 @@ export interface Verdict {
 /** Why nothing came of it: the engine says so, it broke, or there was not enough memory for it. */
 export type Failure = { why: "refused" | "broke" | "memory"; message: string };
 
-export type Told =
+export type Reply =
   /** The worker lives; of all bytes so many are read. */
   | { kind: "read"; done: number; size: number }
   /** All is read: what comes next takes its time without a sign. */

@@ -6,7 +6,7 @@ import type { Input } from "./messages";
 
 const KINDS: [string, string][] = [
   ["PyTorch snapshot", ".pickle, from torch.cuda.memory._dump_snapshot()"],
-  ["Log", "whatever the program printed, with the error in it"],
+  ["Log", "the output of the program, with the error message"],
   ["RMM log", ".csv, from rmm.enable_logging()"],
   ["Recording of whyoom run", "packed: tar czf run.tar.gz run"],
 ];
@@ -82,8 +82,8 @@ function help(): HTMLElement {
     "details",
     { class: "help" },
     h("summary", {}, "How to get a snapshot or a recording"),
-    h("p", {}, "A log often suffices for the cause. A snapshot also has the lines of your code, the charts and fixes that are replayed:"),
+    h("p", {}, "A log is often enough to name the cause. A snapshot adds your lines of code, charts, and fixes tested by replay:"),
     h("pre", { tabindex: 0, "aria-label": "Python code that writes a snapshot" }, code.join("\n")),
-    h("p", {}, "Without a change to the program: ", h("code", {}, "whyoom run -- python train.py"), ". Several files of one run, such as the logs of its ranks, can be dropped together. On a command line, ", h("code", {}, "whyoom why FILE"), " does the same as this page, without its limit of memory."),
+    h("p", {}, "Without a change to the program: ", h("code", {}, "whyoom run -- python train.py"), ". Several files of one run, such as the logs of its ranks, can be dropped together. On a command line, ", h("code", {}, "whyoom why FILE"), " does the same, without the memory limit of a browser."),
   );
 }

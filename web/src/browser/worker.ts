@@ -1,8 +1,8 @@
-// The worker: reads files with the engine, and tells the page of it. It has no network: it inherits the page's policy.
+// The worker: reads files with the engine, and sends the page what it finds. It has no network: it inherits the page's policy.
 import * as engine from "whyoom-engine";
 import type { Progress, Read } from "./engine";
 import { failure } from "./failure";
-import type { Input, Task, Told } from "./messages";
+import type { Input, Reply, Task } from "./messages";
 import { sliced } from "./slices";
 
 /** The least time between two signs of life, in milliseconds. */
@@ -13,8 +13,8 @@ declare class FileReaderSync {
   readAsArrayBuffer(data: Blob): ArrayBuffer;
 }
 
-const scope = globalThis as unknown as { onmessage: (event: MessageEvent) => void; postMessage(told: Told, transfer?: Transferable[]): void };
-const tell = (told: Told, transfer: Transferable[] = []) => scope.postMessage(told, transfer);
+const scope = globalThis as unknown as { onmessage: (event: MessageEvent) => void; postMessage(reply: Reply, transfer?: Transferable[]): void };
+const send = (reply: Reply, transfer: Transferable[] = []) => scope.postMessage(reply, transfer);
 
 let memory: WebAssembly.Memory | undefined;
 let asFile: () => Uint8Array;
@@ -24,7 +24,7 @@ scope.onmessage = ({ data }: MessageEvent<Task | "file">) => {
     if (data === "file") sendFile();
     else start(data);
   } catch (error) {
-    tell({ kind: "failed", ...failure(error, memory?.buffer.byteLength ?? 0) });
+    send({ kind: "failed", ...failure(error, memory?.buffer.byteLength ?? 0) });
   }
 };
 
@@ -41,26 +41,26 @@ function inquire(inputs: Input[]): void {
     inquiry.add(input.name, input.data.size, signs.reader(input), signs.progress);
     signs.next(input);
   }
-  tell({ kind: "thinking" });
+  send({ kind: "thinking" });
   inquiry.judge();
-  tell({ kind: "verdict", text: inquiry.verdict_text(), json: inquiry.verdict_json() });
+  send({ kind: "verdict", text: inquiry.verdict_text(), json: inquiry.verdict_json() });
   asFile = () => inquiry.report_html();
-  tell({ kind: "document", json: inquiry.report_document() });
+  send({ kind: "document", json: inquiry.report_document() });
 }
 
 function compare(a: Input, b: Input): void {
   const signs = new Signs([a, b]);
   const comparison = new engine.Comparison(a.name, a.data.size, signs.reader(a), b.name, b.data.size, signs.reader(b), signs.progress);
-  tell({ kind: "thinking" });
+  send({ kind: "thinking" });
   asFile = () => comparison.html();
-  tell({ kind: "verdict", text: comparison.text(), json: comparison.json() });
-  tell({ kind: "document", json: comparison.document() });
+  send({ kind: "verdict", text: comparison.text(), json: comparison.json() });
+  send({ kind: "document", json: comparison.document() });
 }
 
 function sendFile(): void {
   // A copy: what the engine gives may be a view of its own memory, which cannot be handed over.
   const bytes = Uint8Array.from(asFile());
-  tell({ kind: "file", bytes }, [bytes.buffer]);
+  send({ kind: "file", bytes }, [bytes.buffer]);
 }
 
 /** Signs of life: what was read, so often that the page can tell that something is being done. */
@@ -102,6 +102,6 @@ class Signs {
     if (now - this.#last < PAUSE && !finished) return;
     this.#last = now;
     this.#reported = done;
-    tell({ kind: "read", done, size: this.#size });
+    send({ kind: "read", done, size: this.#size });
   }
 }
