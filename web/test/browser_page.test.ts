@@ -1,6 +1,8 @@
 // The page that reads files itself: what it does with what it is given, with a fake engine in its worker.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Page } from "puppeteer-core";
@@ -225,6 +227,29 @@ test("a second run is compared; without it the first verdict stays", async () =>
     assert.deepEqual(trouble, []);
     await page.close();
   }
+});
+
+test("neither the page nor its worker reaches a server, whatever the engine tries", async () => {
+  let reached = 0;
+  const server = createServer((socket) => {
+    reached += 1;
+    socket.end();
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  server.unref();
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const { page, trouble } = await openBrowserPage();
+  await paste(page, `connect ${address}`);
+  await reported(page);
+  await page.evaluate((to) => fetch(to, { mode: "no-cors" }).catch(() => {}), address);
+  assert.equal(reached, 0);
+  assert.ok(trouble.some((line) => line.includes("connect-src")), trouble.join("\n"));
+  // The server is there: nothing but the policy kept them from it.
+  const { port } = new URL(address);
+  await once(connect(Number(port), "127.0.0.1"), "close");
+  assert.equal(reached, 1);
+  server.close();
+  await page.close();
 });
 
 test("several files are one run, and names and texts of files are never markup", async () => {

@@ -11,6 +11,29 @@ const spend = (milliseconds: number) => {
   while (performance.now() < until);
 };
 
+/** Every way to a network that a worker has. */
+function connect(address: string): void {
+  const scope = globalThis as unknown as { importScripts(address: string): void };
+  const ways = [
+    () => scope.importScripts(address),
+    () => void fetch(address, { mode: "no-cors" }).catch(() => {}),
+    () => new WebSocket(address.replace("http", "ws")),
+    () => new EventSource(address),
+    () => {
+      const request = new XMLHttpRequest();
+      request.open("GET", address, false);
+      request.send();
+    },
+  ];
+  for (const way of ways) {
+    try {
+      way();
+    } catch {
+      // refused at once
+    }
+  }
+}
+
 /** That the page allows WebAssembly in its worker is checked with every file. */
 export function initSync({ module }: { module: BufferSource }): { memory: WebAssembly.Memory } {
   new WebAssembly.Instance(new WebAssembly.Module(module));
@@ -46,6 +69,7 @@ export class Inquiry {
 
   judge(): void {
     if (this.#start.startsWith("think")) spend(1500);
+    if (this.#start.startsWith("connect ")) connect(this.#start.slice("connect ".length));
   }
 
   verdict_json(): string {
