@@ -1,10 +1,10 @@
 // The page that reads files itself: what it does with what it is given, with a fake engine in its worker.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { Page } from "puppeteer-core";
 import { DESKTOP, PHONE, press, settled, text } from "./browser";
 import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, openBrowserPage, paste, reported } from "./browser_page";
@@ -12,8 +12,6 @@ import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, openBr
 const MIB = 1 << 20;
 /** What the page may weigh without the engine. */
 const MOST_BYTES = 250_000;
-
-after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A phone's window grows with what is too wide for it: what counts is how wide it was made. */
 const overflow = async (page: Page) => (await page.evaluate(() => document.documentElement.scrollWidth)) - (page.viewport()?.width ?? 0);

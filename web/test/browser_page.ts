@@ -1,8 +1,9 @@
 // The page that reads files itself, opened in Chromium with the fake engine inside.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Page } from "puppeteer-core";
 import { DESKTOP, type Opened, openFile } from "./browser";
@@ -11,6 +12,7 @@ const built = dirname(fileURLToPath(import.meta.url));
 const web = join(built, "..", "..");
 /** Of this run of the tests, whichever others run at the same time. */
 export const folder = mkdtempSync(join(tmpdir(), "whyoom-browser-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
 /** A module of WebAssembly in which there is nothing. */
 const EMPTY = Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
