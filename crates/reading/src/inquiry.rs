@@ -166,8 +166,8 @@ impl Inquiry {
         Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
     }
 
-    /// The runs that were gathered, which nobody asks for again; nothing where they are too long.
-    pub fn take_runs(&mut self) -> Option<Vec<Run>> {
+    /// The runs that were gathered; nothing where they are too long.
+    fn take_runs(&mut self) -> Option<Vec<Run>> {
         let gathered = || self.gathered.take().map(Workloads::into_runs);
         self.runs.take().or_else(gathered)
     }
@@ -181,10 +181,9 @@ impl Inquiry {
     ) -> T {
         let runs = self.take_runs();
         let what_if = WhatIf::of(runs.as_deref());
-        let runs = runs.unwrap_or_default();
-        let replay = what_if.answers(&runs, &self.tables);
+        let replay = what_if.answers(runs.as_deref().unwrap_or_default(), &self.tables);
         let names: Vec<String> = self.inputs.iter().map(|input| shown(&input.name)).collect();
-        then(&Report {
+        let result = then(&Report {
             title: names.join(", "),
             answer: Some(self.answer(verdict)),
             memory: Some((&self.model, &self.tables)),
@@ -194,7 +193,10 @@ impl Inquiry {
             fit: None,
             paths: about.paths,
             full_paths: about.full_paths,
-        })
+        });
+        drop(replay);
+        self.runs = runs;
+        result
     }
 }
 

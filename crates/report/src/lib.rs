@@ -30,8 +30,8 @@ pub use fit::{
     FitTokens, FitTokensPoint, FitVary, fits_somewhere, write_fit, write_fit_json,
 };
 pub use html::{
-    DiffPage, Report, RunTimeline, run_timelines, write_diff_html, write_report_html,
-    write_report_json,
+    DiffPage, Report, RunTimeline, run_timelines, write_diff_html, write_diff_page_json,
+    write_report_html, write_report_json,
 };
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;

@@ -16,7 +16,7 @@ mod spaces;
 use std::io::{self, Write};
 
 pub use self::{
-    diff::{DiffPage, RunTimeline, run_timelines, write_diff_html},
+    diff::{DiffPage, RunTimeline, run_timelines, write_diff_html, write_diff_page_json},
     report::Report,
 };
 

@@ -16,6 +16,7 @@ pub use self::{
 
 use self::document::Document;
 use super::page;
+use crate::written::write_shown;
 
 /// Writes a comparison as one HTML file.
 ///
@@ -24,4 +25,14 @@ use super::page;
 pub fn write_diff_html(page: &DiffPage<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = Document::of(page)?;
     page::write(&document.shell(), &document, out)
+}
+
+/// Writes what the page shows, as JSON.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_diff_page_json(page: &DiffPage<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let document = Document::of(page)?;
+    write_shown(&document, Some(&page.paths), out)?;
+    writeln!(out)
 }
