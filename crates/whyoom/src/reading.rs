@@ -22,9 +22,8 @@ use whyoom_sources::{
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
-    attach,
+    beside::{keepers, process_in, snapshots},
     machine::MachineFile,
-    run::{keepers, snapshots},
     source::{Frames, read, read_entry},
     whole_run::WholeRun,
 };
@@ -76,7 +75,7 @@ impl Reading {
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         self.model.begin_launch(self.tables.next_process());
         let kind = self.add_one(path)?;
-        if attach::process_in(path).is_some() {
+        if process_in(path).is_some() {
             self.keepers.extend(keepers(path));
         }
         if kind == InputKind::Recording {

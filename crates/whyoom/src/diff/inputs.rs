@@ -14,7 +14,7 @@ use whyoom_trace::Tables;
 
 use super::saved::SavedProfile;
 use crate::{
-    attach,
+    beside::process_in,
     report::is_simulated,
     source::{Frames, read as read_source},
 };
@@ -70,7 +70,7 @@ impl Run {
 
 /// The input itself, or what a folder of several holds.
 fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    if is_recording(path) || attach::process_in(path).is_some() || !path.is_dir() {
+    if is_recording(path) || process_in(path).is_some() || !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let context = || format!("cannot read {}", path.display());
