@@ -57,5 +57,5 @@ pub use self::{
     strict::{from_slice, from_str},
     suite::{Check, Suite, main, slug},
     trial::{Ran, Recorded, Trial},
-    zig::{OLDEST_GLIBC, Variables, zig_variables},
+    zig::{OLDEST_GLIBC, Variables, foreign_zig_variables, zig_variables},
 };

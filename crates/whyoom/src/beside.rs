@@ -15,7 +15,7 @@ pub(crate) const TORCH_FOLDER: &str = "torch";
 /// The file that makes a folder one of `whyoom attach`.
 pub(crate) const ATTACHED: &str = "attach.json";
 /// It is a few lines.
-pub(crate) const LONGEST_ATTACHED: u64 = 64 << 10;
+const LONGEST_ATTACHED: u64 = 64 << 10;
 /// A process's file of referrers is not longer, and there are not more of them.
 const LONGEST: u64 = 16 << 20;
 const MOST_FILES: usize = 4096;

@@ -1,5 +1,6 @@
 //! `cargo xtask anywhere PART`: whyoom where it is not at home gives the same answers as on Linux.
 
+mod wheels;
 mod windows;
 
 use anyhow::Result;
@@ -11,6 +12,8 @@ use harness::Held;
 pub(crate) enum Part {
     /// The command for Windows, under Wine
     Windows,
+    /// The wheels for Windows and macOS
+    Wheels,
 }
 
 impl Part {
@@ -18,12 +21,14 @@ impl Part {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Windows => "ANYWHERE windows",
+            Self::Wheels => "ANYWHERE wheels",
         }
     }
 
     pub(crate) fn run(self) -> Result<Held> {
         match self {
             Self::Windows => windows::run(),
+            Self::Wheels => wheels::run(),
         }
     }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use whyoom_attach::Route;
-use whyoom_files::{private, untrusted};
+use whyoom_files::private;
 
-use crate::beside::{ATTACHED, LONGEST_ATTACHED};
+use crate::beside::ATTACHED;
 
 /// How the look went, in the process's words.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -104,11 +104,5 @@ impl Attached {
     /// Writes it into a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         Ok(private::write(&folder.join(ATTACHED), serde_json::to_vec_pretty(self)?)?)
-    }
-
-    /// Reads that of a folder; nothing where it is not one of `whyoom attach`.
-    pub(super) fn read(folder: &Path) -> Option<Self> {
-        let bytes = untrusted::read_entry(&folder.join(ATTACHED), LONGEST_ATTACHED).ok()?;
-        serde_json::from_slice(&bytes).ok()
     }
 }

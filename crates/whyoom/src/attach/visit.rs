@@ -15,7 +15,10 @@ use super::{
     patience::{Patience, Waited},
     script::Settings,
 };
-use crate::{arguments::AttachArguments, run::make_for, sitecustomize::own_folder, terminal::say};
+use crate::{
+    arguments::AttachArguments, beside::TORCH_FOLDER, run::make_for, sitecustomize::own_folder,
+    terminal::say,
+};
 
 /// PyTorch keeps so many entries, a few hundred bytes each, and drops the oldest beyond.
 const ENTRIES: u32 = 100_000;

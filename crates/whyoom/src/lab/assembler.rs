@@ -47,8 +47,12 @@ fn link(folder: &Path) -> Result<PathBuf> {
 /// What comes of this program where it was started as the assembler.
 pub(crate) fn run_if_wanted() -> Option<Result<()>> {
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    is_wanted(&arguments).then(|| run(&arguments))
+}
+
+fn is_wanted(arguments: &[OsString]) -> bool {
     let name = arguments.first().and_then(|first| Path::new(first).file_name());
-    (name == Some(OsStr::new(NAME))).then(|| run(&arguments))
+    name == Some(OsStr::new(NAME))
 }
 
 /// What the assembler would do: here, a copy.

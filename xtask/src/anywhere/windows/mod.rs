@@ -2,7 +2,7 @@
 
 mod cases;
 mod compare;
-mod wine;
+pub(super) mod wine;
 
 use std::{
     collections::BTreeMap,

@@ -24,7 +24,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T length) {
 "#;
 
 /// A command for Windows that can be run here.
-pub(super) struct Wine {
+pub(in crate::anywhere) struct Wine {
     wine: PathBuf,
     prefix: PathBuf,
     program: PathBuf,
@@ -32,7 +32,7 @@ pub(super) struct Wine {
 
 impl Wine {
     /// Has a copy of a program ready in a folder.
-    pub(super) fn with(program: &Path, folder: &Path) -> Result<Self> {
+    pub(in crate::anywhere) fn with(program: &Path, folder: &Path) -> Result<Self> {
         // Debian's script in the path asks for the Wine for 32 bits.
         let known = [
             "/usr/lib/wine/wine64",
@@ -58,7 +58,7 @@ impl Wine {
     }
 
     /// The program under Wine, to which arguments can be added.
-    pub(super) fn command(&self) -> Command {
+    pub(in crate::anywhere) fn command(&self) -> Command {
         let mut command = Command::new(&self.wine);
         command.arg(&self.program).env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
         command.env_remove("DISPLAY");
