@@ -8,12 +8,11 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use harness::{cache, empty_folder, environment, foreign_zig_variables, must_succeed, root, text};
+use harness::{Held, empty_folder, environment, foreign_zig_variables, must_succeed, root, text};
 use whyoom_trace::Bytes;
 
 use super::windows::wine::Wine;
 use crate::tools::file_name;
-use harness::Held;
 
 /// A system that gets a wheel.
 struct System {
@@ -106,8 +105,6 @@ fn packed(system: &System, package: &Path, out: &Path) -> Result<PathBuf> {
     maturin.arg("--out").arg(out).current_dir(package);
     if system.target.contains("apple") {
         maturin.envs(foreign_zig_variables(system.target)?);
-    } else {
-        maturin.env("PYO3_CROSS", "1");
     }
     must_succeed(&mut maturin).with_context(|| format!("no wheel for {}", system.target))?;
     let end = format!("{}.whl", system.tag);
@@ -143,10 +140,6 @@ fn used_under_wine(program: &Path, folder: &Path) -> Result<()> {
     let output =
         Wine::with(program, folder)?.command().args(["why", INPUT]).current_dir(root()).output()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(
-        said.starts_with("error[fragmented-cache]"),
-        "under Wine, from {}: {said}",
-        text(&cache())
-    );
+    ensure!(said.starts_with("error[fragmented-cache]"), "under Wine: {said}");
     Ok(())
 }
