@@ -1,7 +1,7 @@
 //! The command line: arguments in, calls out.
 
 // What only commands that need Linux use is used nowhere else.
-#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports))]
 
 mod argument_values;
 mod arguments;
