@@ -126,6 +126,11 @@ fn ended(outcome: anyhow::Result<u8>) -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind);
-    kind == Some(io::ErrorKind::BrokenPipe)
+    /// Windows' number for a pipe whose reader has gone before it was there.
+    const NOT_CONNECTED: i32 = 233;
+    let error = error.root_cause().downcast_ref::<io::Error>();
+    error.is_some_and(|error| {
+        error.kind() == io::ErrorKind::BrokenPipe
+            || (cfg!(windows) && error.raw_os_error() == Some(NOT_CONNECTED))
+    })
 }
