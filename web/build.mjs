@@ -2,14 +2,14 @@
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const assets = join(here, "..", "crates", "report", "assets");
 
-/** What both files of the page share. */
-const page = {
+/** What all files of a page share. */
+export const page = {
   bundle: true,
   minify: true,
   target: ["chrome103", "firefox113", "safari16.4"],
@@ -19,7 +19,7 @@ const page = {
 };
 
 /** uPlot's licence wants to be with every copy of it. */
-const licence = `/*! uPlot: ${readFileSync(join(here, "node_modules", "uplot", "LICENSE"), "utf8").trim()} */`;
+export const licence = `/*! uPlot: ${readFileSync(join(here, "node_modules", "uplot", "LICENSE"), "utf8").trim()} */`;
 
 async function buildPage() {
   await build({
@@ -50,4 +50,4 @@ async function buildTests() {
   });
 }
 
-await (process.argv.includes("--tests") ? buildTests() : buildPage());
+if (resolve(process.argv[1]) === fileURLToPath(import.meta.url)) await (process.argv.includes("--tests") ? buildTests() : buildPage());

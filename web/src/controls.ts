@@ -23,7 +23,8 @@ export function copyButton(text: string, what: string): HTMLElement {
   return button;
 }
 
-async function copy(text: string): Promise<boolean> {
+/** Whether the text is now on the clipboard. */
+export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

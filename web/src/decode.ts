@@ -6,7 +6,11 @@ const SCHEMAS = new Set(["whyoom.report", "whyoom.diff-page"]);
 
 /** Reads what Rust wrote into the page. */
 export async function decode(base64: string): Promise<Report | DiffDocument> {
-  const text = await inflate(bytesOf(base64.trim()));
+  return parse(await inflate(base64).text());
+}
+
+/** A document that the page can show. */
+export function parse(text: string): Report | DiffDocument {
   const found = JSON.parse(text) as { schema: string; version: number };
   if (!SCHEMAS.has(found.schema) || found.version !== 1) {
     throw new Error(`this page reads ${[...SCHEMAS].join(" and ")} version 1, not ${found.schema} version ${found.version}`);
@@ -32,7 +36,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function inflate(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(plain).text();
+/** What was compressed with gzip and written in base64, as text or as bytes. */
+export function inflate(base64: string): Response {
+  const plain = new Blob([bytesOf(base64.trim())]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(plain);
 }

@@ -10,11 +10,14 @@ import { SECTIONS } from "./sections";
 import type { Signal } from "./signal";
 import type { Report } from "./data";
 
-export function showReport(app: HTMLElement, report: Report, dark: Signal<boolean>): void {
+/** Fills `app`. The returned function takes the report away again, and what it listened to with it. */
+export function showReport(app: HTMLElement, report: Report, dark: Signal<boolean>): () => void {
+  const shownUntil = new AbortController();
+  const { signal } = shownUntil;
   const spoken = h("div", { class: "offscreen", role: "status", "aria-live": "polite" });
   const page = new Page(new Model(report), dark, (text) => (spoken.textContent = text));
   page.space.set(firstSpace(report));
-  const help = keys(page);
+  const help = keys(page, signal);
   const shown = SECTIONS.filter((section) => section.state(page) !== "hide");
   const main = h("main", { id: "main" });
   app.replaceChildren(
@@ -29,26 +32,33 @@ export function showReport(app: HTMLElement, report: Report, dark: Signal<boolea
   const lazy = new Lazy(page);
   for (const section of shown) main.append(lazy.add(section));
   lazy.follow(location.hash);
-  addEventListener("hashchange", () => lazy.follow(location.hash));
+  addEventListener("hashchange", () => lazy.follow(location.hash), { signal });
   lazy.finish();
-  print(page, lazy);
+  print(page, lazy, signal);
+  return () => {
+    shownUntil.abort();
+    lazy.end();
+    app.replaceChildren();
+  };
 }
 
 /** What goes on paper is whole, unfolded, and in colours for white paper. */
-function print(page: Page, lazy: Lazy): void {
+function print(page: Page, lazy: Lazy, signal: AbortSignal): void {
   let dark = page.dark.value;
   let folded: HTMLDetailsElement[] = [];
-  addEventListener("beforeprint", () => {
+  const before = () => {
     lazy.showAll();
     dark = page.dark.value;
     page.dark.set(false);
     folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
     for (const details of folded) details.open = true;
-  });
-  addEventListener("afterprint", () => {
+  };
+  const after = () => {
     page.dark.set(dark);
     for (const details of folded) details.open = false;
-  });
+  };
+  addEventListener("beforeprint", before, { signal });
+  addEventListener("afterprint", after, { signal });
 }
 
 /** Where memory ran out, else where most was in use. */
@@ -99,6 +109,7 @@ class Lazy {
   #page: Page;
   #entries = new Map<Element, Entry>();
   #observer: IntersectionObserver;
+  #ended = false;
 
   constructor(page: Page) {
     this.#page = page;
@@ -129,9 +140,17 @@ class Lazy {
     const next = [...this.#entries.values()].find((entry) => !entry.made);
     if (!next) return;
     whenIdle(() => {
+      if (this.#ended) return;
       next.show(this.#page);
       this.finish();
     });
+  }
+
+  /** Nothing is made any more, and what was made watches no longer. */
+  end(): void {
+    this.#ended = true;
+    this.#observer.disconnect();
+    for (const entry of this.#entries.values()) entry.end();
   }
 
   showAll(): void {
@@ -185,10 +204,14 @@ class Entry {
     else if (state !== "hide") this.#body.append(h("p", { class: "instead" }, state.instead));
   }
 
+  end(): void {
+    this.#undo?.();
+    this.#undo = null;
+  }
+
   renew(page: Page): void {
     if (!this.#section.ofSpace || !this.#undo) return;
-    this.#undo();
-    this.#undo = null;
+    this.end();
     this.#body.replaceChildren();
     this.show(page);
   }

@@ -14,8 +14,8 @@ const KEYS: [string, string][] = [
   ["?", "this list"],
 ];
 
-/** The list, closed; and the keys, listened to. */
-export function keys(page: Page): HTMLDialogElement {
+/** The list, closed; and the keys, listened to until `signal` says otherwise. */
+export function keys(page: Page, signal: AbortSignal): HTMLDialogElement {
   const dialog = h(
     "dialog",
     { class: "keys", "aria-label": "Keys" },
@@ -24,7 +24,7 @@ export function keys(page: Page): HTMLDialogElement {
     h("p", { class: "footnote" }, "In the timeline: drag to zoom, Ctrl + wheel (or the wheel after a click), double click for the full run; a click pins the stack and moves the address map there."),
     h("form", { method: "dialog" }, h("button", { class: "quiet" }, "Close")),
   );
-  document.addEventListener("keydown", (event) => {
+  const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (event.key === "/") document.getElementById("search")?.focus();
     else if (event.key === "?") dialog.open ? dialog.close() : dialog.showModal();
@@ -33,7 +33,8 @@ export function keys(page: Page): HTMLDialogElement {
     else if (event.key === "Escape" && !page.search.value.empty) page.lookFor("");
     else return;
     event.preventDefault();
-  });
+  };
+  document.addEventListener("keydown", pressed, { signal });
   return dialog;
 }
 

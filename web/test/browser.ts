@@ -39,16 +39,22 @@ export interface Opened {
 export async function open(report: Report | DiffDocument, viewport: typeof DESKTOP = DESKTOP, hash = "", theme = "light"): Promise<Opened> {
   const file = join(folder, `${Math.random().toString(36).slice(2)}.html`);
   writeFileSync(file, shell(report));
+  return openFile(file, viewport, theme, async () => {}, hash);
+}
+
+/** Opens any page that says when it is ready; `before` prepares the tab. */
+export async function openFile(file: string, viewport: typeof DESKTOP, theme: string, before: (page: Page) => Promise<void>, hash = ""): Promise<Opened> {
   const page = await browser.newPage();
   const trouble: string[] = [];
   page.on("pageerror", (error) => trouble.push((error as Error).message));
   page.on("console", (message) => message.type() === "error" && trouble.push(message.text()));
-  page.on("request", (request) => request.url().startsWith("file:") || trouble.push(`asked for ${request.url()}`));
+  page.on("request", (request) => /^(file|blob):/.test(request.url()) || trouble.push(`asked for ${request.url()}`));
   await page.setViewport(viewport);
   await page.emulateMediaFeatures([
     { name: "prefers-color-scheme", value: theme },
     { name: "prefers-reduced-motion", value: "reduce" },
   ]);
+  await before(page);
   await page.goto(`file://${file}${hash}`);
   await page.waitForFunction(() => document.documentElement.dataset.ready, { timeout: 30_000 });
   const ready = Number(await page.evaluate(() => document.documentElement.dataset.ready));

@@ -4,12 +4,17 @@
 //!   link, or hold more than it asked for.
 //! - [`named`] opens what a person named on the command line, a pipe too.
 //! - [`private`] makes what nobody else may read or change.
+//! - [`folder`] is a folder of files on a disk or in memory.
 //! - [`kernel`] reads `/proc` and `/sys`.
 //!
 //! Everything else that reads a file by name is refused by clippy (`clippy.toml`).
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+pub mod folder;
 pub mod kernel;
+#[cfg(target_os = "linux")]
+mod linux;
 pub mod named;
 pub mod private;
+mod system;
 pub mod untrusted;

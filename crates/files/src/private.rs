@@ -1,27 +1,21 @@
 //! What nobody else may read or change: folders of mode 0700 and files of mode 0600, whatever the umask.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
-use rustix::fs::OFlags;
-
-const FOLDER_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
-/// Writable by the group or by all.
-const OTHERS_WRITE: u32 = 0o022;
-/// In such a folder nobody can rename or remove what is another's.
-const STICKY: u32 = 0o1000;
+#[cfg(target_os = "linux")]
+pub use crate::linux::{adopt_folder, check_way};
+use crate::system::{self, Follow};
 
 /// Makes a new folder.
 ///
 /// # Errors
 /// Where it exists, or cannot be made.
 pub fn create_folder(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(FOLDER_MODE).create(path)
+    system::create_private_folder(path)
 }
 
 /// Makes a new file for writing.
@@ -29,7 +23,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Where anything of that name exists, a link too.
 pub fn create_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
+    system::private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
 /// Opens a file for adding to its end, and makes it where there is none. A link is not followed.
@@ -37,10 +31,9 @@ pub fn create_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Where it cannot be opened, or is anything but a regular file.
 pub fn append_to(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(FILE_MODE).custom_flags(flags);
-    let file = options.open(path)?;
+    system::private(options.append(true).create(true));
+    let file = system::without_waiting(&mut options, Follow::Nothing).open(path)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
@@ -78,56 +71,17 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
-/// Takes a folder that exists for our own: it must be ours, and becomes private. A folder that another
-/// user made is refused, because what is in it is that user's choice.
-///
-/// # Errors
-/// Where it is a link, not a folder, or another user's; the error says what to do.
-pub fn adopt_folder(path: &Path) -> io::Result<()> {
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let flags = flags.bits().cast_signed();
-    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let found = folder.metadata()?;
-    if found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refused(format!(
-            "{} belongs to another user (UID {}): name a folder of your own",
-            path.display(),
-            found.uid()
-        )));
-    }
-    if found.mode() & 0o077 != 0 {
-        folder.set_permissions(Permissions::from_mode(FOLDER_MODE))?;
-    }
-    Ok(())
-}
-
-/// Refuses a place where somebody else could put another file under a name of ours: each folder on the way
-/// must be ours or root's, and writable by nobody else unless it is sticky, as `/tmp` is. Root is whoever owns
-/// `/`, too: in a namespace of users the machine's root may have no number of its own.
-///
-/// # Errors
-/// Names the folder that others can change.
-pub fn check_way(path: &Path) -> io::Result<()> {
-    let trusted = [rustix::process::geteuid().as_raw(), 0, fs::metadata("/")?.uid()];
-    for folder in path.canonicalize()?.ancestors() {
-        let found = fs::metadata(folder)?;
-        let owner_is_right = trusted.contains(&found.uid());
-        let others_write = found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0;
-        if !owner_is_right || others_write {
-            let folder = folder.display();
-            return Err(refused(format!("other users can change what is in {folder}")));
-        }
-    }
-    Ok(())
-}
-
-fn refused(why: String) -> io::Error {
+pub(crate) fn refused(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{
+        fs::Permissions,
+        os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    };
 
     use super::*;
 

@@ -5,18 +5,19 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read},
     ops::Range,
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, SeekFrom, openat2, seek};
+#[cfg(target_os = "linux")]
+pub use crate::linux::{belongs_to, open_below, open_folder_below};
+use crate::system::{self, Follow};
 
 /// Opens a regular file that a person or the system named; a link to one is one.
 ///
 /// # Errors
 /// Where it cannot be opened, or is anything but a regular file. It never waits.
 pub fn open(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::empty())
+    open_options(path, OpenOptions::new().read(true), Follow::Links)
 }
 
 /// Opens a regular file that was found in a folder: there, a link is refused, because it would lead to a
@@ -25,39 +26,10 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Where it cannot be opened, or is a link or anything else but a regular file. It never waits.
 pub fn open_entry(path: &Path) -> io::Result<File> {
-    open_with(path, OFlags::NOFOLLOW)
+    open_options(path, OpenOptions::new().read(true), Follow::Nothing)
 }
 
-/// Opens a regular file below a folder, by its path from there. No part of that path may be a link: whoever
-/// made a folder on the way could lead elsewhere. Linux 5.6 is needed.
-///
-/// # Errors
-/// Where it cannot be opened, a part of the path is a link, or it is anything but a regular file. It never waits.
-pub fn open_below(folder: &File, path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    // Looked at first, as above.
-    let look = open_at(folder, path, OFlags::PATH | OFlags::CLOEXEC)?;
-    if !look.metadata()?.is_file() {
-        return Err(not_regular());
-    }
-    let file = open_at(folder, path, flags)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
-}
-
-/// Opens a folder below a folder, by its path from there, as [`open_below`] does a file.
-///
-/// # Errors
-/// Where it cannot be opened, a part of the path is a link, or it is no folder.
-pub fn open_folder_below(folder: &File, path: &Path) -> io::Result<File> {
-    open_at(folder, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
-}
-
-fn open_at(folder: &File, path: &Path, flags: OFlags) -> io::Result<File> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    Ok(File::from(openat2(folder, path, flags, Mode::empty(), resolve)?))
-}
-
-fn not_regular() -> io::Error {
+pub(crate) fn not_regular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
@@ -66,36 +38,35 @@ fn not_regular() -> io::Error {
 /// # Errors
 /// As [`open_entry`].
 pub fn open_entry_for_writing(path: &Path) -> io::Result<File> {
-    open_options(path, OpenOptions::new().read(true).write(true), OFlags::NOFOLLOW)
+    open_options(path, OpenOptions::new().read(true).write(true), Follow::Nothing)
 }
 
-fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
-    open_options(path, OpenOptions::new().read(true), flags)
-}
-
-fn open_options(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {
+fn open_options(path: &Path, options: &mut OpenOptions, follow: Follow) -> io::Result<File> {
     // Looked at first: opening a device may do something by itself, as a watchdog's does.
-    let no_follow = flags.contains(OFlags::NOFOLLOW);
-    let found = if no_follow { fs::symlink_metadata(path)? } else { fs::metadata(path)? };
+    let found = match follow {
+        Follow::Nothing => fs::symlink_metadata(path)?,
+        Follow::Links => fs::metadata(path)?,
+    };
     if !found.is_file() {
         return Err(not_regular());
     }
-    // Not blocking, so that a FIFO that has come meanwhile is opened, and then refused; nor may a
-    // terminal become ours.
-    let flags = flags | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+    let file = system::without_waiting(options, follow).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+/// Reads at a place of a file. Whether that moves the file's own place differs between systems.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn read_at(file: &File, target: &mut [u8], at: u64) -> io::Result<usize> {
+    system::read_at(file, target, at)
 }
 
 /// Where the data of a file go on from a place; nothing where only a hole follows. A file system that knows
 /// no holes says that all is data. Moves the file's own place.
 #[must_use]
 pub fn next_data(file: &File, from: u64) -> Option<u64> {
-    match seek(file, SeekFrom::Data(from)) {
-        Ok(at) => Some(at),
-        Err(rustix::io::Errno::NXIO) => None,
-        Err(_) => Some(from),
-    }
+    system::next_data(file, from)
 }
 
 /// A file may be so many times as long as its data: file systems do not store zeros.
@@ -106,9 +77,8 @@ const LARGEST_RATIO: u64 = 16;
 #[must_use]
 pub fn paid_length(file: &File, most: u64) -> u64 {
     let paid = data_in(file, 0..most).saturating_mul(LARGEST_RATIO) >= most;
-    let length = if paid { most } else { seek(file, SeekFrom::Hole(0)).unwrap_or(most).min(most) };
-    // Where it cannot be moved, nothing can be read of it.
-    let _ = seek(file, SeekFrom::Start(0));
+    let length = if paid { most } else { system::next_hole(file, 0).unwrap_or(most).min(most) };
+    system::rewind(file);
     length
 }
 
@@ -121,7 +91,7 @@ pub fn data_in(file: &File, range: Range<u64>) -> u64 {
     let (mut at, mut sum) = (range.start, 0);
     for _ in 0..MOST_EXTENTS {
         let Some(start) = next_data(file, at).filter(|start| *start < range.end) else { break };
-        let end = seek(file, SeekFrom::Hole(start)).unwrap_or(range.end).min(range.end);
+        let end = system::next_hole(file, start).unwrap_or(range.end).min(range.end);
         sum += end.saturating_sub(start);
         if end <= start || end >= range.end {
             break;
@@ -165,10 +135,17 @@ pub fn whole(file: &File, most: u64) -> io::Result<Vec<u8>> {
 
 /// The lines of a file, each of at most `longest` bytes, of at most `most` bytes together. A longer line
 /// ends them, as damage does.
-#[derive(Debug)]
 pub struct Lines {
-    reader: BufReader<io::Take<File>>,
+    reader: BufReader<io::Take<Box<dyn Read>>>,
     longest: u64,
+}
+
+impl Lines {
+    /// Those of what is read here.
+    #[must_use]
+    pub fn new(reader: Box<dyn Read>, longest: u64, most: u64) -> Self {
+        Self { reader: BufReader::new(reader.take(most)), longest }
+    }
 }
 
 /// Reads a file that was found in a folder line by line.
@@ -176,7 +153,7 @@ pub struct Lines {
 /// # Errors
 /// As [`open_entry`].
 pub fn lines_of_entry(path: &Path, longest: u64, most: u64) -> io::Result<Lines> {
-    Ok(Lines { reader: BufReader::new(open_entry(path)?.take(most)), longest })
+    Ok(Lines::new(Box::new(open_entry(path)?), longest, most))
 }
 
 impl Iterator for Lines {
@@ -194,13 +171,8 @@ impl Iterator for Lines {
     }
 }
 
-/// Whether an open file belongs to a user, as what a process says about itself must.
-#[must_use]
-pub fn belongs_to(file: &File, user: u32) -> bool {
-    file.metadata().is_ok_and(|found| found.uid() == user)
-}
-
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::{
         fs,

@@ -6,9 +6,11 @@
 
 mod about;
 mod checkpoint;
+#[cfg(target_os = "linux")]
 mod flight;
 mod watching;
 
 pub use about::About;
 pub use checkpoint::{CHECKPOINT, Checkpoint, Unusable};
+#[cfg(target_os = "linux")]
 pub use flight::Flight;

@@ -12,6 +12,7 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// This process.
+    #[cfg(target_os = "linux")]
     pub(crate) fn this_process() -> Self {
         let pid = std::process::id();
         Self { pid, start_ticks: start_ticks(pid).unwrap_or(0) }

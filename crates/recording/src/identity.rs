@@ -1,11 +1,6 @@
 //! Which process a part is of: the first page of its file.
 
-use whyoom_files::kernel;
-
-use whyoom_redact::mask_arguments;
-
 use crate::{
-    clock,
     format::{Kind, PART_IDENTITY, VERSION},
     header::{Wrong, check_start, u32_at, u64_at},
 };
@@ -30,31 +25,10 @@ pub(crate) struct PartIdentity {
     pub(crate) command: Vec<u8>,
 }
 
-const COMMAND: usize = 128;
+pub(crate) const COMMAND: usize = 128;
 const CHECKED: std::ops::Range<usize> = 16..PART_IDENTITY;
 
 impl PartIdentity {
-    /// This process. What /proc does not tell is 0.
-    pub(crate) fn of_this_process(segment_bytes: u32, limit: Option<u64>) -> Self {
-        let stat = kernel::text("/proc/self/stat").unwrap_or_default();
-        let (parent, started) = parent_and_start(&stat);
-        // Secrets go before anything is cut off: half of one is one, too.
-        let mut command = mask_arguments(&kernel::bytes("/proc/self/cmdline").unwrap_or_default());
-        command.truncate(PART_IDENTITY - COMMAND);
-        let boot = kernel::text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        Self {
-            pid: std::process::id(),
-            parent,
-            started,
-            created: clock::now().0,
-            unix_offset: clock::unix_offset(),
-            boot: boot_number(&boot),
-            segment_bytes,
-            limit: limit.unwrap_or(0),
-            command,
-        }
-    }
-
     pub(crate) fn bytes(&self) -> Box<[u8]> {
         let mut bytes = vec![0; PART_IDENTITY];
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -112,6 +86,7 @@ pub(crate) fn boot_number(text: &str) -> [u8; 16] {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

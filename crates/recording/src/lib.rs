@@ -12,29 +12,43 @@
 //! maps: a process that is killed at any instant leaves everything that it had committed, and that is
 //! all but the record being written by each thread. No file descriptor stays open.
 //!
+//! Recordings are written, watched and followed on Linux. They are read anywhere, from a folder on a disk or
+//! in memory ([`whyoom_files::folder::Folder`]).
+//!
 //! The format is specified byte by byte in `format.rs`.
+
+// What only writers and watchers use has no use elsewhere.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
 #[cfg(target_endian = "big")]
 compile_error!("a recording is little endian, and so must be the machine that writes it");
 
+#[cfg(target_os = "linux")]
 mod clock;
 mod definition;
 mod format;
+#[cfg(target_os = "linux")]
 mod guard;
 mod header;
 mod identity;
 mod live;
+#[cfg(target_os = "linux")]
 mod mapped;
 mod read;
 mod record;
+#[cfg(target_os = "linux")]
 mod watcher_sync;
+#[cfg(target_os = "linux")]
 mod write;
 
-pub use clock::now;
 pub use definition::{Definition, RawFrame};
 pub use live::{LIVE_DEVICES, LiveDevice, LiveTotals};
 pub use read::{
-    Ending, Follower, LiveFigures, LiveView, Losses, Module, OpenError, PartInfo, ReadError,
-    Recording, Resolve, Unresolved, Unseen,
+    Ending, Losses, Module, OpenError, PartInfo, ReadError, Recording, Resolve, Unresolved,
 };
-pub use write::{ForkGuard, Lease, Options, Part, Stop};
+#[cfg(target_os = "linux")]
+pub use {
+    clock::now,
+    read::{Follower, LiveFigures, LiveView, Unseen},
+    write::{ForkGuard, Lease, Options, Part, Stop},
+};

@@ -8,9 +8,10 @@ use std::{
 use thiserror::Error;
 use whyoom_trace::{EventSink, Tables};
 
+#[cfg(not(target_family = "wasm"))]
+use crate::nsys::{self, NsysError};
 use crate::{
     input_kind::InputKind,
-    nsys::{self, NsysError},
     oom_text, rmm_log,
     torch_snapshot::{self, SnapshotError},
     unreadable,
@@ -30,6 +31,7 @@ pub enum ImportError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// An export of Nsight Systems that cannot be read.
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Nsys(#[from] NsysError),
     /// The file itself cannot be read.
@@ -79,7 +81,7 @@ const IMPORTERS: &[Importer] = &[
         read: Reader::Stream(torch_snapshot),
     },
     Importer { kind: InputKind::RmmLog, is: rmm_log::is_rmm_log, read: Reader::Stream(rmm_log) },
-    Importer { kind: InputKind::NsightSystems, is: nsys::is_sqlite, read: Reader::File(nsys) },
+    Importer { kind: InputKind::NsightSystems, is: is_sqlite, read: Reader::File(nsys) },
     Importer { kind: InputKind::Text, is: is_text, read: Reader::Stream(text) },
 ];
 
@@ -125,6 +127,12 @@ fn rmm_log(
     Ok(rmm_log::import(reader, input.name, device, tables, sink)?.notes())
 }
 
+/// Whether it is an SQLite database.
+fn is_sqlite(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(b"SQLite format 3\0")
+}
+
+#[cfg(not(target_family = "wasm"))]
 fn nsys(
     path: &Path,
     input: &NamedInput<'_>,
@@ -132,6 +140,13 @@ fn nsys(
     sink: &mut dyn EventSink,
 ) -> Notes {
     Ok(nsys::import(path, input.name, tables, sink)?.notes())
+}
+
+/// A browser has no SQLite.
+#[cfg(target_family = "wasm")]
+fn nsys(_: &Path, input: &NamedInput<'_>, _: &mut Tables, _: &mut dyn EventSink) -> Notes {
+    let name = input.name;
+    Err(ImportError::Unreadable(format!("it is a database: read it with whyoom why {name}")))
 }
 
 /// Whether it is text. That of Windows' shell has zeros in it, behind a mark.

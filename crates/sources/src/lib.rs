@@ -8,6 +8,7 @@
 
 mod importer;
 mod input_kind;
+#[cfg(not(target_family = "wasm"))]
 pub mod nsys;
 pub mod oom_text;
 mod pickle;

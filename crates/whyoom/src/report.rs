@@ -7,8 +7,9 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::Verdict;
+use whyoom_reading::ReportOf;
 use whyoom_redact::Paths;
-use whyoom_report::{ReplayAnswer, Report, write_report_html, write_report_json};
+use whyoom_report::{Report, write_report_html, write_report_json};
 use whyoom_sources::recording::Ending;
 use whyoom_trace::Bytes;
 
@@ -16,17 +17,11 @@ use crate::{
     argument_values::is_standard_output,
     arguments::ReportArguments,
     reading::Reading,
-    replay::WhatIf,
     terminal::{print_line, say},
     whole_file::{WholeFile, may_write},
 };
 
-/// What a report of a recording made in the lab says of itself.
-pub(crate) const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \
-                         simulated, and nothing was computed.";
-
-/// Notes on replays beyond these say nothing new.
-const MOST_NOTES: usize = 4;
+pub(crate) use whyoom_reading::SIMULATED;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
     if !arguments.json && !is_standard_output(&arguments.output) {
@@ -98,26 +93,9 @@ fn with_report<T>(
     full_paths: bool,
     then: impl FnOnce(&Report<'_>) -> Result<T>,
 ) -> Result<T> {
-    let runs = reading.take_runs();
-    let what_if = WhatIf::of(runs.as_deref());
-    let runs = runs.unwrap_or_default();
-    let replay = what_if.answers(&runs, &reading.tables);
-    let names: Vec<String> = reading.names().map(shown).collect();
-    then(&Report {
-        title: names.join(", "),
-        answer: Some(reading.answer(verdict)),
-        memory: Some((&reading.model, &reading.tables)),
-        replay: &replay,
-        replay_note: note(&what_if, &replay),
-        simulated: reading
-            .paths()
-            .iter()
-            .any(|path| is_simulated(path))
-            .then(|| SIMULATED.to_owned()),
-        fit: None,
-        paths: local_paths(reading.names().filter_map(|name| Path::new(name).parent())),
-        full_paths,
-    })
+    let simulated = reading.paths().iter().any(|path| is_simulated(path));
+    let paths = local_paths(reading.names().filter_map(|name| Path::new(name).parent()));
+    reading.with_report(verdict, ReportOf { simulated, paths, full_paths }, then)
 }
 
 /// Leaves out of paths where this command runs, and these folders.
@@ -129,22 +107,6 @@ pub(crate) fn local_paths<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Pa
         Ok(home) => paths.with_home(&home),
         Err(_) => paths,
     }
-}
-
-/// What is left out of the replays, if anything is.
-fn note(what_if: &WhatIf, replay: &[ReplayAnswer<'_>]) -> Option<String> {
-    let of_answers = replay.iter().flat_map(|answer| answer.notes.iter().cloned());
-    let mut notes: Vec<String> = what_if.note.iter().cloned().chain(of_answers).collect();
-    notes.dedup();
-    notes.truncate(MOST_NOTES);
-    (!notes.is_empty()).then(|| notes.join("; "))
-}
-
-/// A path as people recognise it: without the folders before its name.
-fn shown(name: &str) -> String {
-    let path = Path::new(name);
-    let last = path.file_name().filter(|_| path.is_absolute());
-    last.map_or_else(|| name.to_owned(), |last| last.to_string_lossy().into_owned())
 }
 
 /// Whether an input was recorded on a simulated GPU.

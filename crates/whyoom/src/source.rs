@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use whyoom_files::{named, untrusted};
+use whyoom_reading::{Packed, PackedError, begin, is_packed};
 use whyoom_report::Input;
 use whyoom_sources::{
-    FIRST_BYTES, InputKind, NamedInput, Reader, importer_of,
+    FIRST_BYTES, InputKind,
     recording::{self, is_recording},
 };
 use whyoom_symbols::Symbols;
@@ -127,26 +128,28 @@ fn read_stream(
     let context = || format!("cannot read {name}");
     let mut first_bytes = Vec::new();
     reader.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes).with_context(context)?;
-    let named = NamedInput { name, first_bytes: &first_bytes };
-    let importer = importer_of(&named).with_context(context)?;
-    let notes = match (&importer.read, path) {
-        (Reader::Stream(import), _) => {
-            import(&mut first_bytes.chain(reader), &named, tables, sink).with_context(context)?
-        }
-        (Reader::File(import), Some(path)) => {
-            drop(reader);
-            let mut sink = ProgressSink::new(sink, name);
-            import(path, &named, tables, &mut sink).with_context(context)?
-        }
-        (Reader::File(_), None) => {
-            bail!(
-                "{name} is a database and cannot be read from a pipe: write it to a file and name \
-                 that file"
-            )
-        }
+    let beginning = first_bytes.clone();
+    let whole = io::Cursor::new(first_bytes).chain(reader);
+    if is_packed(&beginning) {
+        let input = match Packed::unpack(name, whole) {
+            // A compressed log, say: what to do with it is told as of other files.
+            Err(PackedError::NoRecording) => {
+                begin(name, &*beginning).map(drop).with_context(context)?;
+                bail!(PackedError::NoRecording)
+            }
+            packed => {
+                packed.and_then(|packed| packed.import(&mut recording::Unresolved, tables, sink))
+            }
+        };
+        return Ok(Contents { input: input.with_context(context)?, recorded_events: 0 });
+    }
+    let begun = begin(name, whole).with_context(context)?;
+    let input = match path.filter(|_| begun.kind() == InputKind::NsightSystems) {
+        // Its pages are read as they are needed: what was read so far tells nothing of how much is left.
+        Some(path) => begun.import_file(path, tables, &mut ProgressSink::new(sink, name)),
+        None => begun.import(tables, sink),
     };
-    let input = Input { name: name.to_owned(), kind: importer.kind, notes };
-    Ok(Contents { input, recorded_events: 0 })
+    Ok(Contents { input: input.with_context(context)?, recorded_events: 0 })
 }
 
 fn open(path: &Path) -> Result<File> {

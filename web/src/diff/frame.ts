@@ -6,7 +6,9 @@ import type { DiffDocument } from "./data";
 import { SECTIONS } from "./sections";
 import { type DiffSection, State, rankName } from "./state";
 
-export function showDiff(app: HTMLElement, diff: DiffDocument, dark: Signal<boolean>): void {
+/** Fills `app`. The returned function takes the comparison away again, and what it listened to with it. */
+export function showDiff(app: HTMLElement, diff: DiffDocument, dark: Signal<boolean>): () => void {
+  const shownUntil = new AbortController();
   const state = new State(diff, dark);
   const spoken = h("div", { class: "offscreen", role: "status", "aria-live": "polite" });
   const main = h("main", { id: "main" });
@@ -34,8 +36,13 @@ export function showDiff(app: HTMLElement, diff: DiffDocument, dark: Signal<bool
     if (state.current) spoken.textContent = `Comparison of ${rankName(state.current)}`;
   });
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  keys();
-  print(dark);
+  keys(shownUntil.signal);
+  print(dark, shownUntil.signal);
+  return () => {
+    shownUntil.abort();
+    undo.forEach((f) => f());
+    app.replaceChildren();
+  };
 }
 
 function element({ id, title }: DiffSection): HTMLElement {
@@ -54,29 +61,32 @@ function rankSelector(state: State): HTMLElement | null {
   return select;
 }
 
-function keys(): void {
-  document.addEventListener("keydown", (event) => {
+function keys(signal: AbortSignal): void {
+  const pressed = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) return;
     if (event.key === "/") document.getElementById("filter")?.focus();
     else if (event.key === "d") document.querySelector<HTMLButtonElement>(".topbar .theme button")?.click();
     else return;
     event.preventDefault();
-  });
+  };
+  document.addEventListener("keydown", pressed, { signal });
 }
 
 /** Paper is white, and nothing on it unfolds. */
-function print(dark: Signal<boolean>): void {
+function print(dark: Signal<boolean>, signal: AbortSignal): void {
   let before = dark.value;
   let folded: HTMLDetailsElement[] = [];
-  addEventListener("beforeprint", () => {
+  const whiten = () => {
     before = dark.value;
     dark.set(false);
     folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
     for (const details of folded) details.open = true;
-  });
-  addEventListener("afterprint", () => {
+  };
+  const restore = () => {
     dark.set(before);
     for (const details of folded) details.open = false;
-  });
+  };
+  addEventListener("beforeprint", whiten, { signal });
+  addEventListener("afterprint", restore, { signal });
 }

@@ -1,8 +1,8 @@
 //! One block of a segment: whether its records can be trusted, and how far they reach.
 
-use std::{io, os::unix::fs::FileExt, path::Path};
+use std::io;
 
-use whyoom_files::untrusted;
+use whyoom_files::folder::Entry;
 
 use crate::{
     format::{BLOCK, HEADER, TRAILER},
@@ -34,21 +34,10 @@ pub(super) fn end(block: u64) -> u64 {
 }
 
 /// Reads a block of a file of that length, as far as the file has it.
-pub(super) fn load(path: &Path, block: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
-    let file = untrusted::open_entry(path)?;
+pub(super) fn load(entry: &Entry, block: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     let (start, end) = (start(block), end(block).min(length));
-    bytes.resize((end.saturating_sub(start) as usize).min(BLOCK), 0);
-    let mut read = 0;
-    while read < bytes.len() {
-        match file.read_at(&mut bytes[read..], start + read as u64) {
-            Ok(0) => break,
-            Ok(some) => read += some,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(read);
-    Ok(())
+    let length = (end.saturating_sub(start) as usize).min(BLOCK);
+    entry.open()?.read_range(start, bytes, length)
 }
 
 /// Judges a block by all of its bytes that the file has. `progress` is none where the segment's

@@ -1,11 +1,8 @@
 //! The events of the segments that one thread after another filled, in the order written.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
 
-use whyoom_files::untrusted;
+use whyoom_files::folder::{Entry, Folder};
 use whyoom_trace::Event;
 
 use super::{
@@ -24,7 +21,7 @@ use crate::{
 /// descriptors.
 #[derive(Debug)]
 pub(super) struct Cursor {
-    path: PathBuf,
+    entry: Entry,
     view: FileView,
     /// Ring mode may drop the file at any time.
     may_go: bool,
@@ -41,9 +38,9 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn new(folder: &Path, part: &str, view: FileView, may_go: bool) -> Self {
+    pub(super) fn new(folder: &Folder, part: &str, view: FileView, may_go: bool) -> Self {
         Self {
-            path: folder::path(folder, part, Kind::Events, view.number),
+            entry: folder::entry(folder, part, Kind::Events, view.number),
             view,
             may_go,
             read: 0,
@@ -98,7 +95,7 @@ impl Cursor {
                 return false;
             }
             self.block += 1;
-            match block::load(&self.path, number, self.view.length, &mut self.bytes) {
+            match block::load(&self.entry, number, self.view.length, &mut self.bytes) {
                 Ok(()) => {}
                 Err(error) if self.may_go && error.kind() == io::ErrorKind::NotFound => {
                     losses.dropped_while_read += 1;
@@ -135,8 +132,8 @@ impl Cursor {
     #[cold]
     fn skip_hole(&mut self, losses: &mut Losses) {
         let start = block::start(self.block);
-        let Ok(file) = untrusted::open_entry(&self.path) else { return };
-        let data = untrusted::next_data(&file, start).unwrap_or(u64::MAX).min(self.view.end());
+        let Ok(file) = self.entry.open() else { return };
+        let data = file.next_data(start).unwrap_or(u64::MAX).min(self.view.end());
         // A file that somebody has cut has no more data either.
         let skipped = (data.saturating_sub(start)) / BLOCK as u64;
         self.block += skipped;

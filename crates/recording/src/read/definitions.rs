@@ -1,14 +1,9 @@
 //! All definitions of a part, taken into the tables before its first event.
 
-use std::{
-    collections::HashMap,
-    io::{self, Read},
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::HashMap, io, sync::Arc};
 
 use foldhash::fast::RandomState;
-use whyoom_files::untrusted;
+use whyoom_files::folder::Entry;
 use whyoom_trace::{Action, Event, Frame, FrameId, PoolId, StackId, StringId, Tables};
 
 use super::{
@@ -159,15 +154,15 @@ impl<'a> Definer<'a> {
     /// Takes all definitions of one piece.
     pub(super) fn piece(
         &mut self,
-        path: &Path,
+        entry: &Entry,
         view: &FileView,
         losses: &mut Losses,
     ) -> io::Result<()> {
-        let mut bytes = pieces_bytes(path, view)?;
-        let now = view.begun_since(path, Kind::Tables);
+        let mut bytes = pieces_bytes(entry, view)?;
+        let now = view.begun_since(entry, Kind::Tables);
         if let Some(now) = &now {
             // What was read may be a definition that is half written: it is read again, as far as it is whole.
-            bytes = pieces_bytes(path, now)?;
+            bytes = pieces_bytes(entry, now)?;
         }
         let view = now.as_ref().unwrap_or(view);
         losses.damaged_definitions += view.cut();
@@ -268,11 +263,11 @@ impl<'a> Definer<'a> {
 }
 
 /// The bytes of a piece, as far as its writer was when it was looked at.
-fn pieces_bytes(path: &Path, view: &FileView) -> io::Result<Vec<u8>> {
+fn pieces_bytes(entry: &Entry, view: &FileView) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = untrusted::open_entry(path)?;
-    let length = untrusted::paid_length(&file, view.end().min(LONGEST_PIECE));
-    file.take(length).read_to_end(&mut bytes)?;
+    let file = entry.open()?;
+    let length = file.paid_length(view.end().min(LONGEST_PIECE));
+    file.read_range(0, &mut bytes, length as usize)?;
     Ok(bytes)
 }
 

@@ -1,14 +1,8 @@
 //! Which files a recording's folder holds, and what their first bytes say.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsStr,
-    fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, io};
 
-use whyoom_files::untrusted;
+use whyoom_files::folder::{Entry, Folder};
 
 use crate::{
     format::{HEADER, Kind},
@@ -31,21 +25,15 @@ pub(super) struct Files {
 
 /// The files of a folder by the name of the part that they belong to, each part's in order, and how many more
 /// there are than are read.
-pub(super) fn list(folder: &Path) -> io::Result<(BTreeMap<String, Files>, u64)> {
+pub(super) fn list(folder: &Folder) -> io::Result<(BTreeMap<String, Files>, u64)> {
     let mut parts = BTreeMap::<String, Files>::new();
     let (mut listed, mut passed_over) = (0, 0);
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        // Nothing else can be read as one.
-        if !entry.file_type()?.is_file() {
-            continue;
-        }
-        let name = entry.file_name();
-        let Some((part, kind, number)) = parse(&name) else { continue };
+    folder.for_each_file(|name| {
+        let Some((part, kind, number)) = parse(name) else { return };
         let is_new = !parts.contains_key(part);
         if listed >= MOST_FILES || (is_new && parts.len() >= MOST_PARTS) {
             passed_over += 1;
-            continue;
+            return;
         }
         listed += 1;
         let files = parts.entry(part.to_owned()).or_default();
@@ -54,7 +42,7 @@ pub(super) fn list(folder: &Path) -> io::Result<(BTreeMap<String, Files>, u64)> 
             Kind::Tables => files.pieces.push(number),
             Kind::Events => files.segments.push(number),
         }
-    }
+    })?;
     for files in parts.values_mut() {
         files.pieces.sort_unstable();
         files.segments.sort_unstable();
@@ -63,8 +51,7 @@ pub(super) fn list(folder: &Path) -> io::Result<(BTreeMap<String, Files>, u64)> 
 }
 
 /// The part, the kind and the number that a file's name tells.
-fn parse(name: &OsStr) -> Option<(&str, Kind, u32)> {
-    let name = name.to_str()?;
+fn parse(name: &str) -> Option<(&str, Kind, u32)> {
     if let Some(part) = name.strip_suffix(Kind::Part.suffix()) {
         return process(part).map(|_| (part, Kind::Part, 0));
     }
@@ -88,9 +75,9 @@ pub(super) fn process(part: &str) -> Option<(u32, u64, u32)> {
     words.next().is_none().then_some((pid, started, program))
 }
 
-/// The path of a part's file.
-pub(super) fn path(folder: &Path, part: &str, kind: Kind, number: u32) -> PathBuf {
-    folder.join(format!("{part}-{number}{}", kind.suffix()))
+/// A file of a part.
+pub(super) fn entry(folder: &Folder, part: &str, kind: Kind, number: u32) -> Entry {
+    folder.entry(&format!("{part}-{number}{}", kind.suffix()))
 }
 
 /// A segment or a piece as it stood when the recording was opened.
@@ -114,12 +101,12 @@ fn unbegun(as_made: bool) -> Wrong {
 
 impl FileView {
     /// Looks at a file. It may be gone by now: ring mode drops files.
-    pub(super) fn look(path: &Path, kind: Kind, number: u32) -> io::Result<Self> {
-        let file = untrusted::open_entry(path)?;
-        let mut start = Vec::with_capacity(HEADER);
-        (&file).take(HEADER as u64).read_to_end(&mut start)?;
+    pub(super) fn look(entry: &Entry, kind: Kind, number: u32) -> io::Result<Self> {
+        let file = entry.open()?;
+        let mut start = Vec::new();
+        file.read_range(0, &mut start, HEADER)?;
         // The length comes after what was written, so that it is not below that.
-        let length = file.metadata()?.len();
+        let length = file.length()?;
         let progress = Progress::read(&start);
         let identity = match Identity::read(&start, kind) {
             // Whoever writes an identity has written before it where the records start.
@@ -136,11 +123,11 @@ impl FileView {
 
     /// How a file stands now that nobody had written to when it was looked at; nothing where that is so still, or was
     /// not so.
-    pub(super) fn begun_since(&self, path: &Path, kind: Kind) -> Option<Self> {
+    pub(super) fn begun_since(&self, entry: &Entry, kind: Kind) -> Option<Self> {
         if self.identity != Err(Wrong::Blank) {
             return None;
         }
-        let now = Self::look(path, kind, self.number).ok()?;
+        let now = Self::look(entry, kind, self.number).ok()?;
         now.identity.is_ok().then_some(now)
     }
 

@@ -3,12 +3,12 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque, binary_heap::PeekMut},
-    io::{self, Read, Seek, SeekFrom},
-    path::{Path, PathBuf},
+    io,
+    path::Path,
     time::Duration,
 };
 
-use whyoom_files::untrusted;
+use whyoom_files::folder::{Entry, Folder};
 use whyoom_trace::{Event, EventSink, ProcessId, Tables, Time};
 
 use super::{
@@ -31,7 +31,7 @@ use crate::{
 /// hands on what they wrote until then. Nothing of what was handed on is kept.
 #[derive(Debug)]
 pub struct Follower {
-    folder: PathBuf,
+    folder: Folder,
     parts: Vec<Followed>,
     /// Their names.
     stems: HashSet<String>,
@@ -90,7 +90,7 @@ impl Follower {
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self {
-            folder: folder.to_owned(),
+            folder: folder.into(),
             parts: Vec::new(),
             stems: HashSet::new(),
             chains: Vec::new(),
@@ -135,12 +135,12 @@ impl Follower {
         }
         for chain in &mut self.chains {
             let stem = &self.parts[chain.part].info.stem;
-            let path = |number| folder::path(&self.folder, stem, Kind::Events, number);
+            let entry = |number| folder::entry(&self.folder, stem, Kind::Events, number);
             if let Some(tail) = &mut chain.tail {
                 tail.look();
             }
             for view in &mut chain.waiting {
-                renew(view, &path(view.number));
+                renew(view, &entry(view.number));
             }
         }
         Ok(())
@@ -229,9 +229,9 @@ impl Follower {
             if part.segments.contains_key(&number) {
                 continue;
             }
-            let path = folder::path(&self.folder, &part.info.stem, Kind::Events, number);
+            let entry = folder::entry(&self.folder, &part.info.stem, Kind::Events, number);
             // Gone already, or not yet begun: the next look tells.
-            let Ok(view) = FileView::look(&path, Kind::Events, number) else { continue };
+            let Ok(view) = FileView::look(&entry, Kind::Events, number) else { continue };
             let identity = match view.identity {
                 Err(Wrong::Blank) => continue,
                 Err(_) => {
@@ -308,7 +308,7 @@ impl Followed {
     /// Takes the definitions that are new. Whatever an event names was defined before the event was written.
     fn define(
         &mut self,
-        folder: &Path,
+        folder: &Folder,
         (resolve, tables): (&mut dyn Resolve, &mut Tables),
         limits: &mut ParseLimits,
         losses: &mut Losses,
@@ -316,12 +316,12 @@ impl Followed {
         let defined = std::mem::take(&mut self.defined);
         let mut definer = Definer::resume(defined, tables, resolve, limits);
         loop {
-            let path = folder::path(folder, &self.info.stem, Kind::Tables, self.piece);
-            let Ok(view) = FileView::look(&path, Kind::Tables, self.piece) else { break };
+            let entry = folder::entry(folder, &self.info.stem, Kind::Tables, self.piece);
+            let Ok(view) = FileView::look(&entry, Kind::Tables, self.piece) else { break };
             if view.identity.is_err() {
                 break;
             }
-            let Ok(bytes) = bytes_between(&path, self.piece_at, view.end()) else { break };
+            let Ok(bytes) = bytes_between(&entry, self.piece_at, view.end()) else { break };
             self.piece_at += bytes.len() as u64;
             definer.records(&bytes, losses);
             if !view.progress.closed {
@@ -351,12 +351,12 @@ impl Chain {
     }
 
     /// The next event that was there at the last look.
-    fn read(&mut self, folder: &Path, part: &mut Followed, losses: &mut Losses) -> Option<Event> {
+    fn read(&mut self, folder: &Folder, part: &mut Followed, losses: &mut Losses) -> Option<Event> {
         loop {
             if self.tail.is_none() {
                 let view = self.waiting.pop_front()?;
-                let path = folder::path(folder, &part.info.stem, Kind::Events, view.number);
-                self.tail = Some(Tail::new(path, view));
+                let entry = folder::entry(folder, &part.info.stem, Kind::Events, view.number);
+                self.tail = Some(Tail::new(entry, view));
             }
             let tail = self.tail.as_mut()?;
             if let Some(event) = tail.next(losses) {
@@ -373,10 +373,9 @@ impl Chain {
     }
 }
 
-fn bytes_between(path: &Path, from: u64, to: u64) -> io::Result<Vec<u8>> {
+fn bytes_between(entry: &Entry, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut file = untrusted::open_entry(path)?;
-    file.seek(SeekFrom::Start(from))?;
-    file.take(to.saturating_sub(from)).read_to_end(&mut bytes)?;
+    let length = usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+    entry.open()?.read_range(from, &mut bytes, length)?;
     Ok(bytes)
 }

@@ -3,9 +3,9 @@
 use std::{
     cmp::Reverse,
     collections::{BinaryHeap, binary_heap::PeekMut},
-    path::Path,
 };
 
+use whyoom_files::folder::Folder;
 use whyoom_trace::{Action, Event, ProcessId, Time};
 
 use super::{Losses, cursor::Cursor, folder::FileView};
@@ -40,14 +40,14 @@ struct Stream {
 
 /// Merges chains by time. Only segments that are due are open.
 pub(super) struct Merge<'a> {
-    folder: &'a Path,
+    folder: &'a Folder,
     parts: Vec<Part<'a>>,
     streams: Vec<Stream>,
     turns: BinaryHeap<Turn>,
 }
 
 impl<'a> Merge<'a> {
-    pub(super) fn new(folder: &'a Path, parts: Vec<Part<'a>>, chains: Vec<Chain>) -> Self {
+    pub(super) fn new(folder: &'a Folder, parts: Vec<Part<'a>>, chains: Vec<Chain>) -> Self {
         let stream = |chain| Stream { chain, cursor: None, next: None, time: 0 };
         let streams: Vec<_> = chains.into_iter().map(stream).collect();
         let first = |(at, stream): (usize, &Stream)| {
@@ -93,7 +93,7 @@ impl Stream {
     #[inline]
     fn advance(
         &mut self,
-        folder: &Path,
+        folder: &Folder,
         part: &Part<'_>,
         losses: &mut Losses,
     ) -> Option<(u64, u8)> {

@@ -1,8 +1,8 @@
 //! The file that says which process a part is of and how it stands.
 
-use std::{io::Read, mem::offset_of, path::Path, sync::OnceLock};
+use std::{mem::offset_of, sync::OnceLock};
 
-use whyoom_files::{kernel, untrusted};
+use whyoom_files::{folder::Folder, kernel};
 use whyoom_trace::Time;
 
 use super::{
@@ -32,11 +32,10 @@ pub(super) struct PartFile {
 
 impl PartFile {
     /// Reads it. The error is the version of a newer format.
-    pub(super) fn read(folder: &Path, stem: &str, exists: bool) -> Result<Self, u32> {
-        let mut bytes = Vec::with_capacity(PART_FILE);
-        let path = folder.join(format!("{stem}{}", Kind::Part.suffix()));
-        if let Ok(file) = untrusted::open_entry(&path) {
-            let _ = file.take(PART_FILE as u64).read_to_end(&mut bytes);
+    pub(super) fn read(folder: &Folder, stem: &str, exists: bool) -> Result<Self, u32> {
+        let mut bytes = Vec::new();
+        if let Ok(file) = folder.entry(&format!("{stem}{}", Kind::Part.suffix())).open() {
+            let _ = file.read_range(0, &mut bytes, PART_FILE);
         }
         let identity = PartIdentity::read(&bytes);
         if let Err(Wrong::Newer(version)) = identity {

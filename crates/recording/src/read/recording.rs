@@ -3,9 +3,9 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
-    path::{Path, PathBuf},
 };
 
+use whyoom_files::folder::Folder;
 use whyoom_trace::{EventSink, Tables};
 
 use super::{
@@ -25,7 +25,7 @@ const MADE_MEANWHILE: usize = 64;
 /// A recording, as it stood when it was opened: a process that still writes to it adds nothing.
 #[derive(Debug)]
 pub struct Recording {
-    folder: PathBuf,
+    folder: Folder,
     infos: Vec<PartInfo>,
     parts: Vec<OpenPart>,
     /// What opening it already showed to be missing.
@@ -45,14 +45,15 @@ impl Recording {
     ///
     /// # Errors
     /// Where there is none, or none that this version can read.
-    pub fn open(folder: &Path) -> Result<Self, OpenError> {
-        let unreadable = |error| OpenError::Unreadable { folder: folder.to_owned(), error };
+    pub fn open(folder: impl Into<Folder>) -> Result<Self, OpenError> {
+        let folder = &folder.into();
+        let unreadable = |error| OpenError::Unreadable { folder: folder.path(), error };
         let (files, passed_over) = folder::list(folder).map_err(unreadable)?;
         if files.is_empty() {
-            return Err(OpenError::Empty(folder.to_owned()));
+            return Err(OpenError::Empty(folder.path()));
         }
         let mut recording = Self {
-            folder: folder.to_owned(),
+            folder: folder.clone(),
             infos: Vec::new(),
             parts: Vec::new(),
             losses: Losses { passed_over, ..Losses::default() },
@@ -72,7 +73,7 @@ impl Recording {
         }
         match newer {
             Some(version) if recording.parts.is_empty() => {
-                Err(OpenError::Newer { folder: folder.to_owned(), version })
+                Err(OpenError::Newer { folder: folder.path(), version })
             }
             newer => {
                 recording.losses.newer_files += u64::from(newer.is_some());
@@ -99,8 +100,8 @@ impl Recording {
         tables: &mut Tables,
         sink: &mut dyn EventSink,
     ) -> Result<Losses, ReadError> {
-        if !self.folder.is_dir() {
-            return Err(ReadError::Gone(self.folder.clone()));
+        if !self.folder.exists() {
+            return Err(ReadError::Gone(self.folder.path()));
         }
         let mut losses = self.losses.clone();
         let (mut parts, mut ids) = (Vec::new(), Vec::new());
@@ -116,8 +117,8 @@ impl Recording {
             // One that was begun since holds events of a later moment, which may name what was not defined before.
             let mut segments = open.segments.clone();
             segments.retain(|view| {
-                let path = folder::path(&self.folder, &info.stem, Kind::Events, view.number);
-                view.begun_since(&path, Kind::Events).is_none()
+                let entry = folder::entry(&self.folder, &info.stem, Kind::Events, view.number);
+                view.begun_since(&entry, Kind::Events).is_none()
             });
             chains.extend(chains_of(parts.len(), &segments));
             parts.push(Part {
@@ -139,7 +140,7 @@ impl Recording {
         let next = listed.last().map_or(Some(0), |last| last.checked_add(1));
         let later = next.into_iter().flat_map(|next| next..=u32::MAX);
         let made =
-            |number: &u32| folder::path(&self.folder, &info.stem, Kind::Tables, *number).exists();
+            |number: &u32| folder::entry(&self.folder, &info.stem, Kind::Tables, *number).exists();
         // A list of a folder that is written to may omit a file and have one that was made after it.
         let first = (0..next.unwrap_or(u32::MAX)).take(listed.len() + MADE_MEANWHILE);
         let unlisted = first.filter(|number| listed.binary_search(number).is_err()).filter(made);
@@ -149,14 +150,14 @@ impl Recording {
     }
 
     fn define(&self, info: &PartInfo, number: u32, definer: &mut Definer<'_>, losses: &mut Losses) {
-        let path = folder::path(&self.folder, &info.stem, Kind::Tables, number);
+        let entry = folder::entry(&self.folder, &info.stem, Kind::Tables, number);
         // Looked at only now: whatever an event names was defined before the event was written.
-        let read = FileView::look(&path, Kind::Tables, number).and_then(|view| {
+        let read = FileView::look(&entry, Kind::Tables, number).and_then(|view| {
             lose_header(&view, losses);
             if matches!(view.identity, Err(Wrong::Newer(_))) {
                 return Ok(());
             }
-            definer.piece(&path, &view, losses)
+            definer.piece(&entry, &view, losses)
         });
         if let Err(error) = read {
             lose_file(&error, losses);
@@ -174,8 +175,8 @@ impl Recording {
         }
         let mut segments = Vec::with_capacity(files.segments.len());
         for number in files.segments {
-            let path = folder::path(&self.folder, &part.info.stem, Kind::Events, number);
-            match FileView::look(&path, Kind::Events, number) {
+            let entry = folder::entry(&self.folder, &part.info.stem, Kind::Events, number);
+            match FileView::look(&entry, Kind::Events, number) {
                 Ok(view) => {
                     lose_header(&view, losses);
                     losses.cut_bytes += view.cut();

@@ -1,10 +1,8 @@
 //! One segment that is read while it is written.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
 
+use whyoom_files::folder::Entry;
 use whyoom_trace::Event;
 
 use super::{
@@ -20,7 +18,7 @@ use crate::{
 /// Reads a segment as far as its writer was when it was last looked at, and goes on from there after the next look.
 #[derive(Debug)]
 pub(super) struct Tail {
-    path: PathBuf,
+    entry: Entry,
     view: FileView,
     /// Events that were read.
     pub(super) read: u64,
@@ -38,9 +36,9 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    pub(super) fn new(path: PathBuf, view: FileView) -> Self {
+    pub(super) fn new(entry: Entry, view: FileView) -> Self {
         Self {
-            path,
+            entry,
             view,
             read: 0,
             gone: false,
@@ -60,7 +58,7 @@ impl Tail {
 
     /// Looks how far the writer is now, or that ring mode has dropped the file.
     pub(super) fn look(&mut self) {
-        self.gone |= !renew(&mut self.view, &self.path);
+        self.gone |= !renew(&mut self.view, &self.entry);
     }
 
     /// Whether nothing more comes: its writer has closed it, or it is gone.
@@ -102,7 +100,7 @@ impl Tail {
                 break;
             }
             if let Err(error) =
-                block::load(&self.path, self.block, self.view.length, &mut self.bytes)
+                block::load(&self.entry, self.block, self.view.length, &mut self.bytes)
             {
                 self.gone = true;
                 // Ring mode drops files; what was in them and not read is counted by the part.
@@ -144,11 +142,11 @@ impl Tail {
 
 /// Looks at a segment again that its writer had not closed. Whether it is still there; one that is gone stays as it was
 /// seen.
-pub(super) fn renew(view: &mut FileView, path: &Path) -> bool {
+pub(super) fn renew(view: &mut FileView, entry: &Entry) -> bool {
     if view.progress.closed {
         return true;
     }
-    match FileView::look(path, Kind::Events, view.number) {
+    match FileView::look(entry, Kind::Events, view.number) {
         Ok(now) => {
             if now.identity.is_ok() {
                 *view = now;

@@ -1,6 +1,7 @@
 //! The writing side: a process's own part of a recording.
 
 mod fork;
+mod identity;
 mod lease;
 mod options;
 mod part;

@@ -6,7 +6,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
-    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -65,12 +64,16 @@ impl Database {
 
 /// The file as SQLite's address of it: one that is not written to, whatever lies beside it.
 fn address_of(path: &Path) -> String {
-    let mut address = "file:".to_owned();
-    for byte in path.as_os_str().as_bytes() {
+    // In an address a drive of Windows stands behind a root, and its folders behind strokes of the usual kind.
+    let windows = cfg!(windows);
+    let root = if windows && path.is_absolute() { "/" } else { "" };
+    let mut address = format!("file:{root}");
+    for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
                 address.push(char::from(*byte));
             }
+            b'\\' if windows => address.push('/'),
             // Writing to a String cannot fail.
             _ => _ = write!(address, "%{byte:02x}"),
         }

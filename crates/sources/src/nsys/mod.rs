@@ -27,12 +27,6 @@ use stacks::Stacks;
 pub use summary::NsysSummary;
 use whyoom_trace::{EventSink, Tables};
 
-/// Whether a file that starts with these bytes is an SQLite database.
-#[must_use]
-pub fn is_sqlite(first_bytes: &[u8]) -> bool {
-    first_bytes.starts_with(b"SQLite format 3\0")
-}
-
 /// Imports an export. It is a file of pages that refer to each other, so that it takes a path.
 ///
 /// # Errors

@@ -264,5 +264,5 @@ fn a_damaged_file_is_refused() {
     }
     fs::write(&path, b"SQLite format 3\0").unwrap();
     assert!(read(&path).is_err());
-    assert!(is_sqlite(&whole) && !is_sqlite(b"SQLite format 2"));
+    assert!(whole.starts_with(b"SQLite format 3\0"));
 }

@@ -3,7 +3,7 @@
 use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
-use whyoom_files::{private, untrusted};
+use whyoom_files::{folder::Folder, private};
 use whyoom_redact::mask_words;
 use whyoom_trace::{Bytes, Counter, Symptom};
 
@@ -72,8 +72,8 @@ impl Ending {
 
     /// Reads that of a recording's folder; nothing where there is none, or none that is whole.
     #[must_use]
-    pub fn read(folder: &Path) -> Option<Self> {
-        let text = untrusted::read_entry(&folder.join(ENDING), LONGEST).ok()?;
+    pub fn read(folder: impl Into<Folder>) -> Option<Self> {
+        let text = folder.into().entry(ENDING).read(LONGEST).ok()?;
         serde_json::from_slice(&text).ok().map(Self::masked)
     }
 

@@ -2,10 +2,11 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
+use whyoom_files::folder::Folder;
 use whyoom_recording::{self as recording, Ending, Resolve, Unseen};
 use whyoom_trace::{EventSink, Tables};
 
@@ -29,7 +30,7 @@ const FEW: usize = 32;
 /// Imports a recording while it is written. It keeps nothing of what has passed but what the translation needs.
 #[derive(Debug)]
 pub struct Follower {
-    folder: PathBuf,
+    folder: Folder,
     reader: recording::Follower,
     machine: Machine,
     /// How many of the reader's processes the machine knows.
@@ -48,7 +49,7 @@ impl Follower {
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self {
-            folder: folder.to_owned(),
+            folder: folder.into(),
             reader: recording::Follower::new(folder),
             machine: Machine::default(),
             known: 0,
@@ -170,7 +171,7 @@ impl Follower {
             self.machine.add(part, tables);
             self.known += 1;
         }
-        let samples = fs::symlink_metadata(self.folder.join(MACHINE_SAMPLES));
+        let samples = fs::symlink_metadata(self.folder.path().join(MACHINE_SAMPLES));
         let samples = samples.map_or(0, |found| found.len());
         if samples != self.samples {
             self.samples = samples;

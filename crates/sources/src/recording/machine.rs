@@ -1,7 +1,8 @@
 //! What is known of the machine beside the events: who is who, and who held memory at a failure.
 
-use std::{cell::Cell, collections::BTreeMap, path::Path};
+use std::{cell::Cell, collections::BTreeMap};
 
+use whyoom_files::folder::Folder;
 use whyoom_recording::PartInfo;
 use whyoom_redact::mask_words;
 use whyoom_trace::{
@@ -40,7 +41,7 @@ pub(super) struct Machine {
 impl Machine {
     /// Reads what lies beside a recording of these processes.
     pub(super) fn read<'a>(
-        folder: &Path,
+        folder: &Folder,
         parts: impl IntoIterator<Item = &'a PartInfo>,
         tables: &mut Tables,
     ) -> Self {
@@ -51,7 +52,7 @@ impl Machine {
     }
 
     /// Reads what was seen of the machine so far.
-    pub(super) fn take_samples(&mut self, folder: &Path, tables: &mut Tables) {
+    pub(super) fn take_samples(&mut self, folder: &Folder, tables: &mut Tables) {
         self.machine_samples = MachineSamples::read(folder);
         let devices = self.machine_samples.iter().flat_map(|look| &look.devices);
         let holders = devices.clone().flat_map(|device| &device.holders);

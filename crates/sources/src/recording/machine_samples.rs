@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use whyoom_files::{private, untrusted};
+use whyoom_files::{folder::Folder, private};
 use whyoom_trace::{DeviceId, ProcessState};
 
 use super::device_names::DeviceNames;
@@ -140,8 +140,8 @@ impl From<Vec<MachineSample>> for MachineSamples {
 
 impl MachineSamples {
     /// Reads those of a folder. A line that is torn, or that is none, is passed over.
-    pub(super) fn read(folder: &Path) -> Self {
-        let lines = |name| untrusted::lines_of_entry(&folder.join(name), LONGEST_LINE, MOST_BYTES);
+    pub(super) fn read(folder: &Folder) -> Self {
+        let lines = |name| folder.entry(name).lines(LONGEST_LINE, MOST_BYTES);
         let Ok(lines) = lines(MACHINE_SAMPLES).or_else(|_| lines(OLD_NAME)) else {
             return Self::default();
         };

@@ -8,6 +8,7 @@
 mod device_names;
 mod ending;
 mod folder;
+#[cfg(target_os = "linux")]
 mod follow;
 mod ledger;
 mod machine;
@@ -21,9 +22,8 @@ mod recent;
 mod tests;
 mod translate;
 
-use std::path::Path;
-
 use thiserror::Error;
+use whyoom_files::folder::Folder;
 use whyoom_recording::{OpenError, ReadError, Recording};
 use whyoom_trace::{
     Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time, facts::Fact,
@@ -32,14 +32,17 @@ use whyoom_trace::{
 pub use self::{
     ending::{Applied, ENDING, Ending},
     folder::{has_recorded, is_recording},
-    follow::Follower,
     machine_samples::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel},
 };
 use self::{
     machine::Machine,
     translate::{Found, Translator},
 };
-pub use whyoom_recording::{Resolve, Unresolved, Unseen};
+#[cfg(target_os = "linux")]
+pub use follow::Follower;
+#[cfg(target_os = "linux")]
+pub use whyoom_recording::Unseen;
+pub use whyoom_recording::{Resolve, Unresolved};
 
 /// Disagreements beyond these are of the same kind.
 const TOLD: usize = 3;
@@ -72,11 +75,12 @@ pub enum RecordingError {
 /// When there is no recording, or it cannot be read. What is damaged or missing of one is no error: the
 /// summary's notes tell.
 pub fn import(
-    folder: &Path,
+    folder: impl Into<Folder>,
     resolve: &mut dyn Resolve,
     tables: &mut Tables,
     sink: &mut dyn EventSink,
 ) -> Result<RecordingSummary, RecordingError> {
+    let folder = &folder.into();
     let recording = match (Recording::open(folder), Ending::read(folder)) {
         (Err(OpenError::Empty(_)), Some(ending)) => {
             return Ok(emit_nothing_recorded(&ending, tables, sink));
@@ -94,7 +98,7 @@ pub fn import(
 }
 
 /// What the starter tells of the run, where it has ended.
-fn emit_ending(folder: &Path, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+fn emit_ending(folder: &Folder, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
     let Some(ending) = Ending::read(folder) else { return };
     emit_command(&ending, machine, tables, sink);
     emit_end(&ending, machine, tables, sink);

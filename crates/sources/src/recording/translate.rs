@@ -86,6 +86,7 @@ impl<'a> Translator<'a> {
     }
 
     /// Stops until more comes.
+    #[cfg(target_os = "linux")]
     pub(super) fn pause(self) -> Paused {
         let Self { queue, processes, threads, names, quiet, found, .. } = self;
         Paused { queue, processes, threads, names, quiet, found }

@@ -56,7 +56,7 @@ pub(super) fn write(arguments: &AttachArguments, found: &Found) -> Result<()> {
 
 /// What it holds, where nothing is known of how it came about: without a history there is nothing to judge.
 fn write_state(reading: &Reading, pid: u32, out: &mut dyn Write) -> io::Result<()> {
-    let spaces = reading.model.spaces();
+    let spaces = reading.inquiry.model.spaces();
     let mut held = spaces.filter(|(_, device, _)| *device != DeviceId::HOST).peekable();
     if held.peek().is_none() {
         writeln!(out, "Process {pid} holds nothing in PyTorch's allocator.")?;

@@ -6,11 +6,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use whyoom_diff::{LaunchNames, Profile, profile_of};
-use whyoom_memory::Model;
-use whyoom_report::{RunTimeline, run_timelines};
+use whyoom_reading::RunProfile;
 use whyoom_sources::recording::is_recording;
-use whyoom_trace::Tables;
 
 use super::saved::SavedProfile;
 use crate::{
@@ -22,50 +19,23 @@ use crate::{
 /// Files of a folder beyond these are not read.
 const MOST_FILES: usize = 4096;
 
-/// A run as it was read.
-pub(crate) struct Run {
-    pub(crate) profile: Profile,
-    /// What is worth saying of what was read.
-    pub(crate) notes: Vec<String>,
-    /// Memory over time, where the source tells it.
-    pub(crate) timelines: Vec<RunTimeline>,
-    /// Whether any of it is of a simulated GPU.
-    pub(crate) simulated: bool,
-}
-
 /// Reads a run.
-pub(crate) fn read(path: &Path, frames: Frames) -> Result<Run> {
-    let profile = Profile { name: path.display().to_string(), ranks: Vec::new() };
-    let mut run = Run { profile, notes: Vec::new(), timelines: Vec::new(), simulated: false };
+pub(crate) fn read(path: &Path, frames: Frames) -> Result<RunProfile> {
+    let mut run = RunProfile::named(path.display().to_string());
     for file in files(path)? {
-        let mut ranks = if file.extension().is_some_and(|kind| kind == "json") {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        if file.extension().is_some_and(|kind| kind == "json") {
             // Only fit saves profiles, and it runs on simulated GPUs.
             run.simulated = true;
-            SavedProfile::read(&file)?.ranks
+            run.add(name.as_deref(), SavedProfile::read(&file)?.ranks);
         } else {
-            run.read_events(&file, frames)?.ranks
-        };
-        // Of several files, each is one rank's, and its name may tell which.
-        let told = file.file_name().and_then(|name| rank_in(&name.to_string_lossy()));
-        if let [only] = ranks.as_mut_slice() {
-            only.rank = only.rank.or(told);
+            run.simulated |= is_simulated(&file);
+            run.take(name.as_deref(), |tables, sink| {
+                anyhow::Ok(read_source(&file, frames, tables, sink)?.input)
+            })?;
         }
-        run.profile.ranks.extend(ranks);
     }
     Ok(run)
-}
-
-impl Run {
-    /// One file or recording. Each has a model of its own: processes of two machines may have one name.
-    fn read_events(&mut self, file: &Path, frames: Frames) -> Result<Profile> {
-        let (mut model, mut tables) = (Model::default().and_steady_state(), Tables::default());
-        let contents = read_source(file, frames, &mut tables, &mut model)?;
-        self.notes.extend(contents.input.notes);
-        self.simulated |= is_simulated(file);
-        self.timelines.extend(run_timelines(&model, &tables));
-        let names = LaunchNames { name: &contents.input.name, rank: rank_in };
-        Ok(profile_of(&model, &tables, names))
-    }
 }
 
 /// The input itself, or what a folder of several holds.
@@ -96,31 +66,4 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
 fn is_input(path: &Path) -> bool {
     path.extension()
         .is_some_and(|kind| ["pickle", "pkl", "json"].iter().any(|known| kind == *known))
-}
-
-/// The rank that a name tells: `rank3.pickle`, `snapshot_rank_3`, `job, rank 3`.
-fn rank_in(name: &str) -> Option<u32> {
-    let lower = name.to_lowercase();
-    let after = &lower[lower.rfind("rank")? + 4..];
-    let digits = after.trim_start_matches(['_', '-', ' ', '=', '.']);
-    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-    digits[..end].parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_tell_ranks() {
-        for (name, rank) in [
-            ("out/rank3.pickle", Some(3)),
-            ("snapshot_rank_12.pickle", Some(12)),
-            ("train.log, rank 0", Some(0)),
-            ("frank.pickle", None),
-            ("snapshot.pickle", None),
-        ] {
-            assert_eq!(rank_in(name), rank, "{name}");
-        }
-    }
 }

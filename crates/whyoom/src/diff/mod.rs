@@ -11,9 +11,9 @@ use std::{
 
 use anyhow::{Result, ensure};
 use whyoom_diff::{Comparison, compare};
+use whyoom_reading::RunProfile;
 use whyoom_report::{DiffCondition, DiffPage, write_diff, write_diff_html, write_diff_json};
 
-use self::inputs::Run;
 pub(crate) use self::{condition::Condition, saved::SavedProfile};
 use crate::{
     arguments::DiffArguments,
@@ -59,7 +59,7 @@ fn write_report(
     arguments: &DiffArguments,
     comparison: &Comparison,
     conditions: &[DiffCondition],
-    runs: [&Run; 2],
+    runs: [&RunProfile; 2],
     path: &Path,
 ) -> Result<String> {
     let folders = [&arguments.a, &arguments.b].into_iter().filter_map(|input| input.parent());

@@ -62,7 +62,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         let _ =
             write_json(&reading, &verdict, path).inspect_err(|error| say(&format!("{error:#}")));
     }
-    let ran_out = !reading.model.incidents().is_empty();
+    let ran_out = !reading.inquiry.model.incidents().is_empty();
     if ran_out || is_wrong(&verdict, &ending) {
         // Where it cannot be written, it is no less true.
         let _ = show(&reading, &verdict, folder);
@@ -147,7 +147,7 @@ fn is_not_worth_keeping(
 
 /// Whether a process kept more and more until it exited: whoever knows the program knows whether that is well.
 fn has_kept(reading: &Reading) -> bool {
-    let model = &reading.model;
+    let model = &reading.inquiry.model;
     model.spaces().any(|(process, device, _)| model.kept_until_exit(process, device).is_some())
 }
 
@@ -158,7 +158,8 @@ fn say_healthy(
     ending: &Ending,
     folder: Option<&Path>,
 ) {
-    let on_device = reading.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
+    let on_device =
+        reading.inquiry.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
     let peaks = on_device.map(|(_, _, space)| (space.peak().0.allocated, space.peak_reserved()));
     let (allocated, reserved) = peaks.max().unwrap_or_default();
     // What the recording would tell, where it may not be kept.

@@ -96,7 +96,8 @@ fn follow(folder: &Path, ended: &AtomicBool) {
 
 /// What the memory at the peak was, in a few words.
 pub(super) fn peak_in_words(reading: &Reading) -> String {
-    let on_device = reading.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
+    let on_device =
+        reading.inquiry.model.spaces().filter(|(_, device, _)| *device != DeviceId::HOST);
     let space = on_device.map(|(_, _, space)| space).max_by_key(|space| space.peak().0.allocated);
     let Some(space) = space else { return String::new() };
     let kinds = kinds(space);

@@ -1,0 +1,96 @@
+//! What is asked on Linux alone: paths below a folder, owners of files.
+
+use std::{
+    fs::{self, File, OpenOptions, Permissions},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+use crate::{private::refused, untrusted::not_regular};
+
+const FOLDER_MODE: u32 = 0o700;
+/// Writable by the group or by all.
+const OTHERS_WRITE: u32 = 0o022;
+/// In such a folder nobody can rename or remove what is another's.
+const STICKY: u32 = 0o1000;
+
+/// Opens a regular file below a folder, by its path from there. No part of that path may be a link: whoever
+/// made a folder on the way could lead elsewhere. Linux 5.6 is needed.
+///
+/// # Errors
+/// Where it cannot be opened, a part of the path is a link, or it is anything but a regular file. It never waits.
+pub fn open_below(folder: &File, path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    // Looked at first: opening a device may do something by itself.
+    let look = open_at(folder, path, OFlags::PATH | OFlags::CLOEXEC)?;
+    if !look.metadata()?.is_file() {
+        return Err(not_regular());
+    }
+    let file = open_at(folder, path, flags)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+/// Opens a folder below a folder, by its path from there, as [`open_below`] does a file.
+///
+/// # Errors
+/// Where it cannot be opened, a part of the path is a link, or it is no folder.
+pub fn open_folder_below(folder: &File, path: &Path) -> io::Result<File> {
+    open_at(folder, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC)
+}
+
+fn open_at(folder: &File, path: &Path, flags: OFlags) -> io::Result<File> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(File::from(openat2(folder, path, flags, Mode::empty(), resolve)?))
+}
+
+/// Whether an open file belongs to a user, as what a process says about itself must.
+#[must_use]
+pub fn belongs_to(file: &File, user: u32) -> bool {
+    file.metadata().is_ok_and(|found| found.uid() == user)
+}
+
+/// Takes a folder that exists for our own: it must be ours, and becomes private. A folder that another
+/// user made is refused, because what is in it is that user's choice.
+///
+/// # Errors
+/// Where it is a link, not a folder, or another user's; the error says what to do.
+pub fn adopt_folder(path: &Path) -> io::Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let flags = flags.bits().cast_signed();
+    let folder = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let found = folder.metadata()?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(refused(format!(
+            "{} belongs to another user (UID {}): name a folder of your own",
+            path.display(),
+            found.uid()
+        )));
+    }
+    if found.mode() & 0o077 != 0 {
+        folder.set_permissions(Permissions::from_mode(FOLDER_MODE))?;
+    }
+    Ok(())
+}
+
+/// Refuses a place where somebody else could put another file under a name of ours: each folder on the way
+/// must be ours or root's, and writable by nobody else unless it is sticky, as `/tmp` is. Root is whoever owns
+/// `/`, too: in a namespace of users the machine's root may have no number of its own.
+///
+/// # Errors
+/// Names the folder that others can change.
+pub fn check_way(path: &Path) -> io::Result<()> {
+    let trusted = [rustix::process::geteuid().as_raw(), 0, fs::metadata("/")?.uid()];
+    for folder in path.canonicalize()?.ancestors() {
+        let found = fs::metadata(folder)?;
+        let owner_is_right = trusted.contains(&found.uid());
+        let others_write = found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0;
+        if !owner_is_right || others_write {
+            let folder = folder.display();
+            return Err(refused(format!("other users can change what is in {folder}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Everything that a verdict is made from, read into one model.
+
+use std::path::Path;
+
+use whyoom_allocators::{Run, Workloads};
+use whyoom_causes::{
+    Ahead, Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
+};
+use whyoom_memory::Model;
+use whyoom_redact::Paths;
+use whyoom_report::{Answer, Input, ReplayAnswer, Report};
+use whyoom_sources::InputKind;
+use whyoom_trace::{Event, EventSink, Tables};
+
+use crate::{SIMULATED, WhatIf};
+
+/// Runs grow with their events, a few hundred bytes each: longer ones are not gathered on the way.
+const MOST_GATHERED: u64 = 12_000_000;
+/// Notes on replays beyond these say nothing new.
+const MOST_NOTES: usize = 4;
+
+/// What was read.
+#[derive(Default)]
+pub struct Inquiry {
+    /// Memory over time.
+    pub model: Model,
+    /// The names in it.
+    pub tables: Tables,
+    inputs: Vec<Input>,
+    /// What Python told of who keeps tensors alive.
+    pub referrers: Vec<Referrer>,
+    /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
+    gathered: Option<Workloads>,
+    gathered_events: u64,
+    runs: Option<Vec<Run>>,
+    /// What was measured of the machine.
+    pub measured: Measured,
+}
+
+/// What a report has beside the verdict.
+pub struct ReportOf {
+    /// Whether any of the inputs was recorded in the lab.
+    pub simulated: bool,
+    /// Which folders are left out of paths.
+    pub paths: Paths,
+    /// Whether paths are told in full all the same.
+    pub full_paths: bool,
+}
+
+impl Inquiry {
+    /// One that keeps what a report shows, where one is wanted.
+    #[must_use]
+    pub fn new(for_report: bool) -> Self {
+        if !for_report {
+            return Self::default();
+        }
+        let gathered = Some(Workloads::default());
+        Self { model: Model::with_history(), gathered, ..Self::default() }
+    }
+
+    /// What follows is of another launch than what came before.
+    pub fn begin_launch(&mut self) {
+        self.model.begin_launch(self.tables.next_process());
+    }
+
+    /// Takes an input: its events, then itself.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn take<E>(
+        &mut self,
+        read: impl FnOnce(&mut Tables, &mut dyn EventSink) -> Result<Input, E>,
+    ) -> Result<InputKind, E> {
+        let mut sink = Gathering {
+            model: &mut self.model,
+            workloads: &mut self.gathered,
+            events: &mut self.gathered_events,
+        };
+        let input = read(&mut self.tables, &mut sink)?;
+        let kind = input.kind;
+        self.inputs.push(input);
+        Ok(kind)
+    }
+
+    /// Takes a model that was made before, in place of events. There is no run to replay then.
+    pub fn take_model(&mut self, model: Model, tables: Tables, input: Input) {
+        (self.model, self.tables) = (model, tables);
+        self.runs = Some(Vec::new());
+        self.inputs.push(input);
+    }
+
+    /// Whether nothing was read yet, and nothing is wanted but a model.
+    #[must_use]
+    pub fn wants_model_only(&self) -> bool {
+        self.inputs.is_empty() && self.gathered.is_none()
+    }
+
+    /// What was read, in order.
+    #[must_use]
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The same, to add notes to.
+    pub fn inputs_mut(&mut self) -> &mut [Input] {
+        &mut self.inputs
+    }
+
+    /// The verdict, with what a replay of the runs can prove. `again` reads the inputs with a history once more: few
+    /// verdicts need that, and runs are large.
+    ///
+    /// # Errors
+    /// Those of `again`.
+    pub fn judge<E>(
+        &mut self,
+        again: impl Fn(&mut Tables, &mut Workloads) -> Result<(), E>,
+    ) -> Result<Verdict, E> {
+        let mut verdict = self.judge_ahead(&again)?;
+        name_referrers(&mut verdict, &self.model, &self.tables, &self.referrers);
+        if has_provable_remedies(&verdict) {
+            self.make_runs(&again)?;
+            prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
+        }
+        Ok(verdict)
+    }
+
+    /// The verdict of the model. Where the request alone would fit in the cache, what the run asked for next when it
+    /// was there before is looked at too.
+    fn judge_ahead<E>(
+        &mut self,
+        again: &impl Fn(&mut Tables, &mut Workloads) -> Result<(), E>,
+    ) -> Result<Verdict, E> {
+        let verdict = self.judge_with(&Ahead::default());
+        if verdict.primary.cause != "fragmented-cache" {
+            return Ok(verdict);
+        }
+        self.make_runs(again)?;
+        let ahead = Ahead::of(self.runs.as_deref().unwrap_or_default(), &self.tables);
+        Ok(if ahead.is_empty() { verdict } else { self.judge_with(&ahead) })
+    }
+
+    fn judge_with(&self, ahead: &Ahead) -> Verdict {
+        judge_on(&self.model, &self.tables, self.measured, ahead)
+    }
+
+    /// Has the runs that were recorded ready.
+    fn make_runs<E>(
+        &mut self,
+        again: &impl Fn(&mut Tables, &mut Workloads) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.runs.is_none() {
+            let mut workloads = self.gathered.take();
+            if workloads.is_none() {
+                let mut read = Workloads::default();
+                again(&mut self.tables, &mut read)?;
+                workloads = Some(read);
+            }
+            self.runs = workloads.map(Workloads::into_runs);
+        }
+        Ok(())
+    }
+
+    /// What there is to show of a verdict.
+    #[must_use]
+    pub fn answer<'a>(&'a self, verdict: &'a Verdict) -> Answer<'a> {
+        Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
+    }
+
+    /// The runs that were gathered, which nobody asks for again; nothing where they are too long.
+    pub fn take_runs(&mut self) -> Option<Vec<Run>> {
+        let gathered = || self.gathered.take().map(Workloads::into_runs);
+        self.runs.take().or_else(gathered)
+    }
+
+    /// The report of a verdict.
+    pub fn with_report<T>(
+        &mut self,
+        verdict: &Verdict,
+        about: ReportOf,
+        then: impl FnOnce(&Report<'_>) -> T,
+    ) -> T {
+        let runs = self.take_runs();
+        let what_if = WhatIf::of(runs.as_deref());
+        let runs = runs.unwrap_or_default();
+        let replay = what_if.answers(&runs, &self.tables);
+        let names: Vec<String> = self.inputs.iter().map(|input| shown(&input.name)).collect();
+        then(&Report {
+            title: names.join(", "),
+            answer: Some(self.answer(verdict)),
+            memory: Some((&self.model, &self.tables)),
+            replay: &replay,
+            replay_note: note(&what_if, &replay),
+            simulated: about.simulated.then(|| SIMULATED.to_owned()),
+            fit: None,
+            paths: about.paths,
+            full_paths: about.full_paths,
+        })
+    }
+}
+
+/// What is left out of the replays, if anything is.
+fn note(what_if: &WhatIf, replay: &[ReplayAnswer<'_>]) -> Option<String> {
+    let of_answers = replay.iter().flat_map(|answer| answer.notes.iter().cloned());
+    let mut notes: Vec<String> = what_if.note.iter().cloned().chain(of_answers).collect();
+    notes.dedup();
+    notes.truncate(MOST_NOTES);
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// A path as people recognise it: without the folders before its name.
+fn shown(name: &str) -> String {
+    let path = Path::new(name);
+    let last = path.file_name().filter(|_| path.is_absolute());
+    last.map_or_else(|| name.to_owned(), |last| last.to_string_lossy().into_owned())
+}
+
+/// Takes events for the model and, where they are gathered, for the runs to replay.
+struct Gathering<'a> {
+    model: &'a mut Model,
+    workloads: &'a mut Option<Workloads>,
+    events: &'a mut u64,
+}
+
+impl EventSink for Gathering<'_> {
+    fn event(&mut self, event: &Event, tables: &Tables) {
+        self.model.event(event, tables);
+        if let Some(workloads) = self.workloads {
+            workloads.event(event, tables);
+            *self.events += 1;
+            if *self.events >= MOST_GATHERED {
+                *self.workloads = None;
+            }
+        }
+    }
+}
