@@ -18,7 +18,8 @@ def command() -> str:
     if given:
         return given
     # The package's own installation comes before whatever else is called so.
-    path = installed("bin", "whyoom") or shutil.which("whyoom")
+    name = ("Scripts", "whyoom.exe") if os.name == "nt" else ("bin", "whyoom")
+    path = installed(*name) or shutil.which("whyoom")
     if path is None:
         raise WhyoomError(_missing("the command whyoom", COMMAND_VARIABLE))
     return str(path)
@@ -27,6 +28,8 @@ def command() -> str:
 def library(name: str, variable: str) -> str:
     """The path of one of whyoom's libraries; the variable of the environment may name another."""
     path = os.environ.get(variable) or installed("lib", "whyoom", name)
+    if path is None and not sys.platform.startswith("linux"):
+        raise WhyoomError(f"{name} runs on Linux only, and this is {sys.platform}: analyse the file on a Linux machine")
     if path is None:
         raise WhyoomError(_missing(name, variable))
     return str(path)
@@ -53,8 +56,6 @@ def _environments() -> Iterator[Path]:
 
 
 def _missing(what: str, variable: str) -> str:
-    if not sys.platform.startswith("linux"):
-        return f"{what} runs on Linux only, and this is {sys.platform}: analyse the file on a Linux machine"
     return (
         f"{what} is not installed next to this package ({Path(__file__).parent}): install the wheel again "
         f"(pip install --force-reinstall whyoom), or set {variable} to its path"

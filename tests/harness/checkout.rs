@@ -26,7 +26,8 @@ pub fn cache() -> PathBuf {
 }
 
 /// Cargo's build folder.
-pub(crate) fn target() -> PathBuf {
+#[must_use]
+pub fn target() -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 

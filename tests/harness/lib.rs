@@ -38,7 +38,7 @@ pub use self::{
     bounded::{Bounded, STRANGER, VICTIM, give_to, input_bytes},
     browser::{Look, Seen, look},
     build::Build,
-    checkout::{cache, empty_folder, fresh, root, scratch, text},
+    checkout::{cache, empty_folder, fresh, root, scratch, target, text},
     environment::{cuda, environment, lend, python, site_packages},
     fifteen::{FIFTEEN, Fifteen, fifteen},
     measured::{median, peak_resident, worst},
@@ -57,5 +57,5 @@ pub use self::{
     strict::{from_slice, from_str},
     suite::{Check, Suite, main, slug},
     trial::{Ran, Recorded, Trial},
-    zig::{OLDEST_GLIBC, Variables, zig_variables},
+    zig::{OLDEST_GLIBC, Variables, foreign_zig_variables, zig_variables},
 };

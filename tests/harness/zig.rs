@@ -22,12 +22,27 @@ pub type Variables = BTreeMap<String, String>;
 /// The variables with which cargo builds for a processor and the oldest glibc: what cargo-zigbuild sets. Every
 /// build needs the same ones, as cargo builds everything anew for another linker.
 pub fn zig_variables(architecture: Architecture) -> Result<Variables> {
-    install(architecture)?;
-    let tools = environment("zig")?.join("bin");
     let (major, minor) = OLDEST_GLIBC;
-    let target = format!("{}.{major}.{minor}", architecture.triple());
+    let triple = architecture.triple();
+    let mut set = variables_of(&triple, &format!("{triple}.{major}.{minor}"))?;
+    let tools = environment("zig")?.join("bin");
+    let unwinder = unwinder(architecture, &tools.join("python3"))?;
+    // For build scripts: see `whyoom-link`.
+    set.insert("WHYOOM_LIBGCC_S".to_owned(), text(&unwinder));
+    Ok(set)
+}
+
+/// The same for another system than Linux, which has one C library.
+pub fn foreign_zig_variables(triple: &str) -> Result<Variables> {
+    variables_of(triple, triple)
+}
+
+/// What cargo-zigbuild sets for a target in its own spelling.
+fn variables_of(triple: &str, target: &str) -> Result<Variables> {
+    install(triple)?;
+    let tools = environment("zig")?.join("bin");
     let mut zigbuild = Command::new(tools.join("cargo-zigbuild"));
-    zigbuild.args(["zigbuild", "--release", "--target", &target]).current_dir(root());
+    zigbuild.args(["zigbuild", "--release", "--target", target]).current_dir(root());
     // It starts this in place of cargo, and finds zig by its own Python.
     zigbuild.env("CARGO", root().join("tests/harness/variables.sh"));
     zigbuild.env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("python3"));
@@ -36,24 +51,20 @@ pub fn zig_variables(architecture: Architecture) -> Result<Variables> {
     let output = zigbuild.envs(own.iter().cloned()).output().context("cargo-zigbuild")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "cargo-zigbuild for {target}: {said}");
-    let mut set = changed(&String::from_utf8(output.stdout)?);
+    let set = changed(&String::from_utf8(output.stdout)?);
     ensure!(set.keys().any(|name| name.ends_with("_LINKER")), "cargo-zigbuild sets no linker");
-    let unwinder = unwinder(architecture, &tools.join("python3"))?;
-    // For build scripts: see `whyoom-link`.
-    set.insert("WHYOOM_LIBGCC_S".to_owned(), text(&unwinder));
     Ok(set)
 }
 
-/// Rust's own library for a processor.
-fn install(architecture: Architecture) -> Result<()> {
-    let target = architecture.triple();
+/// Rust's own library for a target.
+fn install(target: &str) -> Result<()> {
     let rustc = Path::new(env!("CARGO")).with_file_name("rustc");
     let mut ask = Command::new(rustc);
-    let output = ask.args(["--print", "target-libdir", "--target", &target]).output()?;
+    let output = ask.args(["--print", "target-libdir", "--target", target]).output()?;
     if Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir() {
         return Ok(());
     }
-    must_succeed(Command::new("rustup").args(["target", "add", &target]))
+    must_succeed(Command::new("rustup").args(["target", "add", target]))
 }
 
 /// Those of a list of variables that differ here.

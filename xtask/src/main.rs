@@ -5,6 +5,7 @@
 //! up. What makes figures and pages is here.
 #![allow(clippy::disallowed_methods, reason = "the checkout's own files")]
 
+mod anywhere;
 mod arrows;
 mod bare_reading;
 mod book;
@@ -96,6 +97,11 @@ enum Command {
     Suites(suites::All),
     /// Deliberate breakages, each of which must make its check fail
     Breakages(breakages::Wish),
+    /// Where whyoom runs that is not Linux, it answers alike (docs/install.md)
+    Anywhere {
+        /// Where
+        part: anywhere::Part,
+    },
     /// Crates depend on each other only as the architecture says, and no files in a cycle
     Arrows,
     /// Retired names and phrases stay out of code, output and documentation
@@ -160,6 +166,7 @@ impl Command {
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),
             Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
+            Self::Anywhere { part } => (part.name(), held(part.run())),
             Self::Arrows => ("arrows", held(arrows::run())),
             Self::Words => ("words", held(words::run())),
             Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),

@@ -66,7 +66,11 @@ pub fn judge_on(model: &Model, tables: &Tables, measured: Measured, ahead: &Ahea
     }
     findings.sort_by_key(|finding| std::cmp::Reverse((finding.reclaimable, finding.strength)));
     let breakdown = diagnosis.breakdown();
-    Verdict { primary, alternatives, contributing: findings, breakdown, by_process }
+    let shell = diagnosis.shell();
+    let mut verdict =
+        Verdict { primary, alternatives, contributing: findings, breakdown, by_process };
+    shell.translate(verdict.findings_mut());
+    verdict
 }
 
 /// What holds for each process on each device, in order of first sight: of several failures the last,

@@ -17,10 +17,8 @@ use crate::{
     command::{Size, for_shell},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     observed::{CONTEXT_ALLOWANCE, ObservedFigures, name_of},
+    shell::Shell,
 };
-
-/// Stacks beyond these tell nothing new.
-const MANY_STACKS: usize = 64;
 
 /// One moment at which memory ran out, or one space in which it did not.
 pub struct Diagnosis<'a> {
@@ -551,8 +549,7 @@ impl<'a> Diagnosis<'a> {
         let hip = self.message().contains("HIP out of memory");
         let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
         let options = with_option(self.allocator_conf(), option);
-        let command = if self.on_windows() { "set" } else { "export" };
-        format!("{command} {variable}={options}")
+        format!("export {variable}={options}")
     }
 
     /// What a category held at the peak, where it held anything.
@@ -603,11 +600,14 @@ impl<'a> Diagnosis<'a> {
         sums_by_call_site(self.tables, stacks)
     }
 
-    /// Whether the program ran on Windows: its files' paths tell, in a traceback or a snapshot.
+    /// Whether the program ran on Windows itself.
     pub(crate) fn on_windows(&self) -> bool {
-        let few = self.tables.stack_count().min(MANY_STACKS) as u32;
-        let mut frames = (0..few).flat_map(|index| self.tables.frames(StackId(index)));
-        frames.any(|frame| frame.file.contains(":\\"))
+        self.shell() != Shell::Posix
+    }
+
+    /// What a line to paste is written for.
+    pub(crate) fn shell(&self) -> Shell {
+        Shell::of(|name| self.setting(name), self.tables)
     }
 
     /// The release that the message's form belongs to.

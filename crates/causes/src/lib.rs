@@ -37,6 +37,7 @@ mod referrers;
 mod result_code;
 mod said;
 mod seen_code;
+mod shell;
 mod training;
 mod verdict;
 

@@ -14,6 +14,7 @@ use whyoom_trace::{Bytes, Tables};
 use crate::{
     finding::{Finding, Level, Proof, Remedy},
     program_lines::ProgramLines,
+    shell::Shell,
     verdict::Verdict,
 };
 
@@ -45,6 +46,7 @@ pub fn prove(verdict: &mut Verdict, runs: &[Run], tables: &Tables) {
             trial.prove(finding);
         }
     }
+    Shell::of_paths(tables).translate(verdict.findings_mut());
 }
 
 /// Whether a verdict offers anything that a replay of the run could prove.

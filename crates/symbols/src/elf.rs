@@ -5,9 +5,8 @@
 //! read than its own bytes pay for.
 
 use std::{
-    fs::File,
-    io::{self, Read},
-    os::unix::fs::{FileExt, MetadataExt},
+    fs::{File, Metadata},
+    io::{self, Read, Seek, SeekFrom},
     path::Path,
     sync::Arc,
 };
@@ -35,6 +34,23 @@ const BUILD_ID: u32 = 3;
 /// What tells one file from another, whatever its path.
 pub(crate) type FileNumber = (u64, u64);
 
+#[cfg(unix)]
+fn number_of(_: &Path, found: &Metadata) -> FileNumber {
+    use std::os::unix::fs::MetadataExt;
+
+    (found.dev(), found.ino())
+}
+
+/// Elsewhere by its path: whoever has two paths to a file reads it twice.
+#[cfg(not(unix))]
+fn number_of(path: &Path, found: &Metadata) -> FileNumber {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    (found.len(), hasher.finish())
+}
+
 /// A file of 64 bits and little endian, as all are that can be recorded.
 pub(crate) struct Elf {
     file: File,
@@ -60,7 +76,7 @@ impl Elf {
     pub(crate) fn open(path: &Path) -> Option<Self> {
         let file = untrusted::open(path).ok()?;
         let found = file.metadata().ok()?;
-        let (length, number) = (found.len(), (found.dev(), found.ino()));
+        let (length, number) = (found.len(), number_of(path, &found));
         let mut elf = Self { file, length, number, sections: Vec::new(), names: Vec::new() };
         let header = elf.bytes(0, HEADER as u64)?;
         if !header.starts_with(b"\x7fELF\x02\x01") || u16_at(&header, 58) as usize != SECTION {
@@ -121,7 +137,9 @@ impl Elf {
             return None;
         }
         let mut bytes = vec![0; usize::try_from(size).ok()?];
-        self.file.read_exact_at(&mut bytes, offset).ok()?;
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(offset)).ok()?;
+        file.read_exact(&mut bytes).ok()?;
         Some(bytes)
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 
-use crate::lab::size;
+use crate::quantities::size;
 
 /// Something that has an amount and a name to write.
 pub(crate) trait Figure: Copy + 'static {

@@ -6,16 +6,17 @@ use anyhow::{Context, Result};
 use indicatif::ProgressBar;
 use whyoom_doctor::{CHECKS, Report, examine, take_memory};
 
-use crate::{arguments::DoctorArguments, executable};
+use crate::{arguments::DoctorArguments, executable, exit_status::ANSWERED};
 
 /// The check that is no check: the program that others record.
 const TAKE: &str = "take";
 
-pub(crate) fn run(arguments: &DoctorArguments) -> Result<()> {
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8> {
     match &arguments.check {
-        Some(name) => one(name),
-        None => all(arguments),
+        Some(name) => one(name)?,
+        None => all(arguments)?,
     }
+    Ok(ANSWERED)
 }
 
 /// Makes a check in this process, and prints what it found.

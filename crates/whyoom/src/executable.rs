@@ -2,9 +2,8 @@
 
 use std::{
     ffi::OsStr,
-    fs,
     io::{self, Read},
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -57,21 +56,6 @@ pub(crate) fn own() -> Result<PathBuf> {
     std::env::current_exe().context(
         "cannot find the path of this executable (if /proc is missing: mount -t proc proc /proc)",
     )
-}
-
-/// The file that a typed name stands for, as a shell finds it.
-pub(crate) fn find(name: &OsStr) -> Option<PathBuf> {
-    if name.as_bytes().contains(&b'/') {
-        return Some(PathBuf::from(name));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_executable(file))
-}
-
-/// Whether a file is marked as one that can be run.
-pub(crate) fn is_executable(path: &Path) -> bool {
-    let may_run = |about: fs::Metadata| about.is_file() && about.permissions().mode() & 0o111 != 0;
-    fs::metadata(path).is_ok_and(may_run)
 }
 
 /// The first word behind `#!`, with a carriage return where one is in the line: so the kernel sees it.
@@ -136,13 +120,5 @@ mod tests {
         let executable = Executable::read(&own).expect("a readable file");
         assert!(matches!(executable, Executable::Program { loader: Some(_) }), "{executable:?}");
         assert!(!executable.is_musl());
-    }
-
-    #[test]
-    fn names_are_found_as_a_shell_finds_them() {
-        assert!(find(OsStr::new("sh")).is_some_and(|path| is_executable(&path)));
-        assert_eq!(find(OsStr::new("no-such-program-anywhere")), None);
-        assert_eq!(find(OsStr::new("./here")), Some(PathBuf::from("./here")));
-        assert!(!is_executable(Path::new("/")));
     }
 }

@@ -1,56 +1,85 @@
 //! The command line: arguments in, calls out.
 
+// What only commands that need Linux use is used nowhere else.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports))]
+
 mod argument_values;
 mod arguments;
-mod attach;
+mod beside;
 mod causes;
 mod comparison;
 mod demo;
 mod diff;
-mod doctor;
-mod executable;
 mod exit_status;
 mod export;
-mod fit;
-mod lab;
+mod interrupted;
 mod machine;
 mod manual;
-mod mcp;
-mod measured_models;
 mod misuse;
 mod nearest;
-mod obstacle;
+mod on_path;
 mod progress;
+mod quantities;
 mod reading;
-mod recorded;
 mod replay;
 mod report;
-mod run;
 mod sarif;
 mod schema;
-mod sitecustomize;
 mod source;
 mod terminal;
-mod top;
 mod unopened;
-mod unstartable;
-mod visible;
-mod who;
 mod whole_file;
 mod whole_run;
 mod why;
 
-use std::{ffi::OsString, io, process::ExitCode};
+#[cfg(target_os = "linux")]
+mod attach;
+#[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
+mod executable;
+#[cfg(target_os = "linux")]
+mod fit;
+#[cfg(target_os = "linux")]
+mod lab;
+#[cfg(target_os = "linux")]
+mod mcp;
+#[cfg(target_os = "linux")]
+mod measured_models;
+#[cfg(target_os = "linux")]
+mod obstacle;
+#[cfg(target_os = "linux")]
+mod recorded;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(target_os = "linux")]
+mod sitecustomize;
+#[cfg(target_os = "linux")]
+mod top;
+#[cfg(target_os = "linux")]
+mod unstartable;
+#[cfg(target_os = "linux")]
+mod visible;
+#[cfg(target_os = "linux")]
+mod who;
+
+/// What other systems have in place of these.
+#[cfg(not(target_os = "linux"))]
+mod needs_linux;
+
+use std::{io, process::ExitCode};
 
 use arguments::{Arguments, Command};
 use clap::Parser;
 use exit_status::{ANSWERED, FAILED, MISUSED};
 use misuse::Misuse;
+#[cfg(not(target_os = "linux"))]
+use needs_linux::{attach, doctor, fit, lab, mcp, run, top, who};
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    if lab::assembler::is_wanted(&words) {
-        return ended(lab::assembler::run(&words).map(|()| ANSWERED));
+    #[cfg(target_os = "linux")]
+    if let Some(outcome) = lab::assembler::run_if_wanted() {
+        return ended(outcome.map(|()| ANSWERED));
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -59,7 +88,7 @@ fn main() -> ExitCode {
     terminal::set_colour(arguments.color);
     let outcome = match arguments.command {
         // What runs in the lab, or under the recorder, decides how the command ends.
-        Command::Lab { command } => lab::run(command),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Attach(arguments) => attach::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
@@ -72,7 +101,7 @@ fn main() -> ExitCode {
         Command::Export(arguments) => export::run(&arguments).map(|()| ANSWERED),
         Command::Replay(arguments) => replay::run(&arguments).map(|()| ANSWERED),
         Command::Causes(arguments) => causes::run(&arguments).map(|()| ANSWERED),
-        Command::Doctor(arguments) => doctor::run(&arguments).map(|()| ANSWERED),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments).map(|()| ANSWERED),
         Command::Completions { shell } => manual::completions(shell).map(|()| ANSWERED),
         Command::Man { command, output: Some(folder) } => {
@@ -97,6 +126,11 @@ fn ended(outcome: anyhow::Result<u8>) -> ExitCode {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let kind = error.root_cause().downcast_ref::<io::Error>().map(io::Error::kind);
-    kind == Some(io::ErrorKind::BrokenPipe)
+    /// Windows' number for a pipe whose reader has gone before it was there.
+    const NOT_CONNECTED: i32 = 233;
+    let error = error.root_cause().downcast_ref::<io::Error>();
+    error.is_some_and(|error| {
+        error.kind() == io::ErrorKind::BrokenPipe
+            || (cfg!(windows) && error.raw_os_error() == Some(NOT_CONNECTED))
+    })
 }

@@ -11,8 +11,8 @@ use whyoom_sources::recording::is_recording;
 
 use crate::{
     arguments::Arguments,
-    executable::{find, is_executable},
     nearest::{did_you_mean, nearest},
+    on_path::{find, is_executable},
     terminal::say,
 };
 

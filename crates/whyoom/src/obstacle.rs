@@ -13,7 +13,7 @@ use rustix::{
     process::{getgid, getuid},
 };
 
-use crate::executable::{Executable, find};
+use crate::{executable::Executable, on_path::find};
 
 /// A program's capabilities are in this attribute of its file.
 const CAPABILITIES: &str = "security.capability";

@@ -17,9 +17,8 @@ use whyoom_sources::{
 };
 
 use crate::{
-    attach,
+    beside::{keepers, process_in, snapshots},
     machine::MachineFile,
-    run::{keepers, snapshots},
     source::{Frames, read, read_entry},
     whole_run::WholeRun,
 };
@@ -56,7 +55,7 @@ impl Reading {
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         self.inquiry.begin_launch();
         let kind = self.add_one(path)?;
-        if attach::process_in(path).is_some() {
+        if process_in(path).is_some() {
             self.inquiry.referrers.extend(keepers(path));
         }
         if kind == InputKind::Recording {

@@ -18,9 +18,8 @@ use whyoom_symbols::Symbols;
 use whyoom_trace::{EventSink, Tables};
 
 use crate::{
-    attach,
+    beside::{process_in, snapshots},
     progress::{ProgressReader, ProgressSink},
-    run::snapshots,
     unopened::unopened,
 };
 
@@ -56,7 +55,7 @@ pub(crate) fn read(
     if is_recording(path) {
         return read_recording(path, &name, frames, tables, sink);
     }
-    if let Some(pid) = attach::process_in(path) {
+    if let Some(pid) = process_in(path) {
         return read_attached(path, pid, tables, sink);
     }
     let file = open(path)?;

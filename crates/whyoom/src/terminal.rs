@@ -40,8 +40,12 @@ pub(crate) fn screen() -> Screen {
     Screen { width: width(), unicode: has_unicode() || !io::stdout().is_terminal() }
 }
 
-/// Whether the locale's letters are Unicode; the first of these variables that says something counts.
+/// Whether the locale's letters are Unicode; the first of these variables that says something counts. What is
+/// written to Windows' console always is.
 pub(crate) fn has_unicode() -> bool {
+    if cfg!(windows) {
+        return true;
+    }
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let locale =
         names.into_iter().find_map(|name| std::env::var(name).ok().filter(|it| !it.is_empty()));

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsStr, io, path::Path};
 
-use crate::executable::{Executable, find, is_executable};
+use crate::{
+    executable::Executable,
+    on_path::{find, is_executable},
+};
 
 /// What shells end with where a program is not found, and where it cannot be started.
 const NOT_FOUND: u8 = 127;

@@ -1,22 +1,15 @@
 //! A file that is there whole or not at all.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, File},
     io,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    thread,
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    iterator::Signals,
-    low_level::emulate_default_handler,
-};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::misuse::Misuse;
+use crate::{interrupted::remove_on_signal, misuse::Misuse};
 
 /// A file under a temporary name beside the one that it is to have. A full disk, an error or Ctrl-C
 /// leaves neither.
@@ -29,7 +22,7 @@ impl WholeFile {
     /// Begins a file. One of that name stays until the new one is whole.
     pub(crate) fn begin(target: &Path) -> Result<Self> {
         // The file that a link leads to is replaced, not the link.
-        let target = &fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+        let target = &behind_links(target);
         let (shown, folder) = (target.display(), folder_of(target));
         ensure!(!target.is_dir(), "cannot write {shown}: it is a folder; name a file in it");
         ensure!(
@@ -43,11 +36,11 @@ impl WholeFile {
         );
         let begin = || {
             let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-            let file = Builder::new()
-                .prefix(&format!(".{}-", name.to_string_lossy()))
-                // As any new file; the default is the owner's alone.
-                .permissions(Permissions::from_mode(0o666))
-                .tempfile_in(folder_of(target))?;
+            let prefix = format!(".{}-", name.to_string_lossy());
+            let mut builder = Builder::new();
+            builder.prefix(&prefix);
+            as_any_new_file(&mut builder);
+            let file = builder.tempfile_in(folder_of(target))?;
             remove_on_signal(file.path())?;
             io::Result::Ok(Self { file, target: target.to_owned() })
         };
@@ -95,15 +88,20 @@ pub(crate) fn folder_of(target: &Path) -> &Path {
     target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Removes the file where a signal ends the program, which then ends as the signal has it.
-fn remove_on_signal(path: &Path) -> io::Result<()> {
-    let path = path.to_owned();
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-    thread::spawn(move || {
-        for signal in signals.forever() {
-            let _ = fs::remove_file(&path);
-            let _ = emulate_default_handler(signal);
-        }
-    });
-    Ok(())
+/// On Windows a path would come back in another form, which nobody typed.
+fn behind_links(target: &Path) -> PathBuf {
+    let found = (!cfg!(windows)).then(|| fs::canonicalize(target).ok()).flatten();
+    found.unwrap_or_else(|| target.to_owned())
 }
+
+/// The default is the owner's alone.
+#[cfg(unix)]
+fn as_any_new_file(builder: &mut Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt;
+
+    builder.permissions(fs::Permissions::from_mode(0o666));
+}
+
+/// The folder decides.
+#[cfg(not(unix))]
+fn as_any_new_file(_: &mut Builder<'_, '_>) {}

@@ -261,7 +261,7 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/fragmented-windows.log"],
         cause: "fragmented-cache",
-        must: &["set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb"],
+        must: &["$env:PYTORCH_CUDA_ALLOC_CONF = 'max_split_size_mb"],
         must_not: &[EXPANDABLE, "export"],
     },
     Case {

@@ -91,6 +91,8 @@ fn statuses(helps: &[(String, String)]) -> Result<String> {
 # Exit statuses
 
 This page lists the exit statuses of each command, as in its `--help`. (Written by `cargo xtask book --bless`.)
+
+On Windows and macOS, a command that [needs Linux](install.md#windows-and-macos) says so in one line and ends with 2.
 "
     .to_owned();
     for (name, help) in helps {

@@ -60,7 +60,7 @@ fn set_too_late(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     let set =
         Some(diagnosis.late_conf()).filter(|set| !set.is_empty() && diagnosis.is_message())?;
     let cached = diagnosis.observed.cache_that_would_do().filter(|_| diagnosis.device_ran_out())?;
-    if !set.contains("expandable_segments:True") {
+    if !set.contains("expandable_segments:True") || diagnosis.on_windows() {
         return None;
     }
     let mut finding = diagnosis.finding(

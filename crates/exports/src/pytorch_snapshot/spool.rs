@@ -1,6 +1,10 @@
 //! What has to wait until the end: in memory while it is little, then in a file without a name.
 
-use std::{fs::File, io, io::Write, os::unix::fs::FileExt, path::PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::PathBuf,
+};
 
 use whyoom_trace::{Address, Bytes, PoolId, StackId, StreamId, Time};
 
@@ -142,6 +146,7 @@ impl Spool {
                 none => none.insert(tempfile::tempfile_in(&self.folder)?),
             };
             let piece = std::mem::take(&mut lane.recent);
+            file.seek(SeekFrom::Start(self.length))?;
             file.write_all(&piece)?;
             lane.pieces.push((self.length, piece.len()));
             self.length += piece.len() as u64;
@@ -162,8 +167,9 @@ impl Spool {
         };
         for &(start, length) in &lane.pieces {
             let mut piece = vec![0; length];
-            if let Some(file) = &self.file {
-                file.read_exact_at(&mut piece, start)?;
+            if let Some(mut file) = self.file.as_ref() {
+                file.seek(SeekFrom::Start(start))?;
+                file.read_exact(&mut piece)?;
             }
             take_all(&piece)?;
         }

@@ -14,6 +14,7 @@ mod places;
 mod said;
 mod series;
 mod settings;
+mod shell;
 mod surroundings;
 mod traceback;
 mod window;
@@ -343,9 +344,16 @@ impl Scanner<'_> {
             let words = self.tables.string(&mask(&words));
             Fact::Said { said, words }
         });
+        let shell = shell::shell(&text).map(|shell| {
+            let (name, value) = (self.tables.string(shell::SETTING), self.tables.string(shell));
+            Action::Setting { name, value }
+        });
         let processes: Vec<ProcessId> = self.processes.values().copied().collect();
         for process in processes {
             self.tell(process, said.into_iter().chain(idle));
+            if let Some(action) = shell {
+                self.emit(process, Event { action, ..Event::default() });
+            }
         }
     }
 

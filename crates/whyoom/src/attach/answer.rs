@@ -5,12 +5,9 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use whyoom_attach::Route;
-use whyoom_files::{private, untrusted};
+use whyoom_files::private;
 
-/// The file that makes a folder one of `whyoom attach`.
-const FILE: &str = "attach.json";
-/// It is a few lines.
-const LONGEST: u64 = 64 << 10;
+use crate::beside::ATTACHED;
 
 /// How the look went, in the process's words.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -106,17 +103,6 @@ impl From<Route> for RouteName {
 impl Attached {
     /// Writes it into a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
-        Ok(private::write(&folder.join(FILE), serde_json::to_vec_pretty(self)?)?)
+        Ok(private::write(&folder.join(ATTACHED), serde_json::to_vec_pretty(self)?)?)
     }
-
-    /// Reads that of a folder; nothing where it is not one of `whyoom attach`.
-    pub(super) fn read(folder: &Path) -> Option<Self> {
-        let bytes = untrusted::read_entry(&folder.join(FILE), LONGEST).ok()?;
-        serde_json::from_slice(&bytes).ok()
-    }
-}
-
-/// The process that a folder of `whyoom attach` tells of; nothing where it is not one.
-pub(crate) fn process_in(folder: &Path) -> Option<u32> {
-    Attached::read(folder).map(|attached| attached.pid)
 }

@@ -12,7 +12,6 @@ mod visit;
 use anyhow::{Result, anyhow};
 use whyoom_attach::{AttachError, Interpreter, Target};
 
-pub(crate) use self::answer::process_in;
 use self::{answer::State, patience::Patience, visit::Visit};
 use crate::{
     arguments::AttachArguments,

@@ -16,9 +16,7 @@ use super::{
     script::Settings,
 };
 use crate::{
-    arguments::AttachArguments,
-    run::{TORCH_FOLDER, make_for},
-    sitecustomize::own_folder,
+    arguments::AttachArguments, beside::TORCH_FOLDER, run::make_for, sitecustomize::own_folder,
     terminal::say,
 };
 

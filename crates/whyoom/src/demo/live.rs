@@ -1,9 +1,7 @@
 //! A command of whyoom on a simulated GPU, where the simulated GPU is installed.
 
-use std::process::{Command, Stdio};
-
 use super::stories::Live;
-use crate::{executable, lab, terminal::print_line};
+use crate::terminal::print_line;
 
 /// Runs the command and shows what it printed. Where that is impossible, the story has its recording.
 pub(super) fn show(live: Live) {
@@ -15,7 +13,12 @@ pub(super) fn show(live: Live) {
     }
 }
 
+#[cfg(target_os = "linux")]
 fn output(live: Live) -> Option<String> {
+    use std::process::{Command, Stdio};
+
+    use crate::{executable, lab};
+
     lab::libraries().ok()?;
     let whyoom = executable::own().ok()?;
     let mut command = Command::new(&whyoom);
@@ -23,4 +26,10 @@ fn output(live: Live) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// Elsewhere there is no simulated GPU.
+#[cfg(not(target_os = "linux"))]
+fn output(_: Live) -> Option<String> {
+    None
 }

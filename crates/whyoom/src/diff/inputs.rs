@@ -11,7 +11,7 @@ use whyoom_sources::recording::is_recording;
 
 use super::saved::SavedProfile;
 use crate::{
-    attach,
+    beside::process_in,
     report::is_simulated,
     source::{Frames, read as read_source},
 };
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path, frames: Frames) -> Result<RunProfile> {
 
 /// The input itself, or what a folder of several holds.
 fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    if is_recording(path) || attach::process_in(path).is_some() || !path.is_dir() {
+    if is_recording(path) || process_in(path).is_some() || !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let context = || format!("cannot read {}", path.display());

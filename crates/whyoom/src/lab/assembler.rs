@@ -44,14 +44,19 @@ fn link(folder: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether this program was started as the assembler.
-pub(crate) fn is_wanted(arguments: &[OsString]) -> bool {
+/// What comes of this program where it was started as the assembler.
+pub(crate) fn run_if_wanted() -> Option<Result<()>> {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    is_wanted(&arguments).then(|| run(&arguments))
+}
+
+fn is_wanted(arguments: &[OsString]) -> bool {
     let name = arguments.first().and_then(|first| Path::new(first).file_name());
     name == Some(OsStr::new(NAME))
 }
 
 /// What the assembler would do: here, a copy.
-pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
+fn run(arguments: &[OsString]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--version") {
         println!(
             "{NAME}: whyoom {} passes PTX through, release {RELEASE}",

@@ -5,7 +5,7 @@ use std::{str::FromStr, time::Duration};
 use anyhow::{Context, Error, Result, bail, ensure};
 use whyoom_lab_core::machine::{Effect, KernelEffect, MAX_DEVICES, Quirks};
 
-use super::quantities::{duration, size};
+use crate::quantities::{duration, size};
 
 /// Something that goes wrong on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,14 +13,13 @@ use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, wri
 use whyoom_sources::recording::{ENDING, Ending, has_recorded};
 use whyoom_trace::{Bytes, DeviceId};
 
-use super::{
-    flight,
-    history::{self, snapshots},
-    keepers, modules, say, termination,
-    unrecorded::Circumstances,
-};
+use super::{flight, keepers, modules, say, termination, unrecorded::Circumstances};
 use crate::{
-    arguments::RunArguments, reading::Reading, report, sitecustomize, terminal::error_width,
+    arguments::RunArguments,
+    beside::{TORCH_FOLDER, snapshots},
+    reading::Reading,
+    report, sitecustomize,
+    terminal::error_width,
     why::verbose_command,
 };
 
@@ -232,7 +231,7 @@ fn from(here: &Path, folder: &Path) -> PathBuf {
 pub(super) fn discard_empty(folder: &Path) {
     let _ = fs::remove_file(folder.join(ENDING));
     // What Python would have run first.
-    for asked in [history::FOLDER, keepers::FOLDER, modules::FOLDER] {
+    for asked in [TORCH_FOLDER, keepers::FOLDER, modules::FOLDER] {
         let _ = fs::remove_dir_all(folder.join(asked).join(sitecustomize::FOLDER));
         let _ = fs::remove_dir(folder.join(asked));
     }

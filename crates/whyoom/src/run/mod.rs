@@ -21,12 +21,7 @@ use anyhow::Result;
 use whyoom_lab_core::session::exit_code;
 
 use self::{execute::execute, pool::Pool, recorder::Recorder};
-pub(crate) use self::{
-    folder::make_for,
-    history::{FOLDER as TORCH_FOLDER, snapshots},
-    keepers::keepers,
-    recorder::FOLDER_VARIABLE,
-};
+pub(crate) use self::{folder::make_for, recorder::FOLDER_VARIABLE};
 use crate::{
     arguments::RunArguments,
     obstacle::{Obstacle, Sureness},
