@@ -16,6 +16,7 @@ const SETTING: &str = "shell";
 const MANY_STACKS: usize = 64;
 
 /// What a line to paste is written for.
+#[expect(clippy::enum_variant_names, reason = "PowerShell is its name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shell {
     /// Linux', macOS', and that of WSL.

@@ -1,5 +1,6 @@
 //! `cargo xtask anywhere PART`: whyoom where it is not at home gives the same answers as on Linux.
 
+mod browser;
 mod wheels;
 mod windows;
 
@@ -10,6 +11,8 @@ use harness::Held;
 /// A place where whyoom runs too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
+    /// The page in Chromium
+    Browser,
     /// The command for Windows, under Wine
     Windows,
     /// The wheels for Windows and macOS
@@ -20,6 +23,7 @@ impl Part {
     /// What its last line begins with.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Browser => "ANYWHERE browser",
             Self::Windows => "ANYWHERE windows",
             Self::Wheels => "ANYWHERE wheels",
         }
@@ -27,6 +31,7 @@ impl Part {
 
     pub(crate) fn run(self) -> Result<Held> {
         match self {
+            Self::Browser => browser::run(),
             Self::Windows => windows::run(),
             Self::Wheels => wheels::run(),
         }
