@@ -8,6 +8,11 @@ use std::{
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use whyoom_exports::FORMATS;
 
+/// Why `-` is refused where an output is named, and what to do.
+pub(crate) const NO_FOLDER: &str = "a recording is a folder; name one";
+pub(crate) const OF_PROGRAM: &str = "standard output belongs to the program; name a file";
+pub(crate) const OF_ANSWER: &str = "the answer goes to standard output; name a file";
+
 /// Seconds, as `--interval` takes them.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>();

@@ -13,18 +13,15 @@ pub(crate) use self::on_linux::*;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use crate::needs_linux::arguments::*;
 use crate::{
-    argument_values::{export_format, no_standard_output},
+    argument_values::{OF_ANSWER, export_format, no_standard_output},
     diff::Condition,
     machine::MachineFile,
     quantities::size,
 };
 
 /// Why `-` is refused where an output is named, and what to do.
-const NO_FOLDER: &str = "a recording is a folder; name one";
-const OF_PROGRAM: &str = "standard output belongs to the program; name a file";
 const OF_VERDICT: &str =
     "the verdict goes to standard output; name a file, or use whyoom report INPUTS -o -";
-const OF_ANSWER: &str = "the answer goes to standard output; name a file";
 
 const NO_PAGES: &str = "there are several pages; name a folder, or leave --output out";
 

@@ -60,10 +60,9 @@ pub(crate) fn read(
     }
     let file = open(path)?;
     let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
-    anyhow::ensure!(
-        !metadata.is_dir(),
-        "{name} is a folder but neither a recording of whyoom run nor one of whyoom attach; name the files in it"
-    );
+    if metadata.is_dir() {
+        return Err(no_folder(&name));
+    }
     // A database is opened by its path once more, which a pipe does not survive.
     let again = metadata.is_file().then_some(path);
     read_stream(file, Some(metadata.len()), (&name, again), tables, sink)
@@ -152,8 +151,18 @@ fn read_stream(
     Ok(Contents { input: input.with_context(context)?, recorded_events: 0 })
 }
 
+fn no_folder(name: &str) -> anyhow::Error {
+    anyhow!(
+        "{name} is a folder but neither a recording of whyoom run nor one of whyoom attach; name the files in it"
+    )
+}
+
 fn open(path: &Path) -> Result<File> {
     named::open(path).map_err(|error| {
+        // Windows opens no folder.
+        if path.is_dir() {
+            return no_folder(&path.display().to_string());
+        }
         let advice = unopened(path, &error).map_or(String::new(), |told| format!("; {told}"));
         anyhow!("cannot open {}: {error}{advice}", path.display())
     })

@@ -8,9 +8,8 @@ use whyoom_lab_core::{
     models,
 };
 
-use super::{NO_FOLDER, OF_ANSWER, OF_PROGRAM};
 use crate::{
-    argument_values::{interval, no_standard_output, time_limit},
+    argument_values::{NO_FOLDER, OF_ANSWER, OF_PROGRAM, interval, no_standard_output, time_limit},
     fit::{Assertion, Variation, gpu_name},
     lab::{Fault, gpu_name as one_gpu_name, kernel_effect},
     machine::MachineFile,

@@ -16,7 +16,11 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn of(command: &mut Command, file: Option<&Path>) -> Result<Self> {
-        let output = command.output().with_context(|| format!("{command:?}"))?;
+        let mut output = command.output().with_context(|| format!("{command:?}"))?;
+        // Wine itself failed, before the command began or at its end: its server had just ended.
+        if String::from_utf8_lossy(&output.stderr).contains("wine client error") {
+            output = command.output().with_context(|| format!("{command:?}"))?;
+        }
         let said = |bytes: Vec<u8>| {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             match file {
@@ -64,8 +68,15 @@ static SYSTEMS_ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[^:\n]*\(os error \d+\)").expect("a regular expression")
 });
 
+/// Where each system has its temporary files.
+static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant")]
+    Regex::new(r#""[^"\n]*[/\\]\.tmp\w+[/\\]+"#).expect("a regular expression")
+});
+
 fn plain(text: &str) -> String {
-    SYSTEMS_ERROR.replace_all(text, " ERROR").replace("whyoom.exe", "whyoom")
+    let text = SYSTEMS_ERROR.replace_all(text, " ERROR");
+    TEMPORARY.replace_all(&text, "\"TEMP/").replace("whyoom.exe", "whyoom")
 }
 
 #[cfg(test)]
@@ -99,5 +110,9 @@ mod tests {
         let linux = said("No such file or directory (os error 2)");
         assert_eq!(difference(&linux, &said("File not found. (os error 2)")), None);
         assert!(difference(&linux, &said("no")).is_some());
+        let named = |path: &str| Answer { output: format!("\"name\": \"{path}\""), ..answer() };
+        let linux = named("/tmp/.tmpAb1/growing");
+        assert_eq!(difference(&linux, &named(r"C:\\users\\root\\Temp\\.tmpC2\\growing")), None);
+        assert!(difference(&linux, &named(r"C:\\users\\.tmpC2\\healthy")).is_some());
     }
 }
