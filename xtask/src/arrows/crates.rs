@@ -53,6 +53,32 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "whyoom-reading",
+        &[
+            "whyoom-allocators",
+            "whyoom-causes",
+            "whyoom-diff",
+            "whyoom-files",
+            "whyoom-memory",
+            "whyoom-redact",
+            "whyoom-report",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
+    ),
+    (
+        "whyoom-browser",
+        &[
+            "whyoom-causes",
+            "whyoom-diff",
+            "whyoom-reading",
+            "whyoom-redact",
+            "whyoom-report",
+            "whyoom-sources",
+            "whyoom-trace",
+        ],
+    ),
+    (
         "whyoom",
         &[
             "whyoom-allocators",
@@ -70,6 +96,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "whyoom-mcp",
             "whyoom-memory",
             "whyoom-node",
+            "whyoom-reading",
             "whyoom-recording",
             "whyoom-redact",
             "whyoom-report",
