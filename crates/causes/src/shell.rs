@@ -16,7 +16,6 @@ const SETTING: &str = "shell";
 const MANY_STACKS: usize = 64;
 
 /// What a line to paste is written for.
-#[expect(clippy::enum_variant_names, reason = "PowerShell is its name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "PowerShell is its name")]
 pub(crate) enum Shell {
