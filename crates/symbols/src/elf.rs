@@ -201,7 +201,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{io::Write, os::unix::fs::FileExt};
 
     use flate2::{Compression, write::ZlibEncoder};
 
