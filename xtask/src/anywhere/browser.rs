@@ -53,9 +53,8 @@ struct Took {
 }
 
 pub(super) fn run() -> Result<Held> {
-    let page = Page { file: build()?, folder: empty_folder("anywhere-browser")? };
-    let bytes = fs::metadata(&page.file)?.len();
-    ensure!(bytes <= MOST_BYTES, "the page has {}, and may have 3.00 MiB", Bytes(bytes));
+    let (file, bytes) = build()?;
+    let page = Page { file, folder: empty_folder("anywhere-browser")? };
     let whyoom = Build::ready()?.whyoom();
     let (files, skipped) = inputs()?;
     let took = page.answers(&files)?;
@@ -124,8 +123,14 @@ fn is_packing(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "packing")
 }
 
-/// Builds the page; where it is.
-fn build() -> Result<PathBuf> {
+/// Builds the page.
+pub(super) fn page() -> Result<Held> {
+    let (file, bytes) = build()?;
+    Ok(Held::new(format!("{} in {}", Bytes(bytes), file.display())))
+}
+
+/// Builds the page; where it is, and its bytes.
+fn build() -> Result<(PathBuf, u64)> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--locked", "--profile", "page", "--target", TARGET]);
     must_succeed(cargo.args(["--package", "whyoom-browser"]).current_dir(root()))
@@ -144,7 +149,9 @@ fn build() -> Result<PathBuf> {
         .arg(engine.join("whyoom_browser_bg.wasm"));
     npm.arg("--glue").arg(engine.join("whyoom_browser.js")).arg("--out").arg(&page);
     must_succeed(npm.stdout(Stdio::null())).context("npm --prefix web ci")?;
-    Ok(page)
+    let bytes = fs::metadata(&page)?.len();
+    ensure!(bytes <= MOST_BYTES, "the page has {}, and may have 3.00 MiB", Bytes(bytes));
+    Ok((page, bytes))
 }
 
 /// The gate's own, or the one on the path.

@@ -11,6 +11,8 @@ use harness::Held;
 /// A place where whyoom runs too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
+    /// The page is built
+    Page,
     /// The page in Chromium
     Browser,
     /// The command for Windows, under Wine
@@ -23,6 +25,7 @@ impl Part {
     /// What its last line begins with.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Page => "ANYWHERE page",
             Self::Browser => "ANYWHERE browser",
             Self::Windows => "ANYWHERE windows",
             Self::Wheels => "ANYWHERE wheels",
@@ -31,6 +34,7 @@ impl Part {
 
     pub(crate) fn run(self) -> Result<Held> {
         match self {
+            Self::Page => browser::page(),
             Self::Browser => browser::run(),
             Self::Windows => windows::run(),
             Self::Wheels => wheels::run(),
