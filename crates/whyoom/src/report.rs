@@ -103,7 +103,7 @@ pub(crate) fn local_paths<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Pa
     let here = std::env::current_dir().unwrap_or_default();
     let named = folders.into_iter().filter_map(Path::to_str).fold(Paths::default(), Paths::without);
     let paths = here.to_str().into_iter().fold(named, Paths::without);
-    match std::env::var("HOME") {
+    match std::env::var(if cfg!(windows) { "USERPROFILE" } else { "HOME" }) {
         Ok(home) => paths.with_home(&home),
         Err(_) => paths,
     }
