@@ -97,7 +97,8 @@ fn inputs() -> Result<(Vec<PathBuf>, Vec<String>)> {
         ensure!(files.len() > before, "no inputs in {folder}");
     }
     match shared_data() {
-        Ok(shared) => find(&shared, &mut files)?,
+        // Chromium reads no file whose path goes up.
+        Ok(shared) => find(&shared.canonicalize()?, &mut files)?,
         Err(missing) => skipped.push(format!("texts and snapshots of others: {missing}")),
     }
     files.sort();
@@ -219,7 +220,7 @@ impl Page {
 
     /// The time to a verdict beside the command's, of the largest snapshot from a real GPU and of a larger one.
     fn times(&self, whyoom: &Path) -> Result<Vec<Time>> {
-        let snapshots = shared_data()?.join("torch-snapshots");
+        let snapshots = shared_data()?.canonicalize()?.join("torch-snapshots");
         let sizes = fs::read_dir(&snapshots)?.map(|entry| {
             let entry = entry?;
             Ok((entry.metadata()?.len(), entry.path()))
