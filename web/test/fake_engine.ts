@@ -35,8 +35,8 @@ function connect(address: string): void {
 }
 
 /** That the page allows WebAssembly in its worker is checked with every file. */
-export function initSync({ module }: { module: BufferSource }): { memory: WebAssembly.Memory } {
-  new WebAssembly.Instance(new WebAssembly.Module(module));
+export function initSync({ module }: { module: WebAssembly.Module }): { memory: WebAssembly.Memory } {
+  new WebAssembly.Instance(module);
   return { memory: new WebAssembly.Memory({ initial: 1 }) };
 }
 

@@ -1,7 +1,7 @@
 // A worker and what it does for the page: it is started, watched, asked, and ended.
 import { SILENCE, Watch } from "./watch";
 import type { Failure, Reply, Task, Verdict } from "./messages";
-import { engineBytes, workerAddress } from "./parts";
+import { engineModule, workerAddress } from "./parts";
 
 /** The task without the engine. */
 export type Order = Task extends infer T ? (T extends unknown ? Omit<T, "module"> : never) : never;
@@ -34,7 +34,7 @@ export class Job {
 
   async #start(order: Order): Promise<void> {
     this.#watch.sign(SILENCE.reading);
-    const module = await engineBytes();
+    const module = await engineModule();
     if (this.#ended) return;
     this.#worker = new Worker(workerAddress());
     this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#received(data);

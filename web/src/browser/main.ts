@@ -7,6 +7,7 @@ import { theme } from "../theme";
 import { dropAnywhere } from "./choosing";
 import { sentence } from "./failure";
 import { Job, type Listener, type Order } from "./job";
+import { engineModule } from "./parts";
 import type { Input } from "./messages";
 import { Result } from "./result";
 import { Start } from "./start";
@@ -35,6 +36,8 @@ class App {
     app.replaceChildren(this.#bar, this.#place, this.#spoken);
     this.#show(this.#start);
     dropAnywhere((inputs) => this.#read(inputs));
+    // Compiled while the reader looks for a file; a job tells what is wrong with it.
+    engineModule().catch(() => {});
   }
 
   #show(screen: Screen): void {

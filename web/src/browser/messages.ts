@@ -9,7 +9,7 @@ export interface Input {
 }
 
 /** The first message to the worker; after it only `"file"` asks for the report or the comparison as one file. */
-export type Task = { module: BufferSource } & ({ kind: "inquiry"; inputs: Input[] } | { kind: "comparison"; a: Input; b: Input });
+export type Task = { module: WebAssembly.Module } & ({ kind: "inquiry"; inputs: Input[] } | { kind: "comparison"; a: Input; b: Input });
 
 export interface Verdict {
   /** What the terminal shows. */

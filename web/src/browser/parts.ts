@@ -7,13 +7,15 @@ function part(id: string): string {
   return text;
 }
 
-let bytes: Promise<ArrayBuffer> | null = null;
+let module: Promise<WebAssembly.Module> | null = null;
 let address: string | null = null;
 
-/** The engine as bytes: inflated once, when it is first wanted. */
-export function engineBytes(): Promise<ArrayBuffer> {
-  bytes ??= inflate(part("whyoom-engine")).arrayBuffer();
-  return bytes;
+/** The engine: inflated and compiled once, while nobody waits for it yet. */
+export function engineModule(): Promise<WebAssembly.Module> {
+  module ??= inflate(part("whyoom-engine"))
+    .arrayBuffer()
+    .then((bytes) => WebAssembly.compile(bytes));
+  return module;
 }
 
 /** Where a worker finds its script: in the page itself, also when the page was opened from disk. */
