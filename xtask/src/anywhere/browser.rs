@@ -193,7 +193,7 @@ impl Page {
         let folder = file.parent().context("a folder")?;
         let mut command = Command::new(whyoom);
         command.args(["why", "--json"]).arg(file_name(file)).current_dir(folder);
-        let output = command.env("HOME", "/nonexistent").output()?;
+        let output = command.env("HOME", &self.folder).output()?;
         let of_page = |ending: &str| self.folder.join(format!("{number}.{ending}"));
         if !output.status.success() {
             let refused = fs::read_to_string(of_page("error"));

@@ -113,7 +113,7 @@ impl Pair {
         for name in ["HOME", "LANG", "LC_CTYPE", "COLUMNS", "NO_COLOR", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }
-        command.env("LC_ALL", "C.UTF-8").env("HOME", "/nonexistent");
+        command.env("LC_ALL", "C.UTF-8").env("HOME", &self.folder);
         let Some(written) = &case.writes else { return Answer::of(&mut command, None) };
         let own = self.folder.join(system);
         fs::create_dir_all(&own)?;
