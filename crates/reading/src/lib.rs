@@ -14,7 +14,7 @@ pub use inquiry::{Inquiry, ReportOf};
 pub use packed::{Packed, PackedError, is_packed};
 pub use replays::{Asked, Candidate, answer, can_be_replayed};
 pub use run_profile::{RunProfile, rank_in};
-pub use stream::{Beginning, begin, import_stream};
+pub use stream::{Beginning, begin};
 pub use what_if::WhatIf;
 
 /// What a report of a recording made in the lab says of itself.

@@ -74,16 +74,3 @@ impl<R: Read> Beginning<R> {
         Ok(Input { name: self.name, kind: self.importer.kind, notes })
     }
 }
-
-/// Reads a stream of any kind into a sink.
-///
-/// # Errors
-/// Where it cannot be read, or is of no kind that can be read.
-pub fn import_stream(
-    name: &str,
-    reader: impl Read,
-    tables: &mut Tables,
-    sink: &mut dyn EventSink,
-) -> Result<Input, ImportError> {
-    begin(name, reader)?.import(tables, sink)
-}
