@@ -58,6 +58,7 @@ export async function browserPage(wasm, glue) {
     "form-action 'none'",
   ].join("; ");
   const module = packed(readFileSync(wasm));
+  const example = packed(readFileSync(join(here, "..", "tests", "fixtures", "snapshots", "growth-oom.pickle")));
   const text = [
     "<!doctype html>",
     '<html lang="en"><head><meta charset="utf-8">',
@@ -68,6 +69,7 @@ export async function browserPage(wasm, glue) {
     `<title>whyoom in the browser</title><style>${style}</style></head>`,
     '<body><div id="whyoom-app"><pre>This page needs JavaScript and WebAssembly; everything runs in your browser.\nOn a command line: whyoom why FILE</pre></div>',
     `<script id="whyoom-engine" type="application/octet-stream">${module}</script>`,
+    `<script id="whyoom-example" type="application/octet-stream">${example}</script>`,
     `<script id="whyoom-worker" type="application/octet-stream">${worker}</script>`,
     `<script>${script}</script></body></html>`,
     "",

@@ -16,6 +16,9 @@ use crate::{
 /// The oldest glibc that whyoom runs on, as (major, minor): Rust's own library needs no older one either.
 pub const OLDEST_GLIBC: (u32, u32) = (2, 17);
 
+/// Where the stand-in for cargo finds cargo.
+const REAL_CARGO: &str = "REAL_CARGO";
+
 /// Variables of cargo and of C's build scripts.
 pub type Variables = BTreeMap<String, String>;
 
@@ -45,6 +48,7 @@ fn variables_of(triple: &str, target: &str) -> Result<Variables> {
     zigbuild.args(["zigbuild", "--release", "--target", target]).current_dir(root());
     // It starts this in place of cargo, and finds zig by its own Python.
     zigbuild.env("CARGO", root().join("tests/harness/variables.sh"));
+    zigbuild.env(REAL_CARGO, env!("CARGO"));
     zigbuild.env("CARGO_ZIGBUILD_PYTHON_PATH", tools.join("python3"));
     let own = [("CARGO_ZIGBUILD_CACHE_DIR", "wrappers"), ("ZIG_GLOBAL_CACHE_DIR", "cache")];
     let own = own.map(|(name, folder)| (name, cache().join("zig").join(folder)));
@@ -71,7 +75,7 @@ fn install(target: &str) -> Result<()> {
 fn changed(list: &str) -> Variables {
     let variables = list.split('\0').filter_map(|line| line.split_once('='));
     let differs = |(name, value): &(&str, &str)| {
-        !matches!(*name, "CARGO" | "PATH" | "_") && env::var(name).ok().as_deref() != Some(value)
+        !matches!(*name, "CARGO" | REAL_CARGO | "PATH" | "_") && env::var(name).ok().as_deref() != Some(value)
     };
     variables.filter(differs).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

@@ -1,14 +1,16 @@
-// What the page answers to files, for `cargo xtask anywhere browser`: node answers.js PAGE FOLDER NUMBER:FILE ...
-// Writes FOLDER/NUMBER.json, NUMBER.html (the report) or NUMBER.error for each, and prints a JSON line of what it took.
+// What the page answers to files, for `cargo xtask anywhere browser`: node answers.js PAGE FOLDER OPEN NUMBER:FILE ...
+// Each file comes when the page has been open for OPEN milliseconds. Writes FOLDER/NUMBER.json, NUMBER.html (the report)
+// or NUMBER.error for each, and prints a JSON line of what it took.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import puppeteer from "puppeteer-core";
+import { mostMemory } from "./renderers";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 /** The largest file is read in far less. */
 const LONGEST = 280_000;
 
-const [page_file, folder, ...files] = process.argv.slice(2);
+const [page_file, folder, open, ...files] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const browser = await puppeteer.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], protocolTimeout: LONGEST });
 const page = await browser.newPage();
@@ -56,6 +58,7 @@ for (const given of files) {
   const [, number, file] = /^(\d+):(.*)$/s.exec(given) ?? [];
   await page.goto(`file://${resolve(page_file)}`);
   await page.waitForSelector(".drop");
+  await new Promise((later) => setTimeout(later, Number(open)));
   const [chooser] = await Promise.all([page.waitForFileChooser(), page.click(".drop")]);
   const started = performance.now();
   await page.evaluate(() => Object.assign(globalThis, { longest: 0 }));
@@ -71,6 +74,7 @@ for (const given of files) {
     writeFileSync(join(folder, `${number}.html`), await saved("as one file"));
   }
   const whole = performance.now() - started;
-  console.log(JSON.stringify({ number: Number(number), verdict_milliseconds: verdict, whole_milliseconds: whole, silent_milliseconds: silent, trouble: trouble.splice(0) }));
+  const memory = mostMemory(browser.process()?.pid ?? 0);
+  console.log(JSON.stringify({ number: Number(number), verdict_milliseconds: verdict, whole_milliseconds: whole, silent_milliseconds: silent, most_memory: memory, trouble: trouble.splice(0) }));
 }
 await browser.close();

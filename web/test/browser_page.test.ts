@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Page } from "puppeteer-core";
+import type { Page, WebWorker } from "puppeteer-core";
 import { DESKTOP, PHONE, press, settled, text } from "./browser";
 import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, openBrowserPage, paste, reported } from "./browser_page";
 
@@ -16,11 +16,18 @@ const MOST_BYTES = 250_000;
 /** A phone's window grows with what is too wide for it: what counts is how wide it was made. */
 const overflow = async (page: Page) => (await page.evaluate(() => document.documentElement.scrollWidth)) - (page.viewport()?.width ?? 0);
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "");
-/** A worker is gone a little after it was ended. */
-async function workers(page: Page, number: number): Promise<void> {
+/** Workers are made, and gone, a little after they were asked for. */
+async function workers(page: Page, number: number): Promise<WebWorker[]> {
   const until = Date.now() + 5000;
   while (page.workers().length !== number && Date.now() < until) await settled(page);
   assert.equal(page.workers().length, number);
+  return page.workers();
+}
+/** The worker is ended, and another one is ready. */
+async function replaced(page: Page, worker: WebWorker): Promise<void> {
+  const until = Date.now() + 5000;
+  while (page.workers().includes(worker) && Date.now() < until) await settled(page);
+  assert.ok(!(await workers(page, 1)).includes(worker));
 }
 const spoken = (page: Page) => text(page, "#whyoom-app > .offscreen[role=status]");
 
@@ -76,7 +83,8 @@ test("a chosen file of many slices tells how much is read; the text is there bef
   const { page, trouble } = await openBrowserPage();
   await choose(page, ".drop", made("late.pickle", "late ", 9 * MIB));
   await page.waitForSelector(".outcome");
-  assert.match(await text(page, ".coming"), /Drawing the report/);
+  assert.match(await text(page, ".coming"), /Reading it again for the report: .* of 9.00 MiB|Drawing the report/);
+  await page.waitForFunction(() => /Drawing the report/.test(document.querySelector(".coming")?.textContent ?? ""));
   assert.equal(await page.$(".report main"), null);
   assert.match(await text(page, ".as-text pre"), /fix: export/);
   assert.match(await spoken(page), /^error\[fragmented-cache\]/);
@@ -122,14 +130,38 @@ test("a pasted message and the example are read", async () => {
   await page.close();
 });
 
+test("an example is read by one click, as a file that can be compared", async () => {
+  const { page, trouble } = await openBrowserPage();
+  await press(page, ".trying", "Read an example snapshot");
+  await reported(page);
+  assert.equal(await text(page, ".given .title"), "example.pickle");
+  assert.match(await text(page, ".given .actions"), /Compare/);
+  assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("a worker is ready before a file comes, and again behind its report", async () => {
+  const { page } = await openBrowserPage();
+  const [ready] = await workers(page, 1);
+  await drop(page, ".drop", { "first.log": "first" });
+  await reported(page);
+  const [first, second] = await workers(page, 2);
+  assert.equal(first, ready);
+  await drop(page, ".given .chooser", { "second.log": "second" });
+  await page.waitForSelector(".report #answer");
+  assert.ok((await workers(page, 2)).includes(second));
+  await page.close();
+});
+
 test("cancelling ends the worker and says so", async () => {
   const { page, trouble } = await openBrowserPage();
   await choose(page, ".drop", made("slow.pickle", "slow ", 20 * MIB));
   await page.waitForFunction(() => /read$/.test(document.querySelector(".working .done")?.textContent ?? ""));
+  const [busy] = await workers(page, 1);
   await press(page, ".working", "Cancel");
   assert.match(await text(page, ".notice"), /Cancelled: slow.pickle was not read completely\./);
   assert.match(await focused(page), /Cancelled/);
-  await workers(page, 0);
+  await replaced(page, busy);
   await drop(page, ".drop", { "next.log": "next" });
   await reported(page);
   assert.deepEqual(trouble, []);
@@ -138,10 +170,11 @@ test("cancelling ends the worker and says so", async () => {
 
 test("a worker without a sign of life is ended after 30 s; one that works has 120 s", async () => {
   const { page } = await openBrowserPage({ hurry: 20 });
+  const [hung] = await workers(page, 1);
   await drop(page, ".drop", { "hang.pickle": "hang".padEnd(200_000) });
   await page.waitForSelector(".notice.trouble:not([hidden])", { timeout: 20_000 });
   assert.match(await text(page, ".notice"), /hang\.pickle: ended after 30 s without progress/);
-  await workers(page, 0);
+  await replaced(page, hung);
   // 1.5 s here are 30 s there: longer than reading may be silent.
   await paste(page, "think");
   await reported(page);
@@ -156,11 +189,12 @@ test("an error is told in a sentence, and the page reads the next file", async (
     ["full", /^x\.log: not enough memory\. .* at most 4 GiB\. .*whyoom why FILE/],
   ];
   for (const [content, told] of cases) {
+    const [worker] = await workers(page, 1);
     await drop(page, ".drop", { "x.log": content });
     await page.waitForSelector(".notice.trouble:not([hidden])");
     assert.match(await text(page, ".notice"), told);
     assert.equal(await focused(page), await text(page, ".notice"));
-    await workers(page, 0);
+    await replaced(page, worker);
     assert.equal(await page.$("main img"), null);
     await drop(page, ".drop", { "good.log": "good" });
     await reported(page);
@@ -218,10 +252,11 @@ test("a second run is compared; without it the first verdict stays", async () =>
     await page.waitForSelector(".report #answer");
     assert.match(await text(page, ".given .title"), /before\.pickle and after\.pickle/);
     assert.match(await text(page, ".report .runs"), /before\.pickle/);
-    await workers(page, 1);
+    // That of the comparison, and one that is ready.
+    await workers(page, 2);
     assert.ok((await overflow(page)) <= 0);
     await press(page, ".given", "Start over");
-    await workers(page, 0);
+    await workers(page, 1);
     assert.deepEqual(trouble, []);
     await page.close();
   }
@@ -280,13 +315,13 @@ test("of a report that was taken away no key is left", async () => {
 test("everything is reached by keys alone", async () => {
   const { page } = await openBrowserPage();
   const reachedBy: string[] = [];
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < 7; i++) {
     await page.keyboard.press("Tab");
     reachedBy.push(await page.evaluate(() => (document.activeElement as HTMLElement).textContent || document.activeElement?.id || ""));
   }
   assert.deepEqual(
     reachedBy.map((each) => each.replace("☀", "☾").slice(0, 12)),
-    ["☾", "Drop a file ", "pasted", "Find the cau", "Fill in an e", "How to get a"],
+    ["☾", "Drop a file ", "Read an exam", "pasted", "Find the cau", "Fill in an e", "How to get a"],
   );
   await page.close();
 });

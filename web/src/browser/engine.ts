@@ -35,6 +35,7 @@ export interface Comparison {
 }
 
 export interface Engine {
+  /** Once, before anything else. */
   initSync(given: { module: WebAssembly.Module }): { memory?: WebAssembly.Memory };
   Inquiry: new (for_report: boolean) => Inquiry;
   Comparison: new (a_name: string, a_size: number, a_read: Read, b_name: string, b_size: number, b_read: Read, progress: Progress) => Comparison;

@@ -1,10 +1,7 @@
-// A worker and what it does for the page: it is started, watched, asked, and ended.
-import { SILENCE, Watch } from "./watch";
+// A worker and what it does for the page: it is given a task, watched, asked, and ended.
 import type { Failure, Reply, Task, Verdict } from "./messages";
-import { engineModule, workerAddress } from "./parts";
-
-/** The task without the engine. */
-export type Order = Task extends infer T ? (T extends unknown ? Omit<T, "module"> : never) : never;
+import type { ReadyWorker } from "./ready";
+import { SILENCE, Watch } from "./watch";
 
 export interface Listener {
   read(done: number, size: number): void;
@@ -23,24 +20,24 @@ export class Job {
   #file: ((bytes: Uint8Array<ArrayBuffer> | null) => void) | null = null;
   #ended = false;
 
-  constructor(order: Order, listener: Listener) {
+  constructor(task: Task, ready: ReadyWorker, listener: Listener) {
     this.#listener = listener;
     this.#watch = new Watch((seconds) => {
       this.end();
       listener.silent(seconds);
     });
-    this.#start(order).catch((error: unknown) => this.#fail({ why: "broke", message: String(error) }));
+    this.#start(task, ready).catch((error: unknown) => this.#fail({ why: "broke", message: String(error) }));
   }
 
-  async #start(order: Order): Promise<void> {
+  async #start(task: Task, ready: ReadyWorker): Promise<void> {
     this.#watch.sign(SILENCE.reading);
-    const module = await engineModule();
-    if (this.#ended) return;
-    this.#worker = new Worker(workerAddress());
+    const worker = await ready.take();
+    if (this.#ended) return worker.terminate();
+    this.#worker = worker;
     this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#received(data);
     // What no handler of the worker's caught: its script could not be run at all, or the browser ended it.
     this.#worker.onerror = (event) => this.#fail({ why: "broke", message: event.message || "the worker could not be started" });
-    this.#worker.postMessage({ ...order, module });
+    this.#worker.postMessage(task);
   }
 
   #received(reply: Reply): void {

@@ -6,9 +6,9 @@ import { brand } from "../frame_parts";
 import { theme } from "../theme";
 import { dropAnywhere } from "./choosing";
 import { sentence } from "./failure";
-import { Job, type Listener, type Order } from "./job";
-import { engineModule } from "./parts";
-import type { Input } from "./messages";
+import { Job, type Listener } from "./job";
+import type { Input, Task } from "./messages";
+import { ReadyWorker } from "./ready";
 import { Result } from "./result";
 import { Start } from "./start";
 import { Working } from "./working";
@@ -29,6 +29,7 @@ class App {
   #start = new Start((inputs) => this.#read(inputs));
   /** The worker of what is shown, and of what is being made. */
   #jobs = new Set<Job>();
+  #ready = new ReadyWorker();
   #result: Result | null = null;
   #announce = (text: string) => (this.#spoken.textContent = text);
 
@@ -36,8 +37,8 @@ class App {
     app.replaceChildren(this.#bar, this.#place, this.#spoken);
     this.#show(this.#start);
     dropAnywhere((inputs) => this.#read(inputs));
-    // Compiled while the reader looks for a file; a job tells what is wrong with it.
-    engineModule().catch(() => {});
+    // While the reader looks for a file.
+    this.#ready.prepare();
   }
 
   #show(screen: Screen): void {
@@ -58,6 +59,7 @@ class App {
     this.#show(this.#start);
     this.#start.focus();
     this.#announce(text);
+    this.#ready.prepare();
   }
 
   #read(inputs: Input[]): void {
@@ -88,8 +90,8 @@ class App {
     });
   }
 
-  #work(order: Order, name: string, what: string, compare: ((inputs: Input[]) => void) | null, back: (text: string, trouble: boolean) => void, arrived = () => {}): void {
-    const command = order.kind === "inquiry" ? "whyoom why FILE" : "whyoom diff A B";
+  #work(task: Task, name: string, what: string, compare: ((inputs: Input[]) => void) | null, back: (text: string, trouble: boolean) => void, arrived = () => {}): void {
+    const command = task.kind === "inquiry" ? "whyoom why FILE" : "whyoom diff A B";
     let result: Result | null = null;
     /** There is no more to come: without a verdict back to where we came from, with one it stays. */
     const stopped = (text: string, trouble: boolean) => {
@@ -100,10 +102,10 @@ class App {
       job.end();
       back(`Cancelled: ${name} was not read completely.`, false);
     };
-    const working = new Working(order.kind === "inquiry" ? `Reading ${name}` : `Comparing ${name}`, cancel, this.#announce);
+    const working = new Working(task.kind === "inquiry" ? `Reading ${name}` : `Comparing ${name}`, cancel, this.#announce);
     const listener: Listener = {
-      read: (done, size) => working.read(done, size),
-      thinking: () => working.thinking(order.kind === "inquiry" ? "Looking for the cause, replaying fixes" : "Comparing"),
+      read: (done, size) => (result ?? working).read(done, size),
+      thinking: () => (result ? result.thinking() : working.thinking(task.kind === "inquiry" ? "Looking for the cause, replaying fixes" : "Comparing")),
       verdict: (verdict) => {
         arrived();
         const file = () => job.file();
@@ -116,6 +118,7 @@ class App {
       document: (json) => {
         try {
           result?.show(parse(json) as Report, this.#dark);
+          this.#ready.prepare();
           this.#announce(`The ${what} is below`);
         } catch (error) {
           stopped(`The ${what} could not be drawn: ${(error as Error).message}`, true);
@@ -124,7 +127,7 @@ class App {
       failed: (failure) => stopped(sentence(failure, name, command), true),
       silent: (seconds) => stopped(`${name}: ended after ${seconds} s without progress. Use the command line instead: ${command}`, true),
     };
-    const job = new Job(order, listener);
+    const job = new Job(task, this.#ready, listener);
     this.#jobs.add(job);
     this.#show(working);
     working.focus();

@@ -8,8 +8,15 @@ export interface Input {
   isFolder?: boolean;
 }
 
-/** The first message to the worker; after it only `"file"` asks for the report or the comparison as one file. */
-export type Task = { module: WebAssembly.Module } & ({ kind: "inquiry"; inputs: Input[] } | { kind: "comparison"; a: Input; b: Input });
+/** The first message to the worker: the engine, and what makes it fast. */
+export interface Preparation {
+  kind: "prepare";
+  module: WebAssembly.Module;
+  example: ArrayBuffer;
+}
+
+/** The second message; after it only `"file"` asks for the report or the comparison as one file. */
+export type Task = { kind: "inquiry"; inputs: Input[] } | { kind: "comparison"; a: Input; b: Input };
 
 export interface Verdict {
   /** What the terminal shows. */
@@ -22,7 +29,7 @@ export interface Verdict {
 export type Failure = { why: "refused" | "broke" | "memory"; message: string };
 
 export type Reply =
-  /** The worker lives; of all bytes so many are read. */
+  /** The worker lives; of all bytes so many are read, behind the verdict once more for the report. */
   | { kind: "read"; done: number; size: number }
   /** All is read: what comes next takes its time without a sign. */
   | { kind: "thinking" }

@@ -1,4 +1,4 @@
-// What lies in the page beside its script: the worker's script and the engine.
+// What lies in the page beside its script: the worker's script, the engine and an example.
 import { inflate } from "../decode";
 
 function part(id: string): string {
@@ -16,6 +16,11 @@ export function engineModule(): Promise<WebAssembly.Module> {
     .arrayBuffer()
     .then((bytes) => WebAssembly.compile(bytes));
   return module;
+}
+
+/** A small snapshot, whose memory grows until there is no more. */
+export function exampleSnapshot(): Promise<ArrayBuffer> {
+  return inflate(part("whyoom-example")).arrayBuffer();
 }
 
 /** Where a worker finds its script: in the page itself, also when the page was opened from disk. */

@@ -4,6 +4,7 @@ import type { DiffDocument } from "../diff/data";
 import { copy } from "../controls";
 import { showDiff } from "../diff/frame";
 import { h } from "../dom";
+import { bytes } from "../format";
 import { showReport } from "../frame";
 import type { Signal } from "../signal";
 import { type Chosen, fileButton } from "./choosing";
@@ -26,12 +27,16 @@ export class Result {
   #text: HTMLDetailsElement;
   #saveReport: HTMLButtonElement;
   #report = h("div", { class: "report" });
+  #what: string;
+  #coming = h("p", { class: "coming" });
   #undo: (() => void) | null = null;
   #actions: Actions;
 
   /** `what` is "report" or "comparison". */
   constructor(title: string, what: string, verdict: Verdict, actions: Actions) {
     this.#actions = actions;
+    this.#what = what;
+    this.thinking();
     const asText = `The ${what === "report" ? "verdict" : what} as text`;
     this.#heading = h("h2", { class: "title", tabindex: -1 }, title);
     this.#saveReport = h("button", { type: "button", class: "quiet", disabled: true, onclick: () => void this.#save(title, what) }, `Save the ${what} as one file`);
@@ -45,7 +50,7 @@ export class Result {
       actions.compare && fileButton("Compare with another run", { class: "quiet", several: false }, actions.compare),
       h("button", { type: "button", class: "quiet", onclick: () => actions.startOver() }, "Start over"),
     );
-    this.element = h("div", { class: "outcome" }, h("section", { class: "given", "aria-label": "The file and its verdict" }, this.#heading, this.#notice, buttons, this.#text, h("p", { class: "coming" }, `Drawing the ${what} …`)), this.#report);
+    this.element = h("div", { class: "outcome" }, h("section", { class: "given", "aria-label": "The file and its verdict" }, this.#heading, this.#notice, buttons, this.#text, this.#coming), this.#report);
   }
 
   focus(): void {
@@ -56,6 +61,15 @@ export class Result {
   tell(text: string): void {
     this.#notice.textContent = text;
     this.#notice.hidden = text === "";
+  }
+
+  /** It is read once more for the report. */
+  read(done: number, size: number): void {
+    this.#coming.textContent = `Reading it again for the ${this.#what}: ${bytes(done)} of ${bytes(size)}`;
+  }
+
+  thinking(): void {
+    this.#coming.textContent = `Drawing the ${this.#what} …`;
   }
 
   show(found: Report | DiffDocument, dark: Signal<boolean>): void {
@@ -79,7 +93,7 @@ export class Result {
   }
 
   #drawn(): void {
-    this.element.querySelector(".coming")?.remove();
+    this.#coming.remove();
   }
 
   #isSelected(): boolean {

@@ -3,6 +3,7 @@ import { h } from "../dom";
 import { type Chosen, fileButton } from "./choosing";
 import { EXAMPLE } from "./example";
 import type { Input } from "./messages";
+import { exampleSnapshot } from "./parts";
 
 const KINDS: [string, string][] = [
   ["PyTorch snapshot", ".pickle, from torch.cuda.memory._dump_snapshot()"],
@@ -25,6 +26,7 @@ export class Start {
       h("p", { class: "because" }, "Give this page a memory snapshot, a log or a recording: it names the cause, the line of your code, and a fix."),
       h("p", { class: "privacy" }, "Nothing leaves this page. It makes no connection; save it and open it offline."),
       fileButton("Drop a file here, or choose one", { class: "drop", several: true }, chosen, kinds()),
+      trying(chosen),
       pasting(chosen),
       help(),
     );
@@ -44,6 +46,12 @@ export class Start {
 
 function kinds(): HTMLElement {
   return h("span", { class: "kinds" }, ...KINDS.flatMap(([name, what]) => [h("span", { class: "kind" }, name), h("span", {}, what)]));
+}
+
+/** A file for those who have none at hand. */
+function trying(chosen: Chosen): HTMLElement {
+  const read = async () => chosen([{ name: "example.pickle", data: new File([await exampleSnapshot()], "example.pickle") }]);
+  return h("p", { class: "trying" }, "No file at hand? ", h("button", { type: "button", class: "quiet", onclick: () => void read() }, "Read an example snapshot"));
 }
 
 function pasting(chosen: Chosen): HTMLElement {
