@@ -75,7 +75,8 @@ fn install(target: &str) -> Result<()> {
 fn changed(list: &str) -> Variables {
     let variables = list.split('\0').filter_map(|line| line.split_once('='));
     let differs = |(name, value): &(&str, &str)| {
-        !matches!(*name, "CARGO" | REAL_CARGO | "PATH" | "_") && env::var(name).ok().as_deref() != Some(value)
+        !matches!(*name, "CARGO" | REAL_CARGO | "PATH" | "_")
+            && env::var(name).ok().as_deref() != Some(value)
     };
     variables.filter(differs).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

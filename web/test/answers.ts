@@ -1,25 +1,17 @@
-// What the page answers to files, for `cargo xtask anywhere browser`: node answers.js PAGE FOLDER OPEN NUMBER:FILE ...
+// What the page answers to files, for `cargo xtask anywhere`: node answers.js PAGE FOLDER LOG OPEN NUMBER:FILE ...
 // Each file comes when the page has been open for OPEN milliseconds. Writes FOLDER/NUMBER.json, NUMBER.html (the report)
-// or NUMBER.error for each, and prints a JSON line of what it took.
+// or NUMBER.error for each, and prints a JSON line of what it took; Chromium writes to LOG what it asks of a network.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import puppeteer from "puppeteer-core";
+import { answered, chromium, give } from "./chromium";
 import { mostMemory } from "./renderers";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-/** The largest file is read in far less. */
-const LONGEST = 280_000;
-
-const [page_file, folder, open, ...files] = process.argv.slice(2);
+const [page_file, folder, log, open, ...files] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
-const browser = await puppeteer.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], protocolTimeout: LONGEST });
+const browser = await chromium(log);
 const page = await browser.newPage();
 const trouble: string[] = [];
 page.on("pageerror", (error) => trouble.push((error as Error).message));
-page.on("request", (request) => {
-  const { protocol } = new URL(request.url());
-  if (!["file:", "blob:", "data:"].includes(protocol)) trouble.push(`asked for ${request.url()}`);
-});
 // What is saved is taken from the page, and not from a folder of downloads.
 await page.evaluateOnNewDocument(() => {
   const real = URL.createObjectURL.bind(URL);
@@ -29,16 +21,30 @@ await page.evaluateOnNewDocument(() => {
     return real(blob);
   };
   Object.assign(globalThis, { saved });
-  // The longest that the page did not answer, while it works.
+  // When a file came, when something of it was seen, and the longest that the page did not answer since.
+  const times: Times = { came: 0, seen: 0, silent: 0 };
+  Object.assign(globalThis, { times });
+  addEventListener("change", () => Object.assign(times, { came: performance.now(), seen: 0, silent: 0 }), true);
+  const look = () => {
+    if (times.came === 0 || times.seen !== 0 || !document.querySelector(".outcome, .notice.trouble:not([hidden])")) return;
+    times.seen = -1;
+    requestAnimationFrame(() => (times.seen = performance.now()));
+  };
+  new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
   let last = performance.now();
-  Object.assign(globalThis, { longest: 0 });
   setInterval(() => {
     const now = performance.now();
-    const scope = globalThis as unknown as { longest: number };
-    scope.longest = Math.max(scope.longest, now - last);
+    times.silent = Math.max(times.silent, now - last);
     last = now;
   }, 10);
 });
+
+/** Of the page's own clock. */
+interface Times {
+  came: number;
+  seen: number;
+  silent: number;
+}
 
 /** What a button saves: the text of the newest blob. */
 async function saved(label: string): Promise<string> {
@@ -59,22 +65,17 @@ for (const given of files) {
   await page.goto(`file://${resolve(page_file)}`);
   await page.waitForSelector(".drop");
   await new Promise((later) => setTimeout(later, Number(open)));
-  const [chooser] = await Promise.all([page.waitForFileChooser(), page.click(".drop")]);
-  const started = performance.now();
-  await page.evaluate(() => Object.assign(globalThis, { longest: 0 }));
-  await chooser.accept([file]);
-  await page.waitForSelector(".outcome, .notice.trouble:not([hidden])", { timeout: LONGEST });
-  const verdict = performance.now() - started;
-  const silent = await page.evaluate(() => (globalThis as unknown as { longest: number }).longest);
-  const failed = await page.evaluate(() => (document.querySelector(".outcome") ? null : document.querySelector(".notice.trouble")?.textContent));
-  if (failed !== null && failed !== undefined) {
+  await give(page, file);
+  const failed = await answered(page);
+  if (failed !== null) {
     writeFileSync(join(folder, `${number}.error`), failed);
   } else {
     writeFileSync(join(folder, `${number}.json`), await saved("Save the JSON"));
     writeFileSync(join(folder, `${number}.html`), await saved("as one file"));
   }
-  const whole = performance.now() - started;
-  const memory = mostMemory(browser.process()?.pid ?? 0);
-  console.log(JSON.stringify({ number: Number(number), verdict_milliseconds: verdict, whole_milliseconds: whole, silent_milliseconds: silent, most_memory: memory, trouble: trouble.splice(0) }));
+  await page.waitForFunction(() => (globalThis as unknown as { times: Times }).times.seen > 0);
+  const times = await page.evaluate(() => ({ ...(globalThis as unknown as { times: Times }).times, now: performance.now() }));
+  const took = { verdict_milliseconds: times.seen - times.came, whole_milliseconds: times.now - times.came, silent_milliseconds: times.silent };
+  console.log(JSON.stringify({ number: Number(number), ...took, most_memory: mostMemory(browser.process()?.pid ?? 0), trouble: trouble.splice(0) }));
 }
 await browser.close();

@@ -98,10 +98,7 @@ enum Command {
     /// Deliberate breakages, each of which must make its check fail
     Breakages(breakages::Wish),
     /// Where whyoom runs that is not Linux, it answers alike (docs/install.md)
-    Anywhere {
-        /// Where
-        part: anywhere::Part,
-    },
+    Anywhere(Parts),
     /// Crates depend on each other only as the architecture says, and no files in a cycle
     Arrows,
     /// Retired names and phrases stay out of code, output and documentation
@@ -166,7 +163,7 @@ impl Command {
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),
             Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
-            Self::Anywhere { part } => (part.name(), held(part.run())),
+            Self::Anywhere(Parts { parts }) => ("anywhere", done(anywhere::run(&parts))),
             Self::Arrows => ("arrows", held(arrows::run())),
             Self::Words => ("words", held(words::run())),
             Self::Snapshots(Bless { bless }) => ("snapshots", held(snapshots::run(bless))),

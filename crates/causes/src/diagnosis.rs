@@ -488,6 +488,11 @@ impl<'a> Diagnosis<'a> {
         self.fact(FactKind::AllocatorLog).is_some()
     }
 
+    /// Whether all that is known is a recording without an event.
+    pub(crate) fn is_empty_recording(&self) -> bool {
+        self.fact(FactKind::EmptyRecording).is_some()
+    }
+
     /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
     pub(crate) fn is_report_of_profiler(&self) -> bool {
         self.fact(FactKind::ProfilerReport).is_some()

@@ -3,6 +3,7 @@
 //! what was dropped on it.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod archive;
 mod inquiry;
 mod packed;
 mod replays;
@@ -10,6 +11,7 @@ mod run_profile;
 mod stream;
 mod what_if;
 
+pub use archive::{ArchiveError, unpack};
 pub use inquiry::{Inquiry, ReportOf};
 pub use packed::{Packed, PackedError, is_packed};
 pub use replays::{Asked, Candidate, answer, can_be_replayed};

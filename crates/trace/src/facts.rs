@@ -88,6 +88,8 @@ pub enum Fact {
         /// What they show.
         words: StringId,
     },
+    /// All that is known is a recording without an event.
+    EmptyRecording,
 }
 
 /// What a fact is of: a process has one of each.
@@ -107,6 +109,7 @@ pub enum FactKind {
     Recovered,
     Said,
     Idle,
+    EmptyRecording,
 }
 
 impl Fact {
@@ -127,6 +130,7 @@ impl Fact {
             Self::Recovered => FactKind::Recovered,
             Self::Said { .. } => FactKind::Said,
             Self::Idle { .. } => FactKind::Idle,
+            Self::EmptyRecording => FactKind::EmptyRecording,
         }
     }
 

@@ -1,43 +1,24 @@
-//! `cargo xtask anywhere PART`: whyoom where it is not at home gives the same answers as on Linux.
+//! `cargo xtask anywhere [PART ...]`: whyoom where it is not at home gives the same answers as on Linux.
 
 mod browser;
 mod wheels;
 mod windows;
 
 use anyhow::Result;
-use clap::ValueEnum;
-use harness::Held;
 
-/// A place where whyoom runs too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
-    /// The page is built
-    Page,
-    /// The page in Chromium
-    Browser,
-    /// The command for Windows, under Wine
-    Windows,
-    /// The wheels for Windows and macOS
-    Wheels,
-}
+use self::browser::Page;
+use crate::parts::{self, Part};
 
-impl Part {
-    /// What its last line begins with.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Page => "ANYWHERE page",
-            Self::Browser => "ANYWHERE browser",
-            Self::Windows => "ANYWHERE windows",
-            Self::Wheels => "ANYWHERE wheels",
-        }
-    }
+const PARTS: &[Part<Page>] = &[
+    ("page", browser::page),
+    ("answers", browser::answers),
+    ("hostile", browser::hostile),
+    ("hung", browser::hung),
+    ("times", browser::times),
+    ("windows", windows::run),
+    ("wheels", wheels::run),
+];
 
-    pub(crate) fn run(self) -> Result<Held> {
-        match self {
-            Self::Page => browser::page(),
-            Self::Browser => browser::run(),
-            Self::Windows => windows::run(),
-            Self::Wheels => wheels::run(),
-        }
-    }
+pub(crate) fn run(wanted: &[String]) -> Result<()> {
+    parts::run("anywhere", PARTS, wanted, &Page::default())
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use harness::{Held, empty_folder, environment, foreign_zig_variables, must_succeed, root, text};
 use whyoom_trace::Bytes;
 
-use super::windows::wine::Wine;
+use super::{Page, windows::wine::Wine};
 use crate::tools::file_name;
 
 /// A system that gets a wheel.
@@ -52,7 +52,7 @@ const UNPACK: &str = "import sys, zipfile\nzipfile.ZipFile(sys.argv[1]).extracta
 /// What the wheel for Windows explains under Wine.
 const INPUT: &str = "tests/fixtures/snapshots/fragmented-oom.pickle";
 
-pub(super) fn run() -> Result<Held> {
+pub(super) fn run(_: &Page) -> Result<Held> {
     let folder = empty_folder("anywhere-wheels")?;
     let package = staged(&folder)?;
     let dist = root().join("dist");
@@ -105,6 +105,10 @@ fn packed(system: &System, package: &Path, out: &Path) -> Result<PathBuf> {
     maturin.arg("--out").arg(out).current_dir(package);
     if system.target.contains("apple") {
         maturin.envs(foreign_zig_variables(system.target)?);
+        let frameworks = root().join("xtask/macos");
+        let name = system.target.to_uppercase().replace('-', "_");
+        let flags = format!("-C link-arg=-F{}", text(&frameworks));
+        maturin.env(format!("CARGO_TARGET_{name}_RUSTFLAGS"), flags);
     }
     must_succeed(&mut maturin).with_context(|| format!("no wheel for {}", system.target))?;
     let end = format!("{}.whl", system.tag);

@@ -336,6 +336,9 @@ pub(super) fn nothing_found(diagnosis: &Diagnosis<'_>) -> Finding {
     if diagnosis.is_over() {
         return nothing_recorded(diagnosis);
     }
+    if diagnosis.is_empty_recording() {
+        return empty_recording(diagnosis);
+    }
     let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Fallback,
@@ -350,6 +353,19 @@ pub(super) fn nothing_found(diagnosis: &Diagnosis<'_>) -> Finding {
         ),
         Remedy::advice("or paste the whole traceback, down to the line with the error"),
     ];
+    finding
+}
+
+/// A recording that does not even say how the run ended.
+fn empty_recording(diagnosis: &Diagnosis<'_>) -> Finding {
+    let mut finding = diagnosis.finding(
+        CAUSE.id,
+        Strength::Fallback,
+        "Cannot tell: this recording contains no events",
+        "The program has not used CUDA yet, or files of the recording are missing or damaged.",
+    );
+    let what = "if it still runs, ask again later; if it has ended, record it again";
+    finding.remedies = vec![Remedy::example("whyoom run -- COMMAND", what)];
     finding
 }
 

@@ -100,7 +100,9 @@ impl Follower {
         self.reader.refresh();
         let paused = std::mem::take(&mut self.paused);
         self.paused.found = Translator::resume(paused, sink, &self.machine).finish(tables);
-        emit_ending(&self.folder, &self.machine, tables, sink);
+        if let Some(ending) = super::Ending::read(&self.folder) {
+            emit_ending(&ending, &self.machine, tables, sink);
+        }
         Ok(())
     }
 

@@ -91,18 +91,29 @@ pub fn import(
     let mut translator = Translator::new(sink, &machine);
     let losses = recording.read(resolve, tables, &mut translator)?;
     let found = translator.finish(tables);
-    emit_ending(folder, &machine, tables, sink);
+    match Ending::read(folder) {
+        Some(ending) => emit_ending(&ending, &machine, tables, sink),
+        None if found.events == 0 => emit_empty(&machine, tables, sink),
+        None => {}
+    }
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
     Ok(RecordingSummary { events: found.events, notes })
 }
 
-/// What the starter tells of the run, where it has ended.
-fn emit_ending(folder: &Folder, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
-    let Some(ending) = Ending::read(folder) else { return };
-    emit_command(&ending, machine, tables, sink);
-    emit_end(&ending, machine, tables, sink);
-    emit_kill(&ending, machine, tables, sink);
+/// What the starter tells of the run that has ended.
+fn emit_ending(ending: &Ending, machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+    emit_command(ending, machine, tables, sink);
+    emit_end(ending, machine, tables, sink);
+    emit_kill(ending, machine, tables, sink);
+}
+
+/// Neither an event nor an end.
+fn emit_empty(machine: &Machine, tables: &Tables, sink: &mut dyn EventSink) {
+    let process = machine.any_process().unwrap_or_default();
+    let origin = Origin { process, ..Origin::default() };
+    let action = Action::Fact { fact: Fact::EmptyRecording };
+    sink.event(&Event { origin, action, ..Event::default() }, tables);
 }
 
 /// What was typed: words with zeros between, since a word may hold blanks.

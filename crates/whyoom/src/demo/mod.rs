@@ -1,7 +1,7 @@
 //! `whyoom demo`: five short runs that whyoom carries with it, each with its verdict.
 
+mod carried;
 mod live;
-mod packed;
 mod page;
 mod stories;
 
@@ -52,7 +52,7 @@ fn play(story: &Story, arguments: &DemoArguments) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot create a temporary folder (see TMPDIR)")?;
     // The verdict and the report name their input by its last part.
     let recording = folder.path().join(story.name);
-    packed::unpack(story.recording, &recording)
+    carried::unpack_into(story.recording, &recording)
         .with_context(|| format!("cannot unpack the recording in {}", folder.path().display()))?;
     let report = report_of(story, arguments);
     if !arguments.json {

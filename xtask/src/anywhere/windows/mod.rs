@@ -14,6 +14,8 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use harness::{Build, Held, empty_folder, must_succeed, root, two_at_a_time};
 
+use super::Page;
+
 use self::{
     cases::Case,
     compare::{Answer, difference},
@@ -25,7 +27,7 @@ const TARGET: &str = "x86_64-pc-windows-gnu";
 /// Differences beyond these say nothing new.
 const MOST_SHOWN: usize = 10;
 
-pub(super) fn run() -> Result<Held> {
+pub(super) fn run(_: &Page) -> Result<Held> {
     let folder = empty_folder("anywhere-windows")?;
     let pair = Pair { native: native(&folder)?, wine: Wine::with(&built()?, &folder)?, folder };
     let (cases, skipped) = cases::all()?;
