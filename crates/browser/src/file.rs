@@ -44,7 +44,7 @@ pub(crate) struct PageFile {
     progress: Progress,
     /// What was read before this file, for the progress.
     before: f64,
-    packed: Option<Packed>,
+    pub(crate) packed: Option<Packed>,
 }
 
 impl PageFile {
@@ -75,6 +75,18 @@ impl PageFile {
                 let begun = begin(&self.name, self.stream()).map_err(told)?;
                 begun.import(tables, sink).map_err(told)
             }
+        }
+    }
+
+    /// Reads it once more, with what lies beside it.
+    pub(crate) fn import_all(
+        &self,
+        tables: &mut Tables,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), JsValue> {
+        match &self.packed {
+            Some(packed) => packed.import_all(tables, sink).map_err(told),
+            None => self.import(tables, sink).map(drop),
         }
     }
 

@@ -20,7 +20,8 @@ use crate::{
 #[wasm_bindgen]
 pub struct Inquiry {
     inquiry: reading::Inquiry,
-    files: Vec<PageFile>,
+    /// Each with what it was taken for.
+    files: Vec<(PageFile, InputKind)>,
     verdict: Option<Verdict>,
 }
 
@@ -45,8 +46,13 @@ impl Inquiry {
     ) -> Result<(), JsValue> {
         let file = PageFile::open(name, read, progress, 0.0)?;
         self.inquiry.begin_launch();
-        self.inquiry.take(|tables, sink| file.import(tables, sink))?;
-        self.files.push(file);
+        let kind = match &file.packed {
+            Some(packed) => {
+                self.inquiry.take_packed(packed).map(|()| InputKind::Recording).map_err(told)?
+            }
+            None => self.inquiry.take(|tables, sink| file.import(tables, sink))?,
+        };
+        self.files.push((file, kind));
         Ok(())
     }
 
@@ -56,11 +62,9 @@ impl Inquiry {
     /// Where a file cannot be read once more.
     pub fn judge(&mut self) -> Result<(), JsValue> {
         let Self { inquiry, files, .. } = self;
-        let kinds: Vec<InputKind> = inquiry.inputs().iter().map(|input| input.kind).collect();
         let verdict = inquiry.judge(|tables, workloads| {
-            let mut with_history =
-                files.iter().zip(&kinds).filter(|(_, kind)| **kind != InputKind::Text);
-            with_history.try_for_each(|(file, _)| file.import(tables, workloads).map(drop))
+            let mut with_history = files.iter().filter(|(_, kind)| *kind != InputKind::Text);
+            with_history.try_for_each(|(file, _)| file.import_all(tables, workloads))
         })?;
         self.verdict = Some(verdict);
         Ok(())
@@ -111,7 +115,7 @@ impl Inquiry {
         then: impl FnOnce(&Report<'_>) -> Result<T, JsValue>,
     ) -> Result<T, JsValue> {
         let verdict = self.verdict.as_ref().ok_or_else(|| told("nothing was judged yet"))?;
-        let simulated = self.files.iter().any(PageFile::is_simulated);
+        let simulated = self.files.iter().any(|(file, _)| file.is_simulated());
         let about = ReportOf { simulated, paths: Paths::default(), full_paths: false };
         self.inquiry.with_report(verdict, about, then)
     }

@@ -12,7 +12,7 @@
 use std::{io, path::Path};
 
 use thiserror::Error;
-use whyoom_files::{private, untrusted};
+use whyoom_files::{folder::Folder, private};
 use whyoom_memory::Model;
 use whyoom_trace::Tables;
 
@@ -80,13 +80,15 @@ impl Checkpoint {
         Self::write(folder, &self.about, &self.model, &self.tables)
     }
 
-    /// Reads that of a recording's folder. One of a run that goes on is as old as it says.
+    /// Reads that of a recording's folder. One of a run that goes on, on this machine, is as old as it says.
     ///
     /// # Errors
     /// Where there is none, or none that tells the run until now.
-    pub fn read(folder: &Path) -> Result<Self, Unusable> {
-        let checkpoint = parse(&untrusted::read_entry(&folder.join(CHECKPOINT), MOST_BYTES)?)?;
-        let is_current = checkpoint.about.finished || checkpoint.about.by.runs();
+    pub fn read(folder: impl Into<Folder>) -> Result<Self, Unusable> {
+        let folder = folder.into();
+        let checkpoint = parse(&folder.entry(CHECKPOINT).read(MOST_BYTES)?)?;
+        let goes_on = || matches!(folder, Folder::Disk(_)) && checkpoint.about.by.runs();
+        let is_current = checkpoint.about.finished || goes_on();
         if is_current { Ok(checkpoint) } else { Err(Unusable::Abandoned) }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a tar archive that is compressed with gzip.
+//! The files of a packed recording: a tar archive that is compressed with gzip.
 
 use std::{
     collections::BTreeMap,
@@ -8,6 +8,8 @@ use std::{
 
 use flate2::read::GzDecoder;
 use thiserror::Error;
+
+use crate::beside::TORCH_FOLDER;
 
 /// Headers and contents begin at multiples of this.
 const UNIT: usize = 512;
@@ -34,7 +36,7 @@ pub enum ArchiveError {
     Damaged(#[from] io::Error),
 }
 
-/// The regular files of an archive, by the last parts of their names.
+/// The regular files of an archive, by the last parts of their names; those in a folder of snapshots with its name, too.
 ///
 /// # Errors
 /// Where it is damaged or too large.
@@ -80,7 +82,12 @@ fn contents(tar: &mut impl Read, size: u64) -> io::Result<Vec<u8>> {
 fn name_of(header: &[u8; UNIT]) -> String {
     let path = header[..100].split(|byte| *byte == 0).next().unwrap_or_default();
     let path = String::from_utf8_lossy(path);
-    path.rsplit('/').next().unwrap_or_default().to_owned()
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    match parts.next() {
+        Some(TORCH_FOLDER) if !name.is_empty() => format!("{TORCH_FOLDER}/{name}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// Nothing of zeros. Twelve octal digits are 36 bits.
@@ -119,10 +126,13 @@ mod tests {
             [&[7; 7][..], &[0; UNIT - 7]].concat(),
             header("run/link", "00000000000", b'2'),
             header("b", "00000000000", OLD_REGULAR),
+            header("run/torch/", "00000000000", b'5'),
+            header("run/torch/c", "00000000000", REGULAR),
             vec![0; 2 * UNIT],
         ];
         let files = unpacked(&tar.concat()).expect("it is unpacked");
-        let expected = [("a.js".to_owned(), vec![7; 7].into()), ("b".to_owned(), vec![].into())];
+        let expected = [("a.js", vec![7; 7]), ("b", vec![]), ("torch/c", vec![])];
+        let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes.into()));
         assert_eq!(files, BTreeMap::from(expected));
         for empty in [Vec::new(), vec![0; 1024]] {
             assert!(unpacked(&empty).expect("it is unpacked").is_empty());

@@ -1,21 +1,37 @@
 //! Everything that a verdict is made from, read into one model.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use whyoom_allocators::{Run, Workloads};
 use whyoom_causes::{
     Ahead, Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
+    was_applied,
 };
+use whyoom_files::folder::Folder;
+use whyoom_flight::Checkpoint;
 use whyoom_memory::Model;
 use whyoom_redact::Paths;
 use whyoom_report::{Answer, Input, ReplayAnswer, Report};
-use whyoom_sources::InputKind;
+use whyoom_sources::{
+    InputKind,
+    recording::{Ending, Unresolved},
+};
 use whyoom_trace::{Event, EventSink, Tables};
 
-use crate::{SIMULATED, WhatIf};
+use crate::{
+    SIMULATED, WhatIf, WholeRun,
+    beside::referrers,
+    packed::{Packed, PackedError},
+};
 
 /// Runs grow with their events, a few hundred bytes each: longer ones are not gathered on the way.
 const MOST_GATHERED: u64 = 12_000_000;
+/// Said of a recording whose model of the whole run is not used.
+const NOT_ALONE: &str = "the ring dropped events, and only the first of several inputs, without a report, is read with \
+                         the model of its whole run: peak, growth and what is live are those of the last events alone";
 /// Notes on replays beyond these say nothing new.
 const MOST_NOTES: usize = 4;
 
@@ -27,12 +43,16 @@ pub struct Inquiry {
     /// The names in it.
     pub tables: Tables,
     inputs: Vec<Input>,
+    /// Where recordings among them are.
+    recordings: Vec<Folder>,
     /// What Python told of who keeps tensors alive.
     pub referrers: Vec<Referrer>,
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
     gathered_events: u64,
     runs: Option<Vec<Run>>,
+    /// How many events the model of a whole run was made from.
+    pub modelled_events: u64,
     /// What was measured of the machine.
     pub measured: Measured,
 }
@@ -82,16 +102,66 @@ impl Inquiry {
         Ok(kind)
     }
 
-    /// Takes a model that was made before, in place of events. There is no run to replay then.
-    pub fn take_model(&mut self, model: Model, tables: Tables, input: Input) {
+    /// Takes a recording: the model of its whole run where there is one and nothing but a model is wanted, or else its
+    /// events, then itself.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn take_recording<E>(
+        &mut self,
+        name: &str,
+        folder: &Folder,
+        read: impl FnOnce(&mut Tables, &mut dyn EventSink) -> Result<Input, E>,
+    ) -> Result<(), E> {
+        let lost = match WholeRun::of(folder) {
+            WholeRun::InModel(checkpoint) if self.wants_model_only() => {
+                self.take_model(name, *checkpoint);
+                self.recordings.push(folder.clone());
+                return Ok(());
+            }
+            WholeRun::InModel(_) => Some(NOT_ALONE.to_owned()),
+            WholeRun::Lost(why) => Some(why),
+            WholeRun::InEvents => None,
+        };
+        self.take(read)?;
+        self.recordings.push(folder.clone());
+        self.inputs.last_mut().into_iter().for_each(|input| input.notes.extend(lost.clone()));
+        Ok(())
+    }
+
+    /// Takes a packed recording, with what lies beside it.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn take_packed(&mut self, packed: &Packed) -> Result<(), PackedError> {
+        self.take_recording(packed.name(), packed.folder(), |tables, sink| {
+            packed.import(&mut Unresolved, tables, sink)
+        })?;
+        self.referrers.extend(referrers(packed.folder()));
+        for snapshot in packed.snapshots() {
+            self.take(|tables, sink| snapshot.import(tables, sink))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the model of a whole run in place of the events that are left of it. These are no run to replay: what
+    /// was live before them is missing.
+    fn take_model(&mut self, name: &str, checkpoint: Checkpoint) {
+        let Checkpoint { about, model, tables } = checkpoint;
         (self.model, self.tables) = (model, tables);
         self.runs = Some(Vec::new());
+        let mut notes = about.notes;
+        notes.extend((!about.finished).then(|| {
+            let seconds = age(about.time).as_secs();
+            format!("the program still runs: this is how it was {seconds} s ago")
+        }));
+        let input = Input { name: name.to_owned(), kind: InputKind::Recording, notes };
         self.inputs.push(input);
+        self.modelled_events += about.events;
     }
 
     /// Whether nothing was read yet, and nothing is wanted but a model.
-    #[must_use]
-    pub fn wants_model_only(&self) -> bool {
+    fn wants_model_only(&self) -> bool {
         self.inputs.is_empty() && self.gathered.is_none()
     }
 
@@ -120,6 +190,12 @@ impl Inquiry {
         if has_provable_remedies(&verdict) {
             self.make_runs(&again)?;
             prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
+        }
+        // What came of one recording's second run is not told of another.
+        if let [folder] = self.recordings.as_slice()
+            && let Some(applied) = Ending::read(folder).and_then(|ending| ending.applied)
+        {
+            was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
         }
         Ok(verdict)
     }
@@ -198,6 +274,12 @@ impl Inquiry {
         self.runs = runs;
         result
     }
+}
+
+/// How long a time in nanoseconds since 1970 is ago.
+fn age(time: u64) -> Duration {
+    let then = UNIX_EPOCH + Duration::from_nanos(time);
+    SystemTime::now().duration_since(then).unwrap_or_default()
 }
 
 /// What is left out of the replays, if anything is.

@@ -4,20 +4,24 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod archive;
+mod beside;
 mod inquiry;
 mod packed;
 mod replays;
 mod run_profile;
 mod stream;
 mod what_if;
+mod whole_run;
 
 pub use archive::{ArchiveError, unpack};
+pub use beside::{TORCH_FOLDER, referrers, tells_referrers};
 pub use inquiry::{Inquiry, ReportOf};
 pub use packed::{Packed, PackedError, is_packed};
 pub use replays::{Asked, Candidate, answer, can_be_replayed};
 pub use run_profile::{RunProfile, rank_in};
 pub use stream::{Beginning, begin};
 pub use what_if::WhatIf;
+pub use whole_run::WholeRun;
 
 /// What a report of a recording made in the lab says of itself.
 pub const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \

@@ -6,12 +6,16 @@ use thiserror::Error;
 use whyoom_files::folder::{Folder, Unpacked};
 use whyoom_report::Input;
 use whyoom_sources::{
-    InputKind,
-    recording::{self, Ending, RecordingError, Resolve},
+    ImportError, InputKind,
+    recording::{self, Ending, RecordingError, Resolve, Unresolved},
 };
 use whyoom_trace::{EventSink, Tables};
 
-use crate::archive::{ArchiveError, unpack};
+use crate::{
+    archive::{ArchiveError, unpack},
+    beside::TORCH_FOLDER,
+    stream::begin,
+};
 
 /// Why a packed recording was not read.
 #[derive(Debug, Error)]
@@ -29,6 +33,14 @@ pub enum PackedError {
     /// What it holds cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// A snapshot beside the recording cannot be read.
+    #[error("{name}: {error}")]
+    Snapshot {
+        /// Its name.
+        name: String,
+        /// Why.
+        error: ImportError,
+    },
 }
 
 /// Whether a file that starts with these bytes is compressed with gzip.
@@ -42,6 +54,14 @@ pub fn is_packed(first_bytes: &[u8]) -> bool {
 pub struct Packed {
     folder: Folder,
     name: String,
+    snapshots: Vec<Snapshot>,
+}
+
+/// A snapshot of PyTorch's that was kept beside a recording.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    name: String,
+    contents: Arc<[u8]>,
 }
 
 impl Packed {
@@ -50,12 +70,33 @@ impl Packed {
     /// # Errors
     /// Where it is none, is damaged or too large.
     pub fn unpack(name: &str, reader: impl Read) -> Result<Self, PackedError> {
-        let files = unpack(reader)?;
+        let mut files = unpack(reader)?;
         if !files.keys().any(|file| file.ends_with(".part") || file == recording::ENDING) {
             return Err(PackedError::NoRecording);
         }
+        let in_torch = |file: &String| file.starts_with(TORCH_FOLDER) && file.contains('/');
+        let beside: Vec<String> = files.keys().filter(|file| in_torch(file)).cloned().collect();
+        let beside = beside.into_iter().filter_map(|file| files.remove_entry(&file));
+        let snapshots = beside.filter(|(file, _)| file.ends_with(".pickle"));
+        let named = |(file, contents)| Snapshot { name: format!("{name}/{file}"), contents };
+        let snapshots = snapshots.map(named).collect();
         let unpacked = Unpacked { name: name.to_owned(), files };
-        Ok(Self { folder: Folder::Memory(Arc::new(unpacked)), name: name.to_owned() })
+        let folder = Folder::Memory(Arc::new(unpacked));
+        Ok(Self { folder, name: name.to_owned(), snapshots })
+    }
+
+    /// The recording's folder.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// PyTorch's snapshots beside the recording, in the order of their names.
+    pub(crate) fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
     }
 
     /// Whether it was recorded in the lab.
@@ -77,6 +118,30 @@ impl Packed {
         let summary = recording::import(&self.folder, resolve, tables, sink)?;
         let name = self.name.clone();
         Ok(Input { name, kind: InputKind::Recording, notes: summary.notes })
+    }
+
+    /// Reads it into a sink with the snapshots beside it, as they were read before.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn import_all(
+        &self,
+        tables: &mut Tables,
+        sink: &mut dyn EventSink,
+    ) -> Result<(), PackedError> {
+        self.import(&mut Unresolved, tables, sink)?;
+        self.snapshots.iter().try_for_each(|one| one.import(tables, sink).map(drop))
+    }
+}
+
+impl Snapshot {
+    pub(crate) fn import(
+        &self,
+        tables: &mut Tables,
+        sink: &mut dyn EventSink,
+    ) -> Result<Input, PackedError> {
+        let read = begin(&self.name, &*self.contents).and_then(|begun| begun.import(tables, sink));
+        read.map_err(|error| PackedError::Snapshot { name: self.name.clone(), error })
     }
 }
 

@@ -29,7 +29,6 @@ mod source;
 mod terminal;
 mod unopened;
 mod whole_file;
-mod whole_run;
 mod why;
 
 #[cfg(target_os = "linux")]

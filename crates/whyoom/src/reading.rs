@@ -1,37 +1,31 @@
 //! The inputs of a verdict, and where they can be read again.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use anyhow::Result;
-use whyoom_causes::{Referrer, Verdict, was_applied};
-use whyoom_flight::Checkpoint;
-use whyoom_reading::{Inquiry, ReportOf};
-use whyoom_report::{Answer, Input, Report};
-use whyoom_sources::{
-    InputKind,
-    recording::{Ending, is_recording},
-};
+use anyhow::{Context, Result};
+use whyoom_causes::{Referrer, Verdict};
+use whyoom_files::folder::Folder;
+use whyoom_reading::{Inquiry, Packed, ReportOf, referrers};
+use whyoom_report::{Answer, Report};
+use whyoom_sources::{InputKind, recording::is_recording};
 
 use crate::{
-    beside::{keepers, process_in, snapshots},
+    beside::{process_in, snapshots},
     machine::MachineFile,
-    source::{Frames, read, read_entry},
-    whole_run::WholeRun,
+    source::{Frames, packed, read, read_entry},
 };
-
-/// Said of a recording whose model of the whole run is not used.
-const NOT_ALONE: &str = "the ring dropped events, and only the first of several inputs, without a report, is read with \
-                         the model of its whole run: peak, growth and what is live are those of the last events alone";
 
 /// What was read, and where it can be read again.
 #[derive(Default)]
 pub(crate) struct Reading {
     pub(crate) inquiry: Inquiry,
-    paths: Vec<PathBuf>,
+    /// Each file with what it was taken for.
+    files: Vec<(PathBuf, InputKind)>,
+    /// Those that are packed recordings.
+    packed: HashMap<PathBuf, Packed>,
     /// Those that were found in a recording, and not named by a person.
     entries: HashSet<PathBuf>,
     /// How many events recordings held.
@@ -56,10 +50,10 @@ impl Reading {
         self.inquiry.begin_launch();
         let kind = self.add_one(path)?;
         if process_in(path).is_some() {
-            self.inquiry.referrers.extend(keepers(path));
+            self.inquiry.referrers.extend(referrers(&Folder::from(path)));
         }
-        if kind == InputKind::Recording {
-            self.inquiry.referrers.extend(keepers(path));
+        if kind == InputKind::Recording && !self.packed.contains_key(path) {
+            self.inquiry.referrers.extend(referrers(&Folder::from(path)));
             for snapshot in snapshots(path) {
                 self.entries.insert(snapshot.clone());
                 self.add_one(&snapshot)?;
@@ -69,50 +63,37 @@ impl Reading {
     }
 
     fn add_one(&mut self, path: &Path) -> Result<InputKind> {
-        let mut lost = None;
-        if !self.entries.contains(path) && is_recording(path) {
-            match WholeRun::of(path) {
-                WholeRun::InModel(checkpoint) if self.inquiry.wants_model_only() => {
-                    return Ok(self.take_over(path, *checkpoint));
-                }
-                WholeRun::InModel(_) => lost = Some(NOT_ALONE.to_owned()),
-                WholeRun::Lost(why) => lost = Some(why),
-                WholeRun::InEvents => {}
-            }
-        }
-        let frames = if self.nameless_frames { Frames::Nameless } else { Frames::Named };
         let is_entry = self.entries.contains(path);
-        let mut events = 0;
-        let kind = self.inquiry.take(|tables, sink| {
-            let contents = match is_entry {
-                true => read_entry(path, tables, sink)?,
-                false => read(path, frames, tables, sink)?,
-            };
-            events = contents.recorded_events;
-            anyhow::Ok(contents.input)
-        })?;
-        self.recorded_events += events;
-        self.paths.push(path.to_owned());
-        self.inquiry.inputs_mut().last_mut().into_iter().for_each(|input| {
-            input.notes.extend(lost.take());
-        });
+        let kind = if !is_entry && is_recording(path) {
+            self.add_recording(path)?
+        } else if !is_entry && let Some(packed) = packed(path)? {
+            let context = || format!("cannot read {}", path.display());
+            self.inquiry.take_packed(&packed).with_context(context)?;
+            self.packed.insert(path.to_owned(), packed);
+            InputKind::Recording
+        } else {
+            self.inquiry.take(|tables, sink| {
+                let contents = match is_entry {
+                    true => read_entry(path, tables, sink)?,
+                    false => read(path, Frames::Nameless, tables, sink)?,
+                };
+                anyhow::Ok(contents.input)
+            })?
+        };
+        self.files.push((path.to_owned(), kind));
         Ok(kind)
     }
 
-    /// Takes the model of a whole run in place of the events that are left of it. These are no run to replay: what
-    /// was live before them is missing.
-    fn take_over(&mut self, path: &Path, checkpoint: Checkpoint) -> InputKind {
-        let Checkpoint { about, model, tables } = checkpoint;
-        self.recorded_events += about.events;
-        let mut notes = about.notes;
-        notes.extend((!about.finished).then(|| {
-            let seconds = age(about.time).as_secs();
-            format!("the program still runs: this is how it was {seconds} s ago")
-        }));
-        let (name, kind) = (path.display().to_string(), InputKind::Recording);
-        self.paths.push(path.to_owned());
-        self.inquiry.take_model(model, tables, Input { name, kind, notes });
-        kind
+    fn add_recording(&mut self, path: &Path) -> Result<InputKind> {
+        let frames = if self.nameless_frames { Frames::Nameless } else { Frames::Named };
+        let (name, mut events) = (path.display().to_string(), 0);
+        self.inquiry.take_recording(&name, &Folder::from(path), |tables, sink| {
+            let contents = read(path, frames, tables, sink)?;
+            events = contents.recorded_events;
+            anyhow::Ok(contents.input)
+        })?;
+        self.recorded_events += events + std::mem::take(&mut self.inquiry.modelled_events);
+        Ok(InputKind::Recording)
     }
 
     /// Takes what was measured of the machine that the inputs are from, in place of what is assumed.
@@ -125,33 +106,19 @@ impl Reading {
 
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
-        let Self { inquiry, paths, entries, .. } = self;
-        let kinds: Vec<InputKind> = inquiry.inputs().iter().map(|input| input.kind).collect();
-        let mut verdict = inquiry.judge(|tables, workloads| {
-            for (path, kind) in paths.iter().zip(&kinds) {
-                if entries.contains(path) {
+        let Self { inquiry, files, packed, entries, .. } = self;
+        inquiry.judge(|tables, workloads| {
+            for (path, kind) in files.iter() {
+                if let Some(packed) = packed.get(path) {
+                    packed.import_all(tables, workloads)?;
+                } else if entries.contains(path) {
                     read_entry(path, tables, workloads)?;
                 } else if *kind != InputKind::Text && path != Path::new("-") {
                     read(path, Frames::Nameless, tables, workloads)?;
                 }
             }
             anyhow::Ok(())
-        })?;
-        // What came of one recording's second run is not told of another.
-        if let [path] = self.recordings().as_slice()
-            && let Some(applied) = Ending::read(*path).and_then(|ending| ending.applied)
-        {
-            was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
-        }
-        Ok(verdict)
-    }
-
-    fn recordings(&self) -> Vec<&PathBuf> {
-        let inputs = self.paths.iter().zip(self.inquiry.inputs());
-        inputs
-            .filter(|(_, input)| input.kind == InputKind::Recording)
-            .map(|(path, _)| path)
-            .collect()
+        })
     }
 
     /// What there is to show of a verdict.
@@ -175,8 +142,8 @@ impl Reading {
     }
 
     /// Where it was read from.
-    pub(crate) fn paths(&self) -> &[PathBuf] {
-        &self.paths
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().map(|(path, _)| path.as_path())
     }
 
     /// The report of a verdict.
@@ -188,10 +155,4 @@ impl Reading {
     ) -> T {
         self.inquiry.with_report(verdict, about, then)
     }
-}
-
-/// How long a time in nanoseconds since 1970 is ago.
-fn age(time: u64) -> Duration {
-    let then = UNIX_EPOCH + Duration::from_nanos(time);
-    SystemTime::now().duration_since(then).unwrap_or_default()
 }

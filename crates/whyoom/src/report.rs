@@ -94,7 +94,7 @@ fn with_report<T>(
     full_paths: bool,
     then: impl FnOnce(&Report<'_>) -> Result<T>,
 ) -> Result<T> {
-    let simulated = reading.paths().iter().any(|path| is_simulated(path));
+    let simulated = reading.paths().any(is_simulated);
     let paths = local_paths(reading.names().filter_map(|name| Path::new(name).parent()));
     reading.with_report(verdict, ReportOf { simulated, paths, full_paths }, then)
 }

@@ -68,6 +68,37 @@ pub(crate) fn read(
     read_stream(file, Some(metadata.len()), (&name, again), tables, sink)
 }
 
+/// The recording that a file holds, if it is a packed one.
+pub(crate) fn packed(path: &Path) -> Result<Option<Packed>> {
+    // What is no regular file can be read once only.
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let name = path.display().to_string();
+    let mut file = open(path)?;
+    let mut first_bytes = Vec::new();
+    let context = || format!("cannot read {name}");
+    file.by_ref().take(FIRST_BYTES).read_to_end(&mut first_bytes).with_context(context)?;
+    if !is_packed(&first_bytes) {
+        return Ok(None);
+    }
+    let length = file.metadata().map(|file| file.len()).ok();
+    let whole = io::Cursor::new(&first_bytes).chain(file);
+    let reader = ProgressReader::new(whole, length, &name);
+    unpack(&name, &first_bytes, reader).with_context(context).map(Some)
+}
+
+fn unpack(name: &str, beginning: &[u8], whole: impl Read) -> Result<Packed> {
+    match Packed::unpack(name, whole) {
+        // A compressed log, say: what to do with it is told as of other files.
+        Err(PackedError::NoRecording) => {
+            begin(name, beginning)?;
+            bail!(PackedError::NoRecording)
+        }
+        unpacked => Ok(unpacked?),
+    }
+}
+
 /// Reads a file that was found in a recording's folder, into a sink: whoever made the folder chose what it is.
 pub(crate) fn read_entry(
     path: &Path,
@@ -130,17 +161,10 @@ fn read_stream(
     let beginning = first_bytes.clone();
     let whole = io::Cursor::new(first_bytes).chain(reader);
     if is_packed(&beginning) {
-        let input = match Packed::unpack(name, whole) {
-            // A compressed log, say: what to do with it is told as of other files.
-            Err(PackedError::NoRecording) => {
-                begin(name, &*beginning).map(drop).with_context(context)?;
-                bail!(PackedError::NoRecording)
-            }
-            packed => {
-                packed.and_then(|packed| packed.import(&mut recording::Unresolved, tables, sink))
-            }
-        };
-        return Ok(Contents { input: input.with_context(context)?, recorded_events: 0 });
+        let packed = unpack(name, &beginning, whole).with_context(context)?;
+        let input =
+            packed.import(&mut recording::Unresolved, tables, sink).with_context(context)?;
+        return Ok(Contents { input, recorded_events: 0 });
     }
     let begun = begin(name, whole).with_context(context)?;
     let input = match path.filter(|_| begun.kind() == InputKind::NsightSystems) {

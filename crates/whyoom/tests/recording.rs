@@ -6,7 +6,7 @@ use std::{path::Path, process::Command};
 
 use serde_json::Value;
 use whyoom_recording::{Definition, Lease, Options, Part, RawFrame, now};
-use whyoom_sources::recording::{Ending, MachineSample, SeenDevice, SeenHolder};
+use whyoom_sources::recording::{Applied, Ending, MachineSample, SeenDevice, SeenHolder};
 use whyoom_trace::{
     Action, Address, Bytes, Counter, Event, MemoryKind, ProcessState, ResultCode, StackId,
     StringId, ThreadId,
@@ -148,4 +148,42 @@ fn a_folder_that_is_no_recording_is_said_to_be_none() {
         String::from_utf8_lossy(&output.stderr)
             .contains("neither a recording of whyoom run nor one of whyoom attach")
     );
+}
+
+/// With what may lie beside it: PyTorch's snapshot, how it ended, and what came of a fix.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_packed_recording_is_read_as_its_folder() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, packed) = (parent.path().join("run"), parent.path().join("run.tar.gz"));
+    std::fs::create_dir_all(folder.join("torch")).unwrap();
+    ran_out(&folder);
+    let applied = Applied { setting: Some("expandable_segments:True".to_owned()), succeeded: true };
+    let pid = std::process::id();
+    let ending = Ending { pid, status: Some(1), applied: Some(applied), ..Ending::default() };
+    ending.write(&folder).unwrap();
+    let snapshot = "../../tests/fixtures/snapshots/growth-oom.pickle";
+    std::fs::copy(snapshot, folder.join("torch/1.pickle")).unwrap();
+
+    let mut tar = Command::new("tar");
+    tar.arg("czf").arg(&packed).arg("-C").arg(parent.path()).arg("run");
+    assert!(tar.status().unwrap().success());
+    // Of a packed recording no library is opened.
+    for words in [&["why", "--no-symbols"][..], &["why", "--no-symbols", "--timeline"]] {
+        let named = |path: &Path| {
+            let answer = serde_json::to_string_pretty(&whyoom(words, path)).unwrap();
+            answer.replace("run.tar.gz", "run")
+        };
+        let of_folder = named(&folder);
+        assert!(of_folder.contains("1.pickle"), "{of_folder}");
+        same_lines(&of_folder, &named(&packed));
+    }
+}
+
+/// Equal, or the first line that differs.
+#[cfg(target_os = "linux")]
+fn same_lines(expected: &str, found: &str) {
+    let differs = expected.lines().zip(found.lines()).find(|(one, other)| one != other);
+    assert_eq!(differs, None);
+    assert_eq!(expected.lines().count(), found.lines().count());
 }

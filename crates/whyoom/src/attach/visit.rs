@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::{Result, bail};
 use whyoom_attach::{AttachError, Injected, Interpreter, Route, Target, run_script};
+use whyoom_reading::TORCH_FOLDER;
 
 use super::{
     answer::{Attached, History, Look, State},
@@ -15,10 +16,7 @@ use super::{
     patience::{Patience, Waited},
     script::Settings,
 };
-use crate::{
-    arguments::AttachArguments, beside::TORCH_FOLDER, run::make_for, sitecustomize::own_folder,
-    terminal::say,
-};
+use crate::{arguments::AttachArguments, run::make_for, sitecustomize::own_folder, terminal::say};
 
 /// PyTorch keeps so many entries, a few hundred bytes each, and drops the oldest beyond.
 const ENTRIES: u32 = 100_000;

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use whyoom_causes::{Strength, Verdict, for_shell};
+use whyoom_reading::TORCH_FOLDER;
 use whyoom_recording::PartInfo;
 use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, write_verdict_json};
 use whyoom_sources::recording::{ENDING, Ending, has_recorded};
@@ -15,12 +16,8 @@ use whyoom_trace::{Bytes, DeviceId};
 
 use super::{flight, keepers, modules, say, termination, unrecorded::Circumstances};
 use crate::{
-    arguments::RunArguments,
-    beside::{TORCH_FOLDER, snapshots},
-    reading::Reading,
-    report, sitecustomize,
-    terminal::error_width,
-    why::verbose_command,
+    arguments::RunArguments, beside::snapshots, reading::Reading, report, sitecustomize,
+    terminal::error_width, why::verbose_command,
 };
 
 /// The signal that nothing can catch.

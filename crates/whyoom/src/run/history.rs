@@ -3,8 +3,9 @@
 use std::{path::Path, process::Command};
 
 use anyhow::Result;
+use whyoom_reading::TORCH_FOLDER;
 
-use crate::{beside::TORCH_FOLDER, sitecustomize};
+use crate::sitecustomize;
 
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("startup.py");

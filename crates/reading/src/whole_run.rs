@@ -1,12 +1,11 @@
 //! The model of a whole run, where the recording itself keeps only its last events.
 
-use std::path::Path;
-
+use whyoom_files::folder::Folder;
 use whyoom_flight::{CHECKPOINT, Checkpoint, Unusable};
 use whyoom_recording::Recording;
 
 /// What a recording's events are read with.
-pub(crate) enum WholeRun {
+pub enum WholeRun {
     /// They are all that there is.
     InEvents,
     /// The model that `whyoom run --flight` made of all events.
@@ -17,8 +16,9 @@ pub(crate) enum WholeRun {
 
 impl WholeRun {
     /// What there is in a recording's folder.
-    pub(crate) fn of(folder: &Path) -> Self {
-        if !folder.join(CHECKPOINT).is_file() || !has_dropped(folder) {
+    #[must_use]
+    pub fn of(folder: &Folder) -> Self {
+        if !folder.entry(CHECKPOINT).exists() || !has_dropped(folder) {
             return Self::InEvents;
         }
         match Checkpoint::read(folder) {
@@ -34,7 +34,7 @@ fn without(why: &Unusable) -> String {
 }
 
 /// Whether ring mode has dropped anything.
-fn has_dropped(folder: &Path) -> bool {
+fn has_dropped(folder: &Folder) -> bool {
     let recording = Recording::open(folder);
     recording.is_ok_and(|recording| recording.parts().iter().any(|part| part.dropped_events > 0))
 }
