@@ -1,6 +1,6 @@
 //! What every format is to those who use it.
 
-use std::{io::Write, path::PathBuf};
+use std::io::{self, Read, Seek, Write};
 
 use whyoom_trace::{EventSink, Tables};
 
@@ -24,11 +24,19 @@ pub struct Format {
 pub struct Target {
     /// The file.
     pub out: Box<dyn Write + Send>,
-    /// A folder for what has to wait until the end: on the same disk as the file.
-    pub folder: PathBuf,
+    /// Makes a place for what has to wait until the end, and is too much for memory.
+    pub store: MakeStore,
     /// The only process to tell of, by its name or a part of it.
     pub process: Option<String>,
 }
+
+/// A place for what has to wait: a file without a name or, where there are no files, memory.
+pub trait Store: Read + Write + Seek + Send {}
+
+impl<T: Read + Write + Seek + Send> Store for T {}
+
+/// Makes a place for what has to wait; called once at most.
+pub type MakeStore = Box<dyn FnOnce() -> io::Result<Box<dyn Store>> + Send>;
 
 /// An export under way. What goes wrong while events come is told at the end.
 pub trait Export: EventSink {

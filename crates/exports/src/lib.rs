@@ -16,7 +16,7 @@ mod stacks;
 mod test_trace;
 
 pub use error::ExportError;
-pub use format::{Export, Exported, Format, Target};
+pub use format::{Export, Exported, Format, MakeStore, Store, Target};
 pub use parquet::{SCHEMA, SCHEMA_VERSION};
 
 /// Every format.

@@ -10,11 +10,16 @@ use whyoom_trace::{
     SegmentGrowth, SizeClass, StackId, Tables, Time,
 };
 
-use crate::{ExportError, Exported, Format, Target};
+use crate::{ExportError, Exported, Format, MakeStore, Target};
 
 pub(crate) const GPU: DeviceId = DeviceId(0);
 pub(crate) const MIB: u64 = 1 << 20;
 const OUT_OF_MEMORY: ResultCode = ResultCode(2);
+
+/// A store where there are no files.
+fn in_memory() -> MakeStore {
+    Box::new(|| Ok(Box::new(io::Cursor::new(Vec::new()))))
+}
 
 /// A run on its way into an export.
 pub(crate) struct TestTrace {
@@ -128,7 +133,7 @@ impl TestTrace {
         let file = Kept::default();
         let target = Target {
             out: Box::new(file.clone()),
-            folder: std::env::temp_dir(),
+            store: in_memory(),
             process: process.map(str::to_owned),
         };
         let mut export = (format.start)(target)?;
@@ -206,8 +211,8 @@ mod tests {
     fn a_full_disk_is_told() {
         for format in FORMATS {
             for room in [0, 40] {
-                let folder = std::env::temp_dir();
-                let target = Target { out: Box::new(Full(room)), folder, process: None };
+                let target =
+                    Target { out: Box::new(Full(room)), store: in_memory(), process: None };
                 let run = TestTrace::training();
                 let outcome = (format.start)(target).and_then(|mut export| {
                     run.events.iter().for_each(|event| export.event(event, &run.tables));

@@ -6,7 +6,9 @@ use std::{
 };
 
 use anyhow::{Error, Result, bail};
-use whyoom_exports::{ExportError, FORMATS, Format, Target, format_named, format_of_file};
+use whyoom_exports::{
+    ExportError, FORMATS, Format, MakeStore, Target, format_named, format_of_file,
+};
 use whyoom_trace::{Bytes, Tables};
 
 use crate::{
@@ -58,8 +60,9 @@ fn write(
     out: Box<dyn Write + Send>,
     folder: &Path,
 ) -> Result<Vec<String>> {
-    let process = arguments.process.clone();
-    let mut export = (format.start)(Target { out, folder: folder.to_owned(), process })?;
+    let (process, folder) = (arguments.process.clone(), folder.to_owned());
+    let store: MakeStore = Box::new(move || Ok(Box::new(tempfile::tempfile_in(folder)?)));
+    let mut export = (format.start)(Target { out, store, process })?;
     let mut tables = Tables::default();
     let contents = source::read(&arguments.input, Frames::Named, &mut tables, export.as_mut())?;
     let exported = export.finish(&tables).map_err(|error| {

@@ -115,12 +115,20 @@ impl Export for ParquetExport {
     }
 }
 
+/// What compresses is C, which a browser cannot have.
+fn compression() -> Result<Compression, ExportError> {
+    if cfg!(target_family = "wasm") {
+        return Ok(Compression::UNCOMPRESSED);
+    }
+    Ok(Compression::ZSTD(ZstdLevel::try_new(3)?))
+}
+
 fn properties() -> Result<WriterProperties, ExportError> {
     let metadata = [("whyoom.schema", SCHEMA), ("whyoom.version", SCHEMA_VERSION)];
     let metadata = metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value.to_owned()));
     let by_event = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
     let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+        .set_compression(compression()?)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_dictionary_page_size_limit(DICTIONARY_BYTES)
         .set_created_by(format!("whyoom {}", env!("CARGO_PKG_VERSION")))

@@ -1,6 +1,6 @@
 //! From events to the entries of PyTorch's history, for each process and device.
 
-use std::{collections::BTreeMap, io, path::PathBuf};
+use std::{collections::BTreeMap, io};
 
 use whyoom_memory::{Change, Interface, LayerKind, Step};
 use whyoom_trace::{
@@ -8,7 +8,11 @@ use whyoom_trace::{
 };
 
 use super::spool::{Entry, EntryAction, Lane, Spool};
-use crate::{error::ExportError, format::Latch, run::SpaceKey};
+use crate::{
+    error::ExportError,
+    format::{Latch, MakeStore},
+    run::SpaceKey,
+};
 
 /// Of a process's failures the driver's own codes: none, and out of memory.
 const FAILURES: [i32; 2] = [0, 2];
@@ -24,9 +28,9 @@ pub(super) struct Histories {
 }
 
 impl Histories {
-    pub(super) fn new(folder: PathBuf) -> Self {
+    pub(super) fn new(store: MakeStore) -> Self {
         let (lanes, segments) = (BTreeMap::new(), BTreeMap::new());
-        Self { lanes, spool: Spool::new(folder), segments, latch: Latch::default() }
+        Self { lanes, spool: Spool::new(store), segments, latch: Latch::default() }
     }
 
     /// Takes an event of memory, and what it changed.

@@ -1,7 +1,7 @@
 //! A PyTorch memory snapshot, for `memory_viz` and `torch/cuda/_memory_viz.py`.
 //!
 //! A snapshot begins with the state at its end, and has each device's history in one piece: the history
-//! waits in a file beside the output (`spool.rs`) until everything has been seen. It is of one process; of
+//! waits in a store beside the output (`spool.rs`) until everything has been seen. It is of one process; of
 //! a program that uses no caching allocator, what it took from the driver stands in place of segments and
 //! blocks.
 
@@ -59,7 +59,7 @@ impl SnapshotExport {
             out: target.out,
             process: target.process,
             run: Run::default(),
-            histories: Histories::new(target.folder),
+            histories: Histories::new(target.store),
             settings: BTreeMap::new(),
             annotations: BTreeMap::new(),
             device_free: BTreeMap::new(),

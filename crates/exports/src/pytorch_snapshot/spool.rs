@@ -1,12 +1,10 @@
-//! What has to wait until the end: in memory while it is little, then in a file without a name.
+//! What has to wait until the end: in memory while it is little, then in the store of the export.
 
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
-    path::PathBuf,
-};
+use std::io::{self, SeekFrom};
 
 use whyoom_trace::{Address, Bytes, PoolId, StackId, StreamId, Time};
+
+use crate::format::{MakeStore, Store};
 
 /// Of all histories together, so much waits in memory.
 const IN_MEMORY: usize = 16 << 20;
@@ -100,7 +98,7 @@ impl Entry {
     }
 }
 
-/// One history: what of it is in memory, and where in the file the rest lies.
+/// One history: what of it is in memory, and where in the store the rest lies.
 #[derive(Default)]
 pub(super) struct Lane {
     recent: Vec<u8>,
@@ -115,39 +113,40 @@ impl Lane {
     }
 }
 
-/// The file that all histories share.
+/// The store that all histories share.
 pub(super) struct Spool {
-    folder: PathBuf,
-    file: Option<File>,
+    make: Option<MakeStore>,
+    store: Option<Box<dyn Store>>,
     length: u64,
     in_memory: usize,
 }
 
 impl Spool {
-    pub(super) fn new(folder: PathBuf) -> Self {
-        Self { folder, file: None, length: 0, in_memory: 0 }
+    pub(super) fn new(make: MakeStore) -> Self {
+        Self { make: Some(make), store: None, length: 0, in_memory: 0 }
     }
 
-    /// Adds an entry; says whether it is time to move everything into the file.
+    /// Adds an entry; says whether it is time to move everything into the store.
     pub(super) fn push(&mut self, lane: &mut Lane, entry: Entry) -> bool {
         lane.recent.extend_from_slice(&entry.to_bytes());
         self.in_memory += ENTRY_BYTES;
         self.in_memory >= IN_MEMORY
     }
 
-    /// Moves what is in memory into the file.
+    /// Moves what is in memory into the store.
     pub(super) fn flush<'a>(
         &mut self,
         lanes: impl Iterator<Item = &'a mut Lane>,
     ) -> io::Result<()> {
         for lane in lanes.filter(|lane| !lane.recent.is_empty()) {
-            let file = match &mut self.file {
-                Some(file) => file,
-                none => none.insert(tempfile::tempfile_in(&self.folder)?),
-            };
+            if let Some(make) = self.make.take() {
+                self.store = Some(make()?);
+            }
+            // The first error ends the export: nothing comes after it.
+            let Some(store) = &mut self.store else { return Err(io::ErrorKind::NotFound.into()) };
             let piece = std::mem::take(&mut lane.recent);
-            file.seek(SeekFrom::Start(self.length))?;
-            file.write_all(&piece)?;
+            store.seek(SeekFrom::Start(self.length))?;
+            store.write_all(&piece)?;
             lane.pieces.push((self.length, piece.len()));
             self.length += piece.len() as u64;
         }
@@ -157,7 +156,7 @@ impl Spool {
 
     /// Reads a history from its start.
     pub(super) fn read(
-        &self,
+        &mut self,
         lane: &Lane,
         mut take: impl FnMut(Entry) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -167,9 +166,9 @@ impl Spool {
         };
         for &(start, length) in &lane.pieces {
             let mut piece = vec![0; length];
-            if let Some(mut file) = self.file.as_ref() {
-                file.seek(SeekFrom::Start(start))?;
-                file.read_exact(&mut piece)?;
+            if let Some(store) = &mut self.store {
+                store.seek(SeekFrom::Start(start))?;
+                store.read_exact(&mut piece)?;
             }
             take_all(&piece)?;
         }
@@ -179,6 +178,8 @@ impl Spool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
     fn entry(number: u64) -> Entry {
@@ -194,9 +195,8 @@ mod tests {
     }
 
     #[test]
-    fn histories_come_back_in_order_from_file_and_memory() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(folder.path().to_owned());
+    fn histories_come_back_in_order_from_store_and_memory() {
+        let mut spool = Spool::new(Box::new(|| Ok(Box::new(Cursor::new(Vec::new())))));
         let mut lanes = [Lane::default(), Lane::default()];
         for number in 0..600_000 {
             if spool.push(&mut lanes[number as usize % 2], entry(number)) {
@@ -212,7 +212,6 @@ mod tests {
         };
         spool.read(&lanes[1], check).unwrap();
         assert_eq!(next, 600_001);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the file has no name");
         lanes[1].clear();
         spool.read(&lanes[1], |_| Err(io::Error::other("nothing is left"))).unwrap();
     }

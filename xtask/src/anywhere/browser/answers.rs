@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use harness::{Build, Held, empty_folder};
+use harness::{Build, Held, empty_folder, must_succeed};
 
 use super::{inputs, network, page::Page};
 use crate::tools::file_name;
@@ -18,7 +18,7 @@ const MOST_SHOWN: usize = 10;
 const AROUND: usize = 40;
 
 pub(in crate::anywhere) fn run(page: &Page) -> Result<Held> {
-    let ways = network::sees_requests(page)?;
+    let ways = requests_are_seen(page)?;
     println!("{:<28} {ways:>6}", "requests that the log tells");
     let (files, skipped) = inputs::all()?;
     let folder = empty_folder("anywhere-answers")?;
@@ -41,6 +41,18 @@ pub(in crate::anywhere) fn run(page: &Page) -> Result<Held> {
     Ok(Held::new(format!(
         "{equal} answers in Chromium equal to the command's, to the byte; no request{without}"
     )))
+}
+
+/// Each way to a network that a page and a worker have is seen in Chromium's log; how many requests that were.
+fn requests_are_seen(page: &Page) -> Result<usize> {
+    let folder = empty_folder("anywhere-network")?;
+    let log = folder.join("network.json");
+    must_succeed(page.script("asking.js")?.arg(&folder).arg(&log))?;
+    let asked = network::asked(&log)?;
+    for way in ["image", "fetch", "socket", "worker"] {
+        ensure!(asked.iter().any(|url| url.ends_with(way)), "{way} is not in Chromium's log");
+    }
+    Ok(asked.len())
 }
 
 /// What differs between the page's answer to a file and the command's, if anything does.

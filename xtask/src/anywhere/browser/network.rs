@@ -3,11 +3,8 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use harness::{empty_folder, must_succeed};
 use serde::Deserialize;
 use serde_json::Value;
-
-use super::page::Page;
 
 /// A request begins.
 const STARTS: &str = "URL_REQUEST_START_JOB";
@@ -47,18 +44,6 @@ fn addresses(text: &str) -> Result<Vec<String>> {
     let requests = log.events.iter().filter(|event| event.r#type == *starts);
     let by_pages = requests.filter(|event| event.params["initiator"] != CHROMIUM_ITSELF);
     Ok(by_pages.filter_map(|event| event.params["url"].as_str().map(str::to_owned)).collect())
-}
-
-/// Each way to a network that a page and a worker have is seen in the log.
-pub(super) fn sees_requests(page: &Page) -> Result<usize> {
-    let folder = empty_folder("anywhere-network")?;
-    let log = folder.join("network.json");
-    must_succeed(page.script("asking.js")?.arg(&folder).arg(&log))?;
-    let asked = asked(&log)?;
-    for way in ["image", "fetch", "socket", "worker"] {
-        ensure!(asked.iter().any(|url| url.ends_with(way)), "{way} is not in Chromium's log");
-    }
-    Ok(asked.len())
 }
 
 #[cfg(test)]
