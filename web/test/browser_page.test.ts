@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Page, WebWorker } from "puppeteer-core";
 import { DESKTOP, PHONE, press, settled, text } from "./browser";
-import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, openBrowserPage, paste, reported } from "./browser_page";
+import { builtPage, choose, drop, dropFromDisk, folder, globalGlue, made, unprepared, openBrowserPage, paste, reported } from "./browser_page";
 
 const MIB = 1 << 20;
 /** What the page may weigh without the engine. */
@@ -127,6 +127,33 @@ test("a pasted message and the example are read", async () => {
   assert.match(await focused(page), /Why did CUDA/);
   assert.equal(await page.title(), "whyoom in the browser");
   assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("a report with another verdict says so, and the text stays", async () => {
+  const { page, trouble } = await openBrowserPage();
+  await drop(page, ".drop", { "run.tar.gz": "flight" });
+  await reported(page);
+  assert.match(await text(page, ".given .notice"), /the whole run.*the last ones/);
+  assert.notEqual(await page.$(".as-text[open]"), null);
+  await drop(page, ".given .chooser", { "x.log": "fine" });
+  await page.waitForSelector(".report #answer");
+  await press(page, ".given", "Start over");
+  await drop(page, ".drop", { "x.log": "fine" });
+  await reported(page);
+  assert.equal(await page.$(".given .notice:not([hidden])"), null);
+  assert.equal(await page.$(".as-text[open]"), null);
+  assert.deepEqual(trouble, []);
+  await page.close();
+});
+
+test("a worker that cannot be prepared is told at once", async () => {
+  const { page } = await openBrowserPage({ file: builtPage("unprepared.html", unprepared()) });
+  await workers(page, 1);
+  await settled(page);
+  await drop(page, ".drop", { "x.log": "fine" });
+  await page.waitForSelector(".notice.trouble:not([hidden])", { timeout: 5000 });
+  assert.match(await text(page, ".notice"), /x\.log: not enough memory/);
   await page.close();
 });
 

@@ -34,6 +34,14 @@ export function globalGlue(): string {
   return path;
 }
 
+/** The fake engine, for which there is no memory. */
+export function unprepared(): string {
+  const path = join(folder, "unprepared.js");
+  const text = readFileSync(engine, "utf8");
+  writeFileSync(path, text.replace(/new WebAssembly\.Instance\(module\d*\)/, 'throw new RangeError("WebAssembly.Instance(): Out of memory")'));
+  return path;
+}
+
 export interface Options {
   /** Another page than the one that all share. */
   file?: string;

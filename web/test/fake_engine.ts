@@ -61,6 +61,11 @@ function readAll(size: number, read: Read, progress: Progress): string {
 export class Inquiry {
   #names: string[] = [];
   #start = "";
+  #forReport: boolean;
+
+  constructor(forReport: boolean) {
+    this.#forReport = forReport;
+  }
 
   add(name: string, size: number, read: Read, progress: Progress): void {
     this.#start = readAll(size, read, progress);
@@ -73,7 +78,8 @@ export class Inquiry {
   }
 
   verdict_json(): string {
-    return JSON.stringify({ schema: "whyoom.why", version: 1, inputs: this.#names });
+    const of = this.#start.startsWith("flight") && this.#forReport ? "last events" : "whole run";
+    return JSON.stringify({ schema: "whyoom.why", version: 1, inputs: this.#names, of });
   }
 
   verdict_text(): string {

@@ -40,10 +40,14 @@ def archives():
     pack = lambda *files: gzip.compress(tar(files), mtime=0)
     yield "a bomb of 3 GiB in one file", bomb(tar([("run/1-1.part", 3 * GIB, b"")]), 3 * GIB)
     yield "a bomb of 3 GiB behind the end", bomb(tar([("run/1-1.part", 0, b"")]), 3 * GIB)
-    yield "claims a terabyte", pack(("run/1-1.part", 1 << 32, b"short"))
+    yield "claims 4 GiB", pack(("run/1-1.part", 1 << 32, b"short"))
+    noise = bytes(range(256)) * 16
+    yield "zeros of 500 MiB in one file", bomb(tar([("run/1-1.part", 500 << 20, b"")]), 500 << 20)
+    yield "noise beside a recording", pack(("run/1-1.part", 4096, noise), ("run/flight.model", 4096, noise), ("run/keepers-1.json", 4096, noise), ("run/run.json", 4096, noise), ("run/machine.jsonl", 4096, noise))
+    yield "a snapshot of noise beside a recording", pack(("run/1-1.part", 4096, noise), ("run/torch/1.pickle", 4096, noise))
     yield "200,000 files", pack(*((f"run/{number}-1.part", 0, b"") for number in range(200_000)))
     yield "paths that go up", pack(("../../../etc/1-1.part", 3, b"abc"))
-    yield "a part of nothing but noise", pack(("run/1-1.part", 4096, bytes(range(256)) * 16))
+    yield "a part of nothing but noise", pack(("run/1-1.part", 4096, noise))
     yield "gzip that ends early", pack(("run/1-1.part", 4096, b"x" * 4096))[:-20]
     yield "gzip in gzip", gzip.compress(pack(("run/1-1.part", 3, b"abc")), mtime=0)
 

@@ -115,8 +115,7 @@ impl Inquiry {
         then: impl FnOnce(&Report<'_>) -> Result<T, JsValue>,
     ) -> Result<T, JsValue> {
         let verdict = self.verdict.as_ref().ok_or_else(|| told("nothing was judged yet"))?;
-        let simulated = self.files.iter().any(|(file, _)| file.is_simulated());
-        let about = ReportOf { simulated, paths: Paths::default(), full_paths: false };
+        let about = ReportOf { paths: Paths::default(), full_paths: false };
         self.inquiry.with_report(verdict, about, then)
     }
 }

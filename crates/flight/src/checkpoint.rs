@@ -56,6 +56,9 @@ pub enum Unusable {
     /// Whoever followed the run is gone, and the run went on.
     #[error("whyoom run was killed before the program ended")]
     Abandoned,
+    /// What has happened since, nobody can tell here.
+    #[error("the recording was packed before the program ended")]
+    Unfinished,
 }
 
 impl Checkpoint {
@@ -87,9 +90,14 @@ impl Checkpoint {
     pub fn read(folder: impl Into<Folder>) -> Result<Self, Unusable> {
         let folder = folder.into();
         let checkpoint = parse(&folder.entry(CHECKPOINT).read(MOST_BYTES)?)?;
-        let goes_on = || matches!(folder, Folder::Disk(_)) && checkpoint.about.by.runs();
-        let is_current = checkpoint.about.finished || goes_on();
-        if is_current { Ok(checkpoint) } else { Err(Unusable::Abandoned) }
+        if checkpoint.about.finished {
+            return Ok(checkpoint);
+        }
+        match folder {
+            Folder::Disk(_) if checkpoint.about.by.runs() => Ok(checkpoint),
+            Folder::Disk(_) => Err(Unusable::Abandoned),
+            Folder::Memory(_) => Err(Unusable::Unfinished),
+        }
     }
 }
 

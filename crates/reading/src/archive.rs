@@ -1,13 +1,14 @@
 //! The files of a packed recording: a tar archive that is compressed with gzip.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, TryReserveError},
     io::{self, Read},
     sync::Arc,
 };
 
 use flate2::read::GzDecoder;
 use thiserror::Error;
+use whyoom_trace::Bytes;
 
 use crate::beside::TORCH_FOLDER;
 
@@ -16,8 +17,14 @@ const UNIT: usize = 512;
 const REGULAR: u8 = b'0';
 /// The same, as older programs write it.
 const OLD_REGULAR: u8 = 0;
-/// What is unpacked takes memory.
-const MOST_BYTES: u64 = 1 << 30;
+/// What follows is the next file's name, as GNU tar writes long ones.
+const LONG_NAME: u8 = b'L';
+/// What follows is said of the next file, as POSIX has it.
+const EXTENDED: u8 = b'x';
+/// Paths are no longer.
+const LONGEST_NAME: u64 = 64 << 10;
+/// What is unpacked takes memory, of which WebAssembly has little.
+const MOST_BYTES: u64 = if cfg!(target_family = "wasm") { 512 << 20 } else { 1 << 30 };
 /// As many files as a recording may have.
 const MOST_FILES: usize = 1 << 17;
 
@@ -26,14 +33,24 @@ const MOST_FILES: usize = 1 << 17;
 #[non_exhaustive]
 pub enum ArchiveError {
     /// It is too large.
-    #[error("unpacked it is larger than 1.00 GiB: unpack it, and name the folder")]
+    #[error(
+        "unpacked it is larger than {}: unpack it, and let whyoom why read the folder",
+        Bytes(MOST_BYTES)
+    )]
     TooLarge,
     /// It has too many files.
-    #[error("it contains more than {MOST_FILES} files: unpack it, and name the folder")]
+    #[error(
+        "it contains more than {MOST_FILES} files: unpack it, and let whyoom why read the folder"
+    )]
     TooMany,
     /// It cannot be unpacked.
     #[error("it cannot be unpacked: {0}")]
     Damaged(#[from] io::Error),
+    /// There is no memory for it.
+    #[error(
+        "there is not enough memory to unpack it: unpack it, and let whyoom why read the folder"
+    )]
+    NoMemory(#[from] TryReserveError),
 }
 
 /// The regular files of an archive, by the last parts of their names; those in a folder of snapshots with its name, too.
@@ -44,15 +61,24 @@ pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<[u8]>>, Archive
     let mut files = BTreeMap::new();
     let mut tar = GzDecoder::new(archive);
     let mut left = MOST_BYTES;
+    let mut long_name = None;
     while let Some(header) = next_header(&mut tar)? {
         // The end of the archive is zeros.
         let Some(size) = size_of(&header) else { break };
         let padded = size.next_multiple_of(UNIT as u64) + UNIT as u64;
         left = left.checked_sub(padded).ok_or(ArchiveError::TooLarge)?;
         let contents = contents(&mut tar, size)?;
-        let name = name_of(&header);
-        if matches!(header[156], REGULAR | OLD_REGULAR) && !name.is_empty() {
-            files.insert(name, contents.into());
+        match header[156] {
+            LONG_NAME if size <= LONGEST_NAME => long_name = Some(until_zero(&contents).to_vec()),
+            EXTENDED if size <= LONGEST_NAME => long_name = path_in(&contents).map(<[u8]>::to_vec),
+            REGULAR | OLD_REGULAR => {
+                let path = long_name.take().unwrap_or_else(|| path_of(&header));
+                let name = name_in(&path);
+                if !name.is_empty() {
+                    files.insert(name, contents.into());
+                }
+            }
+            _ => long_name = None,
         }
         if files.len() > MOST_FILES {
             return Err(ArchiveError::TooMany);
@@ -69,18 +95,44 @@ fn next_header(tar: &mut impl Read) -> io::Result<Option<[u8; UNIT]>> {
 }
 
 /// The contents of a file, which are followed by zeros up to the next unit.
-fn contents(tar: &mut impl Read, size: u64) -> io::Result<Vec<u8>> {
+fn contents(tar: &mut impl Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
     let mut contents = Vec::new();
+    let padded = usize::try_from(size.next_multiple_of(UNIT as u64)).unwrap_or(usize::MAX);
+    // Its growth by doubling would take twice as much.
+    contents.try_reserve_exact(padded)?;
     tar.take(size.next_multiple_of(UNIT as u64)).read_to_end(&mut contents)?;
     if (contents.len() as u64) < size {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+        return Err(ArchiveError::Damaged(io::ErrorKind::UnexpectedEof.into()));
     }
     contents.truncate(usize::try_from(size).unwrap_or(usize::MAX));
     Ok(contents)
 }
 
-fn name_of(header: &[u8; UNIT]) -> String {
-    let path = header[..100].split(|byte| *byte == 0).next().unwrap_or_default();
+/// The path in a header; POSIX has a second field for its beginning.
+fn path_of(header: &[u8; UNIT]) -> Vec<u8> {
+    let (name, prefix) = (until_zero(&header[..100]), until_zero(&header[345..500]));
+    let is_posix = header[257..263] == *b"ustar\0";
+    if is_posix && !prefix.is_empty() { [prefix, b"/", name].concat() } else { name.to_vec() }
+}
+
+/// The path in an extended header, whose records are `LENGTH path=PATH` and a line's end.
+fn path_in(mut records: &[u8]) -> Option<&[u8]> {
+    let mut path = None;
+    while let Some(blank) = records.iter().position(|byte| *byte == b' ') {
+        let length: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
+        let record = records.get(blank + 1..length)?;
+        path = record.strip_prefix(b"path=").and_then(|path| path.strip_suffix(b"\n")).or(path);
+        records = &records[length..];
+    }
+    path
+}
+
+fn until_zero(bytes: &[u8]) -> &[u8] {
+    bytes.split(|byte| *byte == 0).next().unwrap_or_default()
+}
+
+/// The last part, with the folder of snapshots before it.
+fn name_in(path: &[u8]) -> String {
     let path = String::from_utf8_lossy(path);
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
@@ -136,6 +188,34 @@ mod tests {
         assert_eq!(files, BTreeMap::from(expected));
         for empty in [Vec::new(), vec![0; 1024]] {
             assert!(unpacked(&empty).expect("it is unpacked").is_empty());
+        }
+    }
+
+    #[test]
+    fn long_names_are_whole() {
+        let long = format!("{}/torch/1.pickle", "folder".repeat(40));
+        let padded = |bytes: &[u8]| {
+            [bytes, &vec![0; bytes.len().next_multiple_of(UNIT) - bytes.len()][..]].concat()
+        };
+        let sized = |bytes: &[u8], kind| header("long", &format!("{:011o}", bytes.len()), kind);
+        let gnu = [long.as_bytes(), b"\0"].concat();
+        let record = format!(" path={long}\n");
+        let length = record.len() + 3;
+        let posix = format!("13 mtime=123\n{length}{record}");
+        let mut split = header("1.pickle", "00000000000", REGULAR);
+        split[257..263].copy_from_slice(b"ustar\0");
+        split[345..354].copy_from_slice(b"run/torch");
+        for before in [
+            [sized(&gnu, LONG_NAME), padded(&gnu)].concat(),
+            [sized(posix.as_bytes(), EXTENDED), padded(posix.as_bytes())].concat(),
+            split,
+        ] {
+            let tar = [before, header("cut", "00000000000", REGULAR)].concat();
+            let files = unpacked(&tar).expect("it is unpacked");
+            assert!(files.contains_key("torch/1.pickle"), "{:?}", files.keys());
+        }
+        for damaged in ["9", "x path=a\n", "99 path=a\n", "0 path=a\n", "3 a"] {
+            assert_eq!(path_in(damaged.as_bytes()), None, "{damaged}");
         }
     }
 

@@ -22,9 +22,10 @@ use whyoom_sources::{
 use whyoom_trace::{Event, EventSink, Tables};
 
 use crate::{
-    SIMULATED, WhatIf, WholeRun,
+    SIMULATED, WhatIf,
     beside::referrers,
     packed::{Packed, PackedError},
+    whole_run::WholeRun,
 };
 
 /// Runs grow with their events, a few hundred bytes each: longer ones are not gathered on the way.
@@ -43,24 +44,20 @@ pub struct Inquiry {
     /// The names in it.
     pub tables: Tables,
     inputs: Vec<Input>,
-    /// Where recordings among them are.
-    recordings: Vec<Folder>,
+    /// How the runs of recordings among them ended, where that is told.
+    endings: Vec<Option<Ending>>,
     /// What Python told of who keeps tensors alive.
     pub referrers: Vec<Referrer>,
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
     gathered_events: u64,
     runs: Option<Vec<Run>>,
-    /// How many events the model of a whole run was made from.
-    pub modelled_events: u64,
     /// What was measured of the machine.
     pub measured: Measured,
 }
 
 /// What a report has beside the verdict.
 pub struct ReportOf {
-    /// Whether any of the inputs was recorded in the lab.
-    pub simulated: bool,
     /// Which folders are left out of paths.
     pub paths: Paths,
     /// Whether paths are told in full all the same.
@@ -103,7 +100,7 @@ impl Inquiry {
     }
 
     /// Takes a recording: the model of its whole run where there is one and nothing but a model is wanted, or else its
-    /// events, then itself.
+    /// events, then itself. Returns how many events the model was made from.
     ///
     /// # Errors
     /// Those of `read`.
@@ -112,21 +109,22 @@ impl Inquiry {
         name: &str,
         folder: &Folder,
         read: impl FnOnce(&mut Tables, &mut dyn EventSink) -> Result<Input, E>,
-    ) -> Result<(), E> {
+    ) -> Result<Option<u64>, E> {
         let lost = match WholeRun::of(folder) {
             WholeRun::InModel(checkpoint) if self.wants_model_only() => {
+                let events = checkpoint.about.events;
                 self.take_model(name, *checkpoint);
-                self.recordings.push(folder.clone());
-                return Ok(());
+                self.endings.push(Ending::read(folder));
+                return Ok(Some(events));
             }
             WholeRun::InModel(_) => Some(NOT_ALONE.to_owned()),
             WholeRun::Lost(why) => Some(why),
             WholeRun::InEvents => None,
         };
         self.take(read)?;
-        self.recordings.push(folder.clone());
+        self.endings.push(Ending::read(folder));
         self.inputs.last_mut().into_iter().for_each(|input| input.notes.extend(lost.clone()));
-        Ok(())
+        Ok(None)
     }
 
     /// Takes a packed recording, with what lies beside it.
@@ -157,7 +155,6 @@ impl Inquiry {
         }));
         let input = Input { name: name.to_owned(), kind: InputKind::Recording, notes };
         self.inputs.push(input);
-        self.modelled_events += about.events;
     }
 
     /// Whether nothing was read yet, and nothing is wanted but a model.
@@ -192,8 +189,8 @@ impl Inquiry {
             prove(&mut verdict, self.runs.as_deref().unwrap_or_default(), &self.tables);
         }
         // What came of one recording's second run is not told of another.
-        if let [folder] = self.recordings.as_slice()
-            && let Some(applied) = Ending::read(folder).and_then(|ending| ending.applied)
+        if let [Some(ending)] = self.endings.as_slice()
+            && let Some(applied) = &ending.applied
         {
             was_applied(&mut verdict, applied.setting.as_deref(), applied.succeeded);
         }
@@ -242,6 +239,11 @@ impl Inquiry {
         Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
     }
 
+    /// Whether any of the inputs was recorded in the lab.
+    fn is_simulated(&self) -> bool {
+        self.endings.iter().flatten().any(|ending| ending.simulated)
+    }
+
     /// The runs that were gathered; nothing where they are too long.
     fn take_runs(&mut self) -> Option<Vec<Run>> {
         let gathered = || self.gathered.take().map(Workloads::into_runs);
@@ -265,7 +267,7 @@ impl Inquiry {
             memory: Some((&self.model, &self.tables)),
             replay: &replay,
             replay_note: note(&what_if, &replay),
-            simulated: about.simulated.then(|| SIMULATED.to_owned()),
+            simulated: self.is_simulated().then(|| SIMULATED.to_owned()),
             fit: None,
             paths: about.paths,
             full_paths: about.full_paths,

@@ -21,7 +21,6 @@ pub use replays::{Asked, Candidate, answer, can_be_replayed};
 pub use run_profile::{RunProfile, rank_in};
 pub use stream::{Beginning, begin};
 pub use what_if::WhatIf;
-pub use whole_run::WholeRun;
 
 /// What a report of a recording made in the lab says of itself.
 pub const SIMULATED: &str = "Recorded on a simulated GPU (whyoom lab): its memory, limits and errors are \

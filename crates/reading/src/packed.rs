@@ -4,6 +4,7 @@ use std::{io::Read, sync::Arc};
 
 use thiserror::Error;
 use whyoom_files::folder::{Folder, Unpacked};
+use whyoom_flight::CHECKPOINT;
 use whyoom_report::Input;
 use whyoom_sources::{
     ImportError, InputKind,
@@ -13,7 +14,7 @@ use whyoom_trace::{EventSink, Tables};
 
 use crate::{
     archive::{ArchiveError, unpack},
-    beside::TORCH_FOLDER,
+    beside::referrers,
     stream::begin,
 };
 
@@ -74,7 +75,8 @@ impl Packed {
         if !files.keys().any(|file| file.ends_with(".part") || file == recording::ENDING) {
             return Err(PackedError::NoRecording);
         }
-        let in_torch = |file: &String| file.starts_with(TORCH_FOLDER) && file.contains('/');
+        // No other name has a folder's.
+        let in_torch = |file: &String| file.contains('/');
         let beside: Vec<String> = files.keys().filter(|file| in_torch(file)).cloned().collect();
         let beside = beside.into_iter().filter_map(|file| files.remove_entry(&file));
         let snapshots = beside.filter(|(file, _)| file.ends_with(".pickle"));
@@ -97,6 +99,13 @@ impl Packed {
     /// PyTorch's snapshots beside the recording, in the order of their names.
     pub(crate) fn snapshots(&self) -> &[Snapshot] {
         &self.snapshots
+    }
+
+    /// Whether anything beside its events may change a verdict.
+    #[must_use]
+    pub fn has_more(&self) -> bool {
+        let model = self.folder.entry(CHECKPOINT).exists();
+        model || !self.snapshots.is_empty() || !referrers(&self.folder).is_empty()
     }
 
     /// Whether it was recorded in the lab.

@@ -5,7 +5,7 @@ use whyoom_flight::{CHECKPOINT, Checkpoint, Unusable};
 use whyoom_recording::Recording;
 
 /// What a recording's events are read with.
-pub enum WholeRun {
+pub(crate) enum WholeRun {
     /// They are all that there is.
     InEvents,
     /// The model that `whyoom run --flight` made of all events.
@@ -16,8 +16,7 @@ pub enum WholeRun {
 
 impl WholeRun {
     /// What there is in a recording's folder.
-    #[must_use]
-    pub fn of(folder: &Folder) -> Self {
+    pub(crate) fn of(folder: &Folder) -> Self {
         if !folder.entry(CHECKPOINT).exists() || !has_dropped(folder) {
             return Self::InEvents;
         }

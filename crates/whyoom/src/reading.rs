@@ -1,14 +1,14 @@
 //! The inputs of a verdict, and where they can be read again.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use whyoom_causes::{Referrer, Verdict};
 use whyoom_files::folder::Folder;
-use whyoom_reading::{Inquiry, Packed, ReportOf, referrers};
+use whyoom_reading::{Inquiry, ReportOf, referrers};
 use whyoom_report::{Answer, Report};
 use whyoom_sources::{InputKind, recording::is_recording};
 
@@ -24,8 +24,8 @@ pub(crate) struct Reading {
     pub(crate) inquiry: Inquiry,
     /// Each file with what it was taken for.
     files: Vec<(PathBuf, InputKind)>,
-    /// Those that are packed recordings.
-    packed: HashMap<PathBuf, Packed>,
+    /// Those that are packed recordings: they are unpacked again where they are read again, since each takes memory.
+    packed: HashSet<PathBuf>,
     /// Those that were found in a recording, and not named by a person.
     entries: HashSet<PathBuf>,
     /// How many events recordings held.
@@ -52,7 +52,7 @@ impl Reading {
         if process_in(path).is_some() {
             self.inquiry.referrers.extend(referrers(&Folder::from(path)));
         }
-        if kind == InputKind::Recording && !self.packed.contains_key(path) {
+        if kind == InputKind::Recording && !self.packed.contains(path) {
             self.inquiry.referrers.extend(referrers(&Folder::from(path)));
             for snapshot in snapshots(path) {
                 self.entries.insert(snapshot.clone());
@@ -69,7 +69,7 @@ impl Reading {
         } else if !is_entry && let Some(packed) = packed(path)? {
             let context = || format!("cannot read {}", path.display());
             self.inquiry.take_packed(&packed).with_context(context)?;
-            self.packed.insert(path.to_owned(), packed);
+            self.packed.insert(path.to_owned());
             InputKind::Recording
         } else {
             self.inquiry.take(|tables, sink| {
@@ -87,12 +87,13 @@ impl Reading {
     fn add_recording(&mut self, path: &Path) -> Result<InputKind> {
         let frames = if self.nameless_frames { Frames::Nameless } else { Frames::Named };
         let (name, mut events) = (path.display().to_string(), 0);
-        self.inquiry.take_recording(&name, &Folder::from(path), |tables, sink| {
-            let contents = read(path, frames, tables, sink)?;
-            events = contents.recorded_events;
-            anyhow::Ok(contents.input)
-        })?;
-        self.recorded_events += events + std::mem::take(&mut self.inquiry.modelled_events);
+        let modelled =
+            self.inquiry.take_recording(&name, &Folder::from(path), |tables, sink| {
+                let contents = read(path, frames, tables, sink)?;
+                events = contents.recorded_events;
+                anyhow::Ok(contents.input)
+            })?;
+        self.recorded_events += modelled.unwrap_or(events);
         Ok(InputKind::Recording)
     }
 
@@ -106,11 +107,12 @@ impl Reading {
 
     /// The verdict, with what a replay of the runs can prove.
     pub(crate) fn judge(&mut self) -> Result<Verdict> {
-        let Self { inquiry, files, packed, entries, .. } = self;
+        let Self { inquiry, files, packed: packed_ones, entries, .. } = self;
         inquiry.judge(|tables, workloads| {
             for (path, kind) in files.iter() {
-                if let Some(packed) = packed.get(path) {
-                    packed.import_all(tables, workloads)?;
+                if packed_ones.contains(path) {
+                    let again = packed(path)?.context("it was a packed recording before")?;
+                    again.import_all(tables, workloads)?;
                 } else if entries.contains(path) {
                     read_entry(path, tables, workloads)?;
                 } else if *kind != InputKind::Text && path != Path::new("-") {
@@ -139,11 +141,6 @@ impl Reading {
     /// The names of what was read.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.inquiry.inputs().iter().map(|input| input.name.as_str())
-    }
-
-    /// Where it was read from.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.iter().map(|(path, _)| path.as_path())
     }
 
     /// The report of a verdict.

@@ -1,17 +1,15 @@
 //! `whyoom report`, and `--report` of other commands: one HTML file with everything in it.
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use anyhow::{Context, Result};
 use whyoom_causes::Verdict;
-use whyoom_files::untrusted;
-use whyoom_reading::{Packed, ReportOf, is_packed};
+use whyoom_reading::ReportOf;
 use whyoom_redact::Paths;
 use whyoom_report::{Report, write_report_html, write_report_json};
-use whyoom_sources::recording::Ending;
 use whyoom_trace::Bytes;
 
 use crate::{
@@ -94,9 +92,8 @@ fn with_report<T>(
     full_paths: bool,
     then: impl FnOnce(&Report<'_>) -> Result<T>,
 ) -> Result<T> {
-    let simulated = reading.paths().any(is_simulated);
     let paths = local_paths(reading.names().filter_map(|name| Path::new(name).parent()));
-    reading.with_report(verdict, ReportOf { simulated, paths, full_paths }, then)
+    reading.with_report(verdict, ReportOf { paths, full_paths }, then)
 }
 
 /// Leaves out of paths where this command runs, and these folders.
@@ -108,20 +105,4 @@ pub(crate) fn local_paths<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Pa
         Ok(home) => paths.with_home(&home),
         Err(_) => paths,
     }
-}
-
-/// Whether an input was recorded on a simulated GPU.
-pub(crate) fn is_simulated(path: &Path) -> bool {
-    let recorded = Ending::read(path).is_some_and(|ending| ending.simulated);
-    recorded || is_packed_simulated(path).unwrap_or(false)
-}
-
-/// The same of a recording in one file. Nothing where it is no such file.
-fn is_packed_simulated(path: &Path) -> io::Result<bool> {
-    // What is no regular file is read once, and was.
-    let mut file = untrusted::open(path)?;
-    let mut first = [0; 2];
-    file.read_exact(&mut first)?;
-    let packed = is_packed(&first).then(|| Packed::unpack("", (&first[..]).chain(file)));
-    Ok(packed.is_some_and(|packed| packed.is_ok_and(|packed| packed.is_simulated())))
 }

@@ -12,7 +12,7 @@ use whyoom_reading::{Packed, PackedError, begin, is_packed};
 use whyoom_report::Input;
 use whyoom_sources::{
     FIRST_BYTES, InputKind,
-    recording::{self, is_recording},
+    recording::{self, Ending, is_recording},
 };
 use whyoom_symbols::Symbols;
 use whyoom_trace::{EventSink, Tables};
@@ -35,6 +35,8 @@ pub(crate) struct Contents {
     pub(crate) input: Input,
     /// How many events a recording held.
     pub(crate) recorded_events: u64,
+    /// Whether it is of a simulated GPU.
+    pub(crate) simulated: bool,
 }
 
 /// Reads a recording, a file, or `-`, into a sink. What is read a second time with the same tables
@@ -68,10 +70,13 @@ pub(crate) fn read(
     read_stream(file, Some(metadata.len()), (&name, again), tables, sink)
 }
 
+/// Said of a packed recording of which only the events are read.
+const ALONE: &str = "what lies beside this recording is not read from a pipe: name the file";
+
 /// The recording that a file holds, if it is a packed one.
 pub(crate) fn packed(path: &Path) -> Result<Option<Packed>> {
     // What is no regular file can be read once only.
-    if !path.is_file() {
+    if path == Path::new("-") || !path.is_file() {
         return Ok(None);
     }
     let name = path.display().to_string();
@@ -144,7 +149,8 @@ fn read_recording(
     // Its errors name the folder.
     let summary = summary?;
     let input = Input { name: name.to_owned(), kind: InputKind::Recording, notes: summary.notes };
-    Ok(Contents { input, recorded_events: summary.events })
+    let simulated = Ending::read(path).is_some_and(|ending| ending.simulated);
+    Ok(Contents { input, recorded_events: summary.events, simulated })
 }
 
 fn read_stream(
@@ -162,9 +168,13 @@ fn read_stream(
     let whole = io::Cursor::new(first_bytes).chain(reader);
     if is_packed(&beginning) {
         let packed = unpack(name, &beginning, whole).with_context(context)?;
-        let input =
+        let mut input =
             packed.import(&mut recording::Unresolved, tables, sink).with_context(context)?;
-        return Ok(Contents { input, recorded_events: 0 });
+        if path.is_none() && packed.has_more() {
+            input.notes.push(ALONE.to_owned());
+        }
+        let simulated = packed.is_simulated();
+        return Ok(Contents { input, recorded_events: 0, simulated });
     }
     let begun = begin(name, whole).with_context(context)?;
     let input = match path.filter(|_| begun.kind() == InputKind::NsightSystems) {
@@ -172,7 +182,7 @@ fn read_stream(
         Some(path) => begun.import_file(path, tables, &mut ProgressSink::new(sink, name)),
         None => begun.import(tables, sink),
     };
-    Ok(Contents { input: input.with_context(context)?, recorded_events: 0 })
+    Ok(Contents { input: input.with_context(context)?, recorded_events: 0, simulated: false })
 }
 
 fn no_folder(name: &str) -> anyhow::Error {

@@ -6,6 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     sync::atomic::{
         AtomicBool, AtomicU64,
         Ordering::{Acquire, Relaxed, Release},
@@ -15,7 +16,7 @@ use std::{
 };
 
 use anyhow::{Result, anyhow, ensure};
-use harness::{Held, empty_folder, peak_resident};
+use harness::{Build, Held, empty_folder, must_succeed, peak_resident};
 use whyoom_causes::{Finding, judge};
 use whyoom_flight::{CHECKPOINT, Checkpoint, Flight};
 use whyoom_memory::Model;
@@ -103,6 +104,24 @@ pub(super) fn deep(name: &str, events: u64) -> Result<Held> {
     held
 }
 
+/// The folder in one file gives the same verdict of the whole run.
+fn packed_is_the_same(ring: &Path) -> Result<()> {
+    let packed = ring.with_extension("tar.gz");
+    must_succeed(Command::new("tar").arg("czf").arg(&packed).arg("-C").arg(ring).arg("."))?;
+    let why = |input: &Path| {
+        let mut command = Command::new(Build::ready()?.whyoom());
+        let output = command.args(["why", "--json", "--no-symbols"]).arg(input).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let answer = String::from_utf8(output.stdout)?;
+        Ok(answer.replace(&input.display().to_string(), "INPUT"))
+    };
+    let (of_folder, of_packed) = (why(ring)?, why(&packed)?);
+    fs::remove_file(packed)?;
+    ensure!(!of_folder.contains("last events alone"), "without the model: {of_folder}");
+    ensure!(of_folder == of_packed, "of the folder:\n{of_folder}\npacked:\n{of_packed}");
+    Ok(())
+}
+
 /// Whether a run that was followed is told as it was, within bounds.
 fn compare(run: Run, followed: Followed, ring: &Path, expected: &str) -> Result<Held> {
     let Followed { flight, busy, most_bytes, longest } = followed;
@@ -119,6 +138,7 @@ fn compare(run: Run, followed: Followed, ring: &Path, expected: &str) -> Result<
     let saved = Checkpoint::read(ring)?;
     let read = figures(&saved.model, &saved.tables);
     ensure!(read == expected, "saved:\n{read}\nexpected:\n{expected}");
+    packed_is_the_same(ring)?;
 
     let resident = peak_resident()?;
     let checkpoint = bytes_of(ring, CHECKPOINT)?;

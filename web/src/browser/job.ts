@@ -7,7 +7,7 @@ export interface Listener {
   read(done: number, size: number): void;
   thinking(): void;
   verdict(verdict: Verdict): void;
-  document(json: string): void;
+  document(json: string, differs: boolean): void;
   failed(failure: Failure): void;
   /** It was ended after so many seconds without a sign. */
   silent(seconds: number): void;
@@ -31,8 +31,12 @@ export class Job {
 
   async #start(task: Task, ready: ReadyWorker): Promise<void> {
     this.#watch.sign(SILENCE.reading);
-    const worker = await ready.take();
+    const { worker, failure } = await ready.take();
     if (this.#ended) return worker.terminate();
+    if (failure) {
+      worker.terminate();
+      return this.#fail(failure);
+    }
     this.#worker = worker;
     this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#received(data);
     // What no handler of the worker's caught: its script could not be run at all, or the browser ended it.
@@ -53,7 +57,7 @@ export class Job {
       this.#listener.verdict(reply);
     } else if (reply.kind === "document") {
       this.#watch.stop();
-      this.#listener.document(reply.json);
+      this.#listener.document(reply.json, reply.differs);
     } else if (reply.kind === "file") {
       this.#watch.stop();
       this.#given(reply.bytes);

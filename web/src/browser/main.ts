@@ -79,6 +79,7 @@ class App {
     const [jobs, result] = [[...this.#jobs], this.#result];
     const back = (text: string) => {
       if (!result) return this.#startOver(text, true);
+      this.#ready.prepare();
       this.#show(result);
       result.tell(text);
       result.focus();
@@ -115,9 +116,11 @@ class App {
         result.focus();
         this.#announce(firstLine(verdict.text));
       },
-      document: (json) => {
+      document: (json, differs) => {
         try {
-          result?.show(parse(json) as Report, this.#dark);
+          result?.show(parse(json) as Report, this.#dark, differs);
+          // While a comparison is made in its place, nobody sees it, and the processor is wanted.
+          if (!result?.element.isConnected) return;
           this.#ready.prepare();
           this.#announce(`The ${what} is below`);
         } catch (error) {

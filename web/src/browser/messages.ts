@@ -8,11 +8,11 @@ export interface Input {
   isFolder?: boolean;
 }
 
-/** The first message to the worker: the engine, and what makes it fast. */
+/** The first message to the worker: the engine, and what makes it fast, which the first worker does for all. */
 export interface Preparation {
   kind: "prepare";
   module: WebAssembly.Module;
-  example: ArrayBuffer;
+  example: ArrayBuffer | null;
 }
 
 /** The second message; after it only `"file"` asks for the report or the comparison as one file. */
@@ -34,7 +34,7 @@ export type Reply =
   /** All is read: what comes next takes its time without a sign. */
   | { kind: "thinking" }
   | ({ kind: "verdict" } & Verdict)
-  /** The document that is drawn: of the report, or with its verdict of a comparison. */
-  | { kind: "document"; json: string }
+  /** The document that is drawn: of the report, or of a comparison. Its verdict may differ: a report has no model of a whole run. */
+  | { kind: "document"; json: string; differs: boolean }
   | { kind: "file"; bytes: Uint8Array<ArrayBuffer> }
   | ({ kind: "failed" } & Failure);

@@ -11,6 +11,9 @@ import { type Chosen, fileButton } from "./choosing";
 import type { Verdict } from "./messages";
 import { fileName, save } from "./saving";
 
+/** A recording of `run --flight` keeps a model of its whole run, but only its last events can be drawn. */
+const DIFFERS = "The text below is about the whole run. The report under it is made from the events that were kept, the last ones, and its verdict differs.";
+
 export interface Actions {
   /** The report or the comparison as one file; null where it cannot be had any more. */
   file(): Promise<Uint8Array<ArrayBuffer> | null>;
@@ -72,17 +75,19 @@ export class Result {
     this.#coming.textContent = `Drawing the ${this.#what} …`;
   }
 
-  show(found: Report | DiffDocument, dark: Signal<boolean>): void {
-    this.#drawn();
+  /** `differs`: the report has another verdict than the text, which is then the better one. */
+  show(found: Report | DiffDocument, dark: Signal<boolean>, differs: boolean): void {
+    this.#coming.remove();
     this.#undo = found.schema === "whyoom.report" ? showReport(this.#report, found, dark) : showDiff(this.#report, found, dark);
+    if (differs) this.tell(DIFFERS);
     // The report begins with the same verdict; but nobody loses what they are about to copy.
-    if (!this.#isSelected()) this.#text.open = false;
+    else if (!this.#isSelected()) this.#text.open = false;
     this.#saveReport.disabled = false;
   }
 
   /** No report will come. */
   end(text: string): void {
-    this.#drawn();
+    this.#coming.remove();
     this.#saveReport.disabled = true;
     this.tell(text);
   }
@@ -90,10 +95,6 @@ export class Result {
   remove(): void {
     this.#undo?.();
     this.element.remove();
-  }
-
-  #drawn(): void {
-    this.#coming.remove();
   }
 
   #isSelected(): boolean {

@@ -35,7 +35,7 @@ scope.onmessage = ({ data }: MessageEvent<Preparation | Task | "file">) => {
 
 function prepare({ module, example }: Preparation): void {
   memory = engine.initSync({ module }).memory;
-  warmUp(new Uint8Array(example), WARM_UP);
+  if (example) warmUp(new Uint8Array(example), WARM_UP);
 }
 
 /** Reads the example again and again, and makes way for a task between two times. */
@@ -57,12 +57,13 @@ function start(task: Task): void {
 
 function inquire(inputs: Input[]): void {
   const verdict = judged(inputs, false);
-  send({ kind: "verdict", text: verdict.verdict_text(), json: verdict.verdict_json() });
+  const json = verdict.verdict_json();
+  send({ kind: "verdict", text: verdict.verdict_text(), json });
   verdict.free();
   // A report keeps more of what it reads: whoever waits for the cause does not wait for that.
   const report = judged(inputs, true);
   asFile = () => report.report_html();
-  send({ kind: "document", json: report.report_document() });
+  send({ kind: "document", json: report.report_document(), differs: report.verdict_json() !== json });
 }
 
 function judged(inputs: Input[], forReport: boolean): Inquiry {
@@ -83,7 +84,7 @@ function compare(a: Input, b: Input): void {
   send({ kind: "thinking" });
   asFile = () => comparison.html();
   send({ kind: "verdict", text: comparison.text(), json: comparison.json() });
-  send({ kind: "document", json: comparison.document() });
+  send({ kind: "document", json: comparison.document(), differs: false });
 }
 
 function sendFile(): void {

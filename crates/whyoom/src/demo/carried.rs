@@ -9,7 +9,9 @@ use whyoom_reading::unpack;
 pub(super) fn unpack_into(recording: &[u8], folder: &Path) -> Result<()> {
     fs::create_dir(folder)?;
     for (name, contents) in unpack(recording)? {
-        fs::write(folder.join(name), contents)?;
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(path, contents)?;
     }
     Ok(())
 }

@@ -12,7 +12,6 @@ use whyoom_sources::recording::is_recording;
 use super::saved::SavedProfile;
 use crate::{
     beside::process_in,
-    report::is_simulated,
     source::{Frames, read as read_source},
 };
 
@@ -29,10 +28,13 @@ pub(crate) fn read(path: &Path, frames: Frames) -> Result<RunProfile> {
             run.simulated = true;
             run.add(name.as_deref(), SavedProfile::read(&file)?.ranks);
         } else {
-            run.simulated |= is_simulated(&file);
+            let mut simulated = false;
             run.take(name.as_deref(), |tables, sink| {
-                anyhow::Ok(read_source(&file, frames, tables, sink)?.input)
+                let contents = read_source(&file, frames, tables, sink)?;
+                simulated = contents.simulated;
+                anyhow::Ok(contents.input)
             })?;
+            run.simulated |= simulated;
         }
     }
     Ok(run)

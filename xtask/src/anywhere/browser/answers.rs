@@ -14,6 +14,8 @@ use crate::tools::file_name;
 
 /// Differences beyond these say nothing new.
 const MOST_SHOWN: usize = 10;
+/// The command's status of an input that it cannot read.
+const REFUSED: i32 = 1;
 /// Of a difference, so many bytes around it.
 const AROUND: usize = 40;
 
@@ -43,7 +45,7 @@ pub(in crate::anywhere) fn run(page: &Page) -> Result<Held> {
     )))
 }
 
-/// Each way to a network that a page and a worker have is seen in Chromium's log; how many requests that were.
+/// An image, a fetch, a socket and a fetch of a worker are seen in Chromium's log; how many requests that were.
 fn requests_are_seen(page: &Page) -> Result<usize> {
     let folder = empty_folder("anywhere-network")?;
     let log = folder.join("network.json");
@@ -62,9 +64,13 @@ pub(super) fn difference(file: &Path, number: usize, folder: &Path) -> Result<Op
     let output = command.current_dir(file.parent().context("a folder")?).output()?;
     let of_page = |ending: &str| -> PathBuf { folder.join(format!("{number}.{ending}")) };
     let refused = fs::read_to_string(of_page("error"));
-    if !output.status.success() {
-        let wrong = "the command refuses it, and the page does not";
-        return Ok(refused.is_err().then(|| wrong.to_owned()));
+    match output.status.code() {
+        Some(0) => {}
+        Some(REFUSED) => {
+            let wrong = "the command refuses it, and the page does not";
+            return Ok(refused.is_err().then(|| wrong.to_owned()));
+        }
+        _ => return Ok(Some(format!("the command broke: {}", output.status))),
     }
     let Ok(answer) = fs::read(of_page("json")) else {
         return Ok(Some(format!("the page refuses it: {}", refused.context("no answer at all")?)));
