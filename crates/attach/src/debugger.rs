@@ -63,6 +63,8 @@ struct Session {
 impl Session {
     fn start(program: &Path) -> Result<Self, AttachError> {
         let io = |error| AttachError::io("start gdb", error);
+        // One pipe for both: what it says and why it fails come in the order in which it happens.
+        let (output, writer) = std::io::pipe().map_err(io)?;
         let mut command = Command::new(program);
         command.args(["-q", "-nx", "-nh"]);
         for setting in SETTINGS {
@@ -72,18 +74,15 @@ impl Session {
         command
             .process_group(0)
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stdout(writer.try_clone().map_err(io)?)
+            .stderr(writer);
         let mut child = command.spawn().map_err(io)?;
-        let (Some(input), Some(output), Some(errors)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(AttachError::Debugger("it has no input".to_owned()));
-        };
+        // It has our ends of the pipe, which would never end.
+        drop(command);
+        let input = child.stdin.take();
+        let input = input.ok_or_else(|| AttachError::Debugger("it has no input".to_owned()))?;
         let (sender, lines) = channel();
-        let to = sender.clone();
-        thread::spawn(move || forward(BufReader::new(output), &to));
-        thread::spawn(move || forward(BufReader::new(errors), &sender));
+        thread::spawn(move || forward(BufReader::new(output), &sender));
         Ok(Self { child, input, lines, said: Vec::new() })
     }
 
@@ -93,9 +92,11 @@ impl Session {
         calls: &Calls,
         text: u64,
     ) -> Result<Called, AttachError> {
-        self.ask(&script::stop(target.pid(), calls))?;
+        self.ask(&script::stop(target.pid()))?;
         let (stopping, _) = self.wait_for("attaching", LONGEST_STOP)?;
         self.wait_for("attached", LONGEST_STOP)?;
+        self.can_write_registers(target.pid())?;
+        self.ask(&script::ask_first(calls))?;
         let holds = self.wait_for("holds", LONGEST_STOP)?.1 != 0;
         let is_left =
             holds || !is_waiting(target.pid(), target.pid()) || self.is_locked(target, calls)?;
@@ -111,6 +112,26 @@ impl Session {
             return Err(AttachError::Debugger(format!("the interpreter answered {result}")));
         }
         Ok(Called { is_left, stopped: released.duration_since(stopping) })
+    }
+
+    /// Nothing is called before this is known: a call ends with the registers as they were before it.
+    fn can_write_registers(&mut self, pid: u32) -> Result<(), AttachError> {
+        let mut said = String::new();
+        loop {
+            let (_, line) = self.line(LONGEST_STOP)?;
+            match answer(&line).map(|found| found.word) {
+                Some("writes") => return Ok(()),
+                Some("tried") if said.contains(script::NOT_ATTACHED) => {
+                    return Err(AttachError::Debugger(format!(
+                        "it did not attach ({})",
+                        self.last_words()
+                    )));
+                }
+                Some("tried") => return Err(AttachError::Registers { pid, said }),
+                // The last of its own words says why.
+                _ => said = line.trim().trim_end_matches('.').chars().take(SHOWN).collect(),
+            }
+        }
     }
 
     /// Whether a thread keeps the interpreter's lock while it waits for something else: nobody else gets it then.
@@ -156,9 +177,13 @@ impl Session {
         Ok(line)
     }
 
-    fn failure(&self, why: RecvTimeoutError) -> AttachError {
+    fn last_words(&self) -> String {
         let last: Vec<&str> = self.said.iter().rev().take(4).rev().map(String::as_str).collect();
-        let said: String = last.join("; ").chars().take(SHOWN).collect();
+        last.join("; ").chars().take(SHOWN).collect()
+    }
+
+    fn failure(&self, why: RecvTimeoutError) -> AttachError {
+        let said = self.last_words();
         AttachError::Debugger(match why {
             RecvTimeoutError::Timeout => format!("it takes too long ({said})"),
             RecvTimeoutError::Disconnected => format!("it ended ({said})"),

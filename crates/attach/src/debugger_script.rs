@@ -41,17 +41,35 @@ pub(crate) fn thread(line: &str) -> Option<u32> {
     rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Stops the process, and asks whether its first thread has the interpreter's lock.
-pub(crate) fn stop(pid: u32, calls: &Calls) -> String {
+/// What gdb says of a register where it has no process.
+pub(crate) const NOT_ATTACHED: &str = "has no registers";
+
+/// A register that no program depends on: the opcode of the last x87 instruction, or Arm's cumulative flags.
+const UNUSED_REGISTER: &str = if cfg!(target_arch = "x86_64") { "$fop" } else { "$fpsr" };
+
+/// Stops the process, and writes a register as every call does when it puts registers back. gdb that cannot would leave
+/// a thread as the call left it. Of a command of its own gdb leaves out what follows an error.
+pub(crate) fn stop(pid: u32) -> String {
     format!(
-        "printf \"{MARK} attaching 0\\n\"\n\
+        "define whyoom_write\n\
+         set $whyoom_before = {UNUSED_REGISTER}\n\
+         set {UNUSED_REGISTER} = $whyoom_before ^ 1\n\
+         set {UNUSED_REGISTER} = $whyoom_before\n\
+         printf \"{MARK} writes 1\\n\"\n\
+         end\n\
+         printf \"{MARK} attaching 0\\n\"\n\
          attach {pid}\n\
          printf \"{MARK} attached %d\\n\", $_inferior\n\
          set scheduler-locking on\n\
          thread 1\n\
-         printf \"{MARK} holds %d\\n\", ((int (*)(void)) {:#x})()\n",
-        calls.check
+         whyoom_write\n\
+         printf \"{MARK} tried 0\\n\"\n"
     )
+}
+
+/// Asks whether its first thread has the interpreter's lock.
+pub(crate) fn ask_first(calls: &Calls) -> String {
+    format!("printf \"{MARK} holds %d\\n\", ((int (*)(void)) {:#x})()\n", calls.check)
 }
 
 /// Asks each thread whether it has the interpreter's lock. The function takes no lock itself.

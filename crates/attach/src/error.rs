@@ -68,6 +68,17 @@ pub enum AttachError {
          install gdb, conda install gdb), in the container of the process if it has one"
     )]
     NoDebugger,
+    /// gdb cannot put registers back.
+    #[error(
+        "gdb cannot write the registers of process {pid}, which goes on untouched ({said}): versions before 14 \
+         cannot on processors with AMX; install a newer gdb (conda install gdb) and put it first in PATH"
+    )]
+    Registers {
+        /// The process.
+        pid: u32,
+        /// gdb's own words.
+        said: String,
+    },
     /// gdb did not do it.
     #[error("gdb could not do it: {0}")]
     Debugger(String),

@@ -1,9 +1,9 @@
 //! Without permission it is refused cleanly, and the program knows nothing of it.
 
-use std::process::Command;
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use anyhow::{Result, ensure};
-use harness::{Check, Held, Need, STRANGER, VICTIM, empty_folder};
+use harness::{Check, Held, Need, STRANGER, VICTIM, empty_folder, text};
 
 use super::program::{Program, alone, attach};
 
@@ -11,6 +11,7 @@ pub(super) fn checks() -> Vec<Check> {
     vec![
         Check::new("refused::another-user", another_user),
         Check::new("refused::not-dumpable", not_dumpable),
+        Check::new("refused::registers", registers),
         Check::new("refused::not-python", not_python),
         Check::new("refused::no-process", no_process),
     ]
@@ -66,6 +67,29 @@ fn not_dumpable() -> Result<Held> {
         program,
         &words(&victim),
         &["not permitted", "not dumpable", "CAP_SYS_PTRACE"],
+    )
+}
+
+/// The real gdb, which is asked for a register that it has not wherever one is to be written: it fails there as old ones do
+/// on processors whose registers they do not know.
+const UNABLE: &str = r#"#!/bin/sh
+PATH=${PATH#*:}
+sed -u 's/^set \$f[a-z]* = .*/set $there = no_such_register/' | gdb "$@"
+"#;
+
+/// gdb that cannot put registers back calls nothing: the program would go on with those of the call.
+fn registers() -> Result<Held> {
+    let folder = empty_folder("attach/unable")?;
+    let gdb = folder.join("gdb");
+    fs::write(&gdb, UNABLE)?;
+    fs::set_permissions(&gdb, fs::Permissions::from_mode(0o755))?;
+    let path = std::env::var("PATH")?;
+    let path = format!("PATH={}:{path}", text(&folder));
+    refused(
+        ("registers", "idle"),
+        Program::start("registers", "idle", &[])?,
+        &["env", &path],
+        &["cannot write the registers", "no_such_register", "newer gdb"],
     )
 }
 
