@@ -121,7 +121,7 @@ impl Session {
             let (_, line) = self.line(LONGEST_STOP)?;
             match answer(&line).map(|found| found.word) {
                 Some("writes") => return Ok(()),
-                Some("tried") if said.contains(script::NOT_ATTACHED) => {
+                Some("tried") if said == script::NOT_ATTACHED => {
                     return Err(AttachError::Debugger(format!(
                         "it did not attach ({})",
                         self.last_words()

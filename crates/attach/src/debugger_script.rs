@@ -42,7 +42,7 @@ pub(crate) fn thread(line: &str) -> Option<u32> {
 }
 
 /// What gdb says of a register where it has no process.
-pub(crate) const NOT_ATTACHED: &str = "has no registers";
+pub(crate) const NOT_ATTACHED: &str = "No registers";
 
 /// A register that no program depends on: the opcode of the last x87 instruction, or Arm's cumulative flags.
 const UNUSED_REGISTER: &str = if cfg!(target_arch = "x86_64") { "$fop" } else { "$fpsr" };
