@@ -97,6 +97,10 @@ impl Session {
         self.wait_for("attached", LONGEST_STOP)?;
         self.can_write_registers(target.pid())?;
         self.ask(&script::ask_first(calls))?;
+        // In one that ends, the lock is nobody's to take.
+        if self.wait_for("initialized", LONGEST_STOP)?.1 == 0 {
+            return Err(AttachError::NoInterpreter(target.pid()));
+        }
         let holds = self.wait_for("holds", LONGEST_STOP)?.1 != 0;
         let is_left =
             holds || !is_waiting(target.pid(), target.pid()) || self.is_locked(target, calls)?;
@@ -104,8 +108,7 @@ impl Session {
             true => script::leave_call(calls, text),
             false => script::call_now(calls, text),
         })?;
-        // The call itself is never cut off. It waits for nothing but another thread's turn.
-        let (_, result) = self.wait_for("called", Duration::MAX)?;
+        let result = self.result()?;
         self.ask(&script::release())?;
         let (released, _) = self.wait_for("detached", LONGEST_STOP)?;
         if result != 0 {
@@ -150,6 +153,21 @@ impl Session {
         Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
     }
 
+    /// What the call returned. It is never cut off: it waits for nothing but another thread's turn.
+    fn result(&mut self) -> Result<i64, AttachError> {
+        loop {
+            let (_, line) = self.line(Duration::MAX)?;
+            match answer(&line) {
+                Some(found) if found.word == "called" => return Ok(found.number),
+                Some(found) if found.word == "over" => {
+                    let said = format!("the call failed ({})", self.last_words());
+                    return Err(AttachError::Debugger(said));
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn ask(&mut self, commands: &str) -> Result<(), AttachError> {
         let io = |error| AttachError::io("ask gdb", error);
         self.input.write_all(commands.as_bytes()).and_then(|()| self.input.flush()).map_err(io)
@@ -178,7 +196,8 @@ impl Session {
     }
 
     fn last_words(&self) -> String {
-        let last: Vec<&str> = self.said.iter().rev().take(4).rev().map(String::as_str).collect();
+        let own = self.said.iter().map(|line| line.trim()).filter(|line| answer(line).is_none());
+        let last: Vec<&str> = own.rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
         last.join("; ").chars().take(SHOWN).collect()
     }
 

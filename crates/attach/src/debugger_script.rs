@@ -67,9 +67,13 @@ pub(crate) fn stop(pid: u32) -> String {
     )
 }
 
-/// Asks whether its first thread has the interpreter's lock.
+/// Asks whether there still is an interpreter, and whether the first thread has its lock.
 pub(crate) fn ask_first(calls: &Calls) -> String {
-    format!("printf \"{MARK} holds %d\\n\", ((int (*)(void)) {:#x})()\n", calls.check)
+    format!(
+        "printf \"{MARK} initialized %d\\n\", ((int (*)(void)) {:#x})()\n\
+         printf \"{MARK} holds %d\\n\", ((int (*)(void)) {:#x})()\n",
+        calls.is_initialized, calls.check
+    )
 }
 
 /// Asks each thread whether it has the interpreter's lock. The function takes no lock itself.
@@ -87,19 +91,28 @@ pub(crate) fn leave_call(calls: &Calls, text: u64) -> String {
     format!(
         "set scheduler-locking off\n\
          printf \"{MARK} called %d\\n\", ((int (*)(void *, void *)) {:#x})((void *) {:#x}, (void *) \
-         {text:#x})\n",
+         {text:#x})\n\
+         printf \"{MARK} over 0\\n\"\n",
         calls.add_pending_call, calls.run_string
     )
 }
 
-/// Takes the interpreter's lock on a thread that waits, and runs the call there.
+/// Takes the interpreter's lock on a thread that waits, and runs the call there. Each step fails by itself: nothing is
+/// run without the lock, and it is given back whatever came of it.
 pub(crate) fn call_now(calls: &Calls, text: u64) -> String {
     format!(
         "set scheduler-locking off\n\
+         set $whyoom_state = -1\n\
+         set $whyoom_ended = -1\n\
          set $whyoom_state = ((int (*)(void)) {:#x})()\n\
+         if $whyoom_state >= 0\n\
          set $whyoom_ended = ((int (*)(void *)) {:#x})((void *) {text:#x})\n\
+         end\n\
+         if $whyoom_state >= 0\n\
          call ((void (*)(int)) {:#x})($whyoom_state)\n\
-         printf \"{MARK} called %d\\n\", $whyoom_ended\n",
+         printf \"{MARK} called %d\\n\", $whyoom_ended\n\
+         end\n\
+         printf \"{MARK} over 0\\n\"\n",
         calls.ensure, calls.run_string, calls.release
     )
 }

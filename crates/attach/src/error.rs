@@ -15,6 +15,11 @@ pub enum AttachError {
     /// It ended while it was looked at.
     #[error("process {0} ended meanwhile")]
     EndedMeanwhile(u32),
+    /// It runs Python, but no interpreter.
+    #[error(
+        "the interpreter of process {0} has ended, or has not begun: there is nothing to look into"
+    )]
+    NoInterpreter(u32),
     /// It belongs to somebody else.
     #[error(
         "process {pid} belongs to another user (UID {uid}): run whyoom as that user, or as root (sudo \

@@ -20,9 +20,11 @@ const RUN_STRING: &str = "PyRun_SimpleString";
 const ENSURE: &str = "PyGILState_Ensure";
 const RELEASE: &str = "PyGILState_Release";
 const CHECK: &str = "PyGILState_Check";
+const IS_INITIALIZED: &str = "Py_IsInitialized";
 const RUNTIME: &str = "_PyRuntime";
 const VERSION: &str = "Py_Version";
-const WANTED: &[&str] = &[ADD_PENDING_CALL, RUN_STRING, ENSURE, RELEASE, CHECK, RUNTIME, VERSION];
+const WANTED: &[&str] =
+    &[ADD_PENDING_CALL, RUN_STRING, ENSURE, RELEASE, CHECK, IS_INITIALIZED, RUNTIME, VERSION];
 
 /// A version of Python: 3.11 is `Version(3, 11)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +50,7 @@ pub(crate) struct Calls {
     pub(crate) ensure: u64,
     pub(crate) release: u64,
     pub(crate) check: u64,
+    pub(crate) is_initialized: u64,
 }
 
 impl Interpreter {
@@ -92,6 +95,7 @@ impl Interpreter {
             ensure: symbol(ENSURE)?,
             release: symbol(RELEASE)?,
             check: symbol(CHECK)?,
+            is_initialized: symbol(IS_INITIALIZED)?,
         };
         let runtime = symbol(RUNTIME).or(image.runtime_section.and_then(at));
         let unused = image.unused.and_then(|(start, length)| Some((at(start)?, length)));

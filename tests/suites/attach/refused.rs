@@ -11,7 +11,9 @@ pub(super) fn checks() -> Vec<Check> {
     vec![
         Check::new("refused::another-user", another_user),
         Check::new("refused::not-dumpable", not_dumpable),
-        Check::new("refused::registers", registers),
+        Check::new("refused::registers", || by_debugger(&REGISTERS)),
+        Check::new("refused::call", || by_debugger(&CALL)),
+        Check::new("refused::no-interpreter", || by_debugger(&NO_INTERPRETER)),
         Check::new("refused::not-python", not_python),
         Check::new("refused::no-process", no_process),
     ]
@@ -70,26 +72,54 @@ fn not_dumpable() -> Result<Held> {
     )
 }
 
-/// The real gdb, which is asked for a register that it has not wherever one is to be written: it fails there as old ones do
-/// on processors whose registers they do not know.
-const UNABLE: &str = r#"#!/bin/sh
-PATH=${PATH#*:}
-sed -u 's/^set \$f[a-z]* = .*/set $there = no_such_register/' | gdb "$@"
-"#;
+/// The real gdb, for which a line of what it is asked is replaced.
+struct Unable {
+    name: &'static str,
+    replaced: &'static str,
+    by: &'static str,
+    expected: &'static [&'static str],
+}
 
-/// gdb that cannot put registers back calls nothing: the program would go on with those of the call.
-fn registers() -> Result<Held> {
-    let folder = empty_folder("attach/unable")?;
+/// Old ones cannot write the registers of processors that they do not know. The program would go on with those of a call.
+const REGISTERS: Unable = Unable {
+    name: "registers",
+    replaced: r"set \$f[a-z]* = .*",
+    by: "set $there = no_such_register",
+    expected: &["cannot write the registers", "no_such_register", "newer gdb"],
+};
+
+/// A call may fail in the middle: whyoom waits for no answer, and the lock is given back.
+const CALL: Unable = Unable {
+    name: "call",
+    replaced: r"set \$whyoom_ended = ((.*",
+    by: "set $whyoom_ended = no_such_function",
+    expected: &["gdb could not do it", "the interpreter answered -1"],
+};
+
+/// The interpreter has ended, the process has not.
+const NO_INTERPRETER: Unable = Unable {
+    name: "no-interpreter",
+    replaced: r#"printf "WHYOOM initialized.*"#,
+    by: r#"printf "WHYOOM initialized 0\\n""#,
+    expected: &["the interpreter of process", "has ended"],
+};
+
+/// Whatever gdb cannot do, the program goes on as it was.
+fn by_debugger(unable: &Unable) -> Result<Held> {
+    let folder = empty_folder(&format!("attach/unable-{}", unable.name))?;
     let gdb = folder.join("gdb");
-    fs::write(&gdb, UNABLE)?;
+    let script = format!(
+        "#!/bin/sh\nPATH=${{PATH#*:}}\nsed -u 's/^{}/{}/' | gdb \"$@\"\n",
+        unable.replaced, unable.by
+    );
+    fs::write(&gdb, script)?;
     fs::set_permissions(&gdb, fs::Permissions::from_mode(0o755))?;
-    let path = std::env::var("PATH")?;
-    let path = format!("PATH={}:{path}", text(&folder));
+    let path = format!("PATH={}:{}", text(&folder), std::env::var("PATH")?);
     refused(
-        ("registers", "idle"),
-        Program::start("registers", "idle", &[])?,
+        (unable.name, "idle"),
+        Program::start(unable.name, "idle", &[])?,
         &["env", &path],
-        &["cannot write the registers", "no_such_register", "newer gdb"],
+        unable.expected,
     )
 }
 
