@@ -17,9 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
     if inquiry.take_packed(&packed).is_err() {
         return;
     }
-    let again = |tables: &mut _, workloads: &mut _| {
+    let Ok(_) = inquiry.judge(|tables, workloads| {
         let _ = packed.import_all(tables, workloads);
         Ok::<(), Infallible>(())
-    };
-    let Ok(_) = inquiry.judge(again);
+    });
 });
