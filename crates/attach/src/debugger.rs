@@ -56,7 +56,7 @@ struct Session {
     child: Child,
     input: ChildStdin,
     lines: Receiver<(Instant, String)>,
-    /// The last lines, for an error.
+    /// Its own words, for an error.
     said: Vec<String>,
 }
 
@@ -119,22 +119,23 @@ impl Session {
 
     /// Nothing is called before this is known: a call ends with the registers as they were before it.
     fn can_write_registers(&mut self, pid: u32) -> Result<(), AttachError> {
-        let mut said = String::new();
         loop {
             let (_, line) = self.line(LONGEST_STOP)?;
             match answer(&line).map(|found| found.word) {
                 Some("writes") => return Ok(()),
-                Some("tried") if said == script::NOT_ATTACHED => {
-                    return Err(AttachError::Debugger(format!(
-                        "it did not attach ({})",
-                        self.last_words()
-                    )));
-                }
-                Some("tried") => return Err(AttachError::Registers { pid, said }),
-                // The last of its own words says why.
-                _ => said = line.trim().trim_end_matches('.').chars().take(SHOWN).collect(),
+                Some("tried") => return Err(self.unwritable(pid)),
+                _ => {}
             }
         }
+    }
+
+    /// The last of gdb's own words says why.
+    fn unwritable(&self, pid: u32) -> AttachError {
+        let said = self.said.last().map_or("", |line| line.trim_end_matches('.'));
+        if said == script::NOT_ATTACHED {
+            return AttachError::Debugger(format!("it did not attach ({})", self.last_words()));
+        }
+        AttachError::Registers { pid, said: said.chars().take(SHOWN).collect() }
     }
 
     /// Whether a thread keeps the interpreter's lock while it waits for something else: nobody else gets it then.
@@ -191,13 +192,14 @@ impl Session {
             most => self.lines.recv_timeout(most),
         };
         let line = received.map_err(|why| self.failure(why))?;
-        self.said.push(line.1.clone());
+        if answer(&line.1).is_none() {
+            self.said.push(line.1.trim().to_owned());
+        }
         Ok(line)
     }
 
     fn last_words(&self) -> String {
-        let own = self.said.iter().map(|line| line.trim()).filter(|line| answer(line).is_none());
-        let last: Vec<&str> = own.rev().take(4).collect::<Vec<_>>().into_iter().rev().collect();
+        let last: Vec<&str> = self.said.iter().rev().take(4).rev().map(String::as_str).collect();
         last.join("; ").chars().take(SHOWN).collect()
     }
 

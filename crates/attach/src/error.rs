@@ -76,7 +76,8 @@ pub enum AttachError {
     /// gdb cannot put registers back.
     #[error(
         "gdb cannot write the registers of process {pid}, which goes on untouched ({said}): versions before 14 \
-         cannot on processors with AMX; install a newer gdb (conda install gdb) and put it first in PATH"
+         cannot on processors with AMX; install a newer gdb (conda install -c conda-forge gdb) \
+         and put it first in PATH"
     )]
     Registers {
         /// The process.
