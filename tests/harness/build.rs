@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    io::IsTerminal,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -71,9 +72,13 @@ impl Build {
     /// The build for a processor, which may be another than this machine's.
     pub fn made_for(architecture: Architecture) -> Result<Self> {
         let (triple, variables) = (architecture.triple(), zig_variables(architecture)?);
+        if !target().join(&triple).join("release/whyoom").exists() {
+            eprintln!("building whyoom and its libraries; the first build takes about ten minutes");
+        }
         for what in [&COMMAND[..], &LIBRARIES] {
             let mut build = Command::new(env!("CARGO"));
-            build.args(["build", "--quiet", "--release", "--target", &triple]).args(what);
+            build.args(["build", "--release", "--target", &triple]).args(what);
+            show_progress_in_terminals(&mut build);
             must_succeed(build.current_dir(root()).envs(&variables))?;
         }
         Ok(Self { folder: target().join(triple).join("release") })
@@ -82,7 +87,8 @@ impl Build {
     /// The operators' command, made if need be: few checks need it, and it has many dependencies.
     pub fn fleet() -> Result<PathBuf> {
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--release", "--package", "whyoom-fleet"]);
+        build.args(["build", "--release", "--package", "whyoom-fleet"]);
+        show_progress_in_terminals(&mut build);
         must_succeed(build.current_dir(root()))?;
         Ok(target().join("release/whyoom-fleet"))
     }
@@ -141,6 +147,13 @@ impl Build {
     #[must_use]
     pub fn pool(&self) -> PathBuf {
         self.file("libwhyoom_pool.so")
+    }
+}
+
+/// Lets cargo print its progress where a person sees it, and nothing but errors elsewhere.
+fn show_progress_in_terminals(build: &mut Command) {
+    if !std::io::stderr().is_terminal() {
+        build.arg("--quiet");
     }
 }
 

@@ -1,7 +1,9 @@
 //! Where things are.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -16,13 +18,23 @@ pub fn root() -> PathBuf {
     manifest.parent().map_or_else(|| manifest.clone(), Path::to_path_buf)
 }
 
-/// The folder for what is installed and kept between runs, outside the checkout.
+/// Returns the folder for what is installed and kept between runs, outside the checkout.
 #[must_use]
 pub fn cache() -> PathBuf {
-    let folder = |name| env::var_os(name).map(PathBuf::from);
-    let home = || folder("HOME").unwrap_or_default().join(".cache");
-    let general = || folder("XDG_CACHE_HOME").unwrap_or_else(home).join("whyoom-ci");
-    folder("WHYOOM_CI_CACHE").unwrap_or_else(general)
+    cache_folder(|name| env::var_os(name))
+}
+
+/// Returns the cache folder that these variables name. An empty variable counts as unset.
+fn cache_folder(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(own) = set("WHYOOM_CI_CACHE") {
+        return own;
+    }
+    let general = match set("XDG_CACHE_HOME") {
+        Some(general) => general,
+        None => set("HOME").unwrap_or_else(env::temp_dir).join(".cache"),
+    };
+    general.join("whyoom-ci")
 }
 
 /// Cargo's build folder.
@@ -64,4 +76,21 @@ pub fn empty_folder(name: &str) -> Result<PathBuf> {
 #[must_use]
 pub fn text(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_variables_do_not_name_the_current_folder() {
+        let empty_general = cache_folder(|name| match name {
+            "HOME" => Some("/home/user".into()),
+            _ => Some(OsString::new()),
+        });
+        assert_eq!(empty_general, Path::new("/home/user/.cache/whyoom-ci"));
+        assert!(cache_folder(|_| None).is_absolute());
+        let general = cache_folder(|name| (name == "XDG_CACHE_HOME").then(|| "/cache".into()));
+        assert_eq!(general, Path::new("/cache/whyoom-ci"));
+    }
 }

@@ -12,6 +12,7 @@ mod checkout;
 pub mod documents;
 mod environment;
 mod fifteen;
+mod fingerprint;
 mod measured;
 mod once;
 mod outcome;
@@ -22,6 +23,7 @@ mod programs;
 mod random;
 mod recorded_device;
 mod report;
+mod reuse;
 mod runs;
 mod scenarios;
 mod scene;
@@ -50,6 +52,7 @@ pub use self::{
     random::Random,
     recorded_device::RecordedDevice,
     report::{Report, ReportFolder, read_reports},
+    reuse::{Fingerprints, KeptRecording},
     runs::device_runs,
     scenarios::{Scenario, scenarios},
     scene::{Scene, Stage as SceneStage},

@@ -26,6 +26,8 @@ pub struct Report {
     pub seconds: f64,
     /// What a page is made of, where there is one.
     pub data: Option<Value>,
+    /// True if the check was not run: it held in an earlier run, and none of its inputs has changed since.
+    pub reused: bool,
 }
 
 impl Report {

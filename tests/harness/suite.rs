@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::{
     outcome::{Held, Outcome},
     report::{Report, ReportFolder},
+    reuse::{keep_report, kept_report},
 };
 
 /// How it ended, and what a page is made of.
@@ -91,20 +92,29 @@ pub fn main(suites: &[Suite]) -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial(suite: &str, check: Check) -> Trial {
+/// Runs a check.
+fn report_of(name: String, run: Run) -> Report {
+    let started = Instant::now();
+    let ended = catch_unwind(AssertUnwindSafe(run));
+    let (result, data) = ended.unwrap_or_else(|_| (Err(anyhow!("it panicked")), None));
+    let (outcome, seconds) = (Outcome::from(result), started.elapsed().as_secs_f64());
+    Report { name, outcome, seconds, data, reused: false }
+}
+
+/// Writes the report for the command that asked for the check, and keeps it for later runs.
+fn write_report(suite: &str, report: &Report) -> Result<()> {
+    let Some(folder) = ReportFolder::of_this_run() else { return Ok(()) };
+    folder.write(report)?;
+    if report.reused { Ok(()) } else { keep_report(suite, report) }
+}
+
+fn trial(suite: &'static str, check: Check) -> Trial {
     let name = format!("{suite}::{}", check.name);
     let Check { run, .. } = check;
     Trial::ignorable_test(name.clone(), move || {
-        let started = Instant::now();
-        let ended = catch_unwind(AssertUnwindSafe(run));
-        let (result, data) = ended.unwrap_or_else(|_| (Err(anyhow!("it panicked")), None));
-        let outcome = Outcome::from(result);
-        let seconds = started.elapsed().as_secs_f64();
-        if let Some(folder) = ReportFolder::of_this_run() {
-            let report = Report { name, outcome: outcome.clone(), seconds, data };
-            folder.write(&report).map_err(|error| Failed::from(format!("{error:#}")))?;
-        }
-        match outcome {
+        let report = kept_report(suite, &name).unwrap_or_else(|| report_of(name, run));
+        write_report(suite, &report).map_err(|error| Failed::from(format!("{error:#}")))?;
+        match report.outcome {
             Outcome::Held(held) => {
                 println!("{}", held.figure);
                 Ok(Completion::Completed)

@@ -9,7 +9,6 @@ mod anywhere;
 mod arrows;
 mod bare_reading;
 mod book;
-mod breakages;
 mod exports;
 mod imports;
 mod log_speed;
@@ -95,8 +94,6 @@ enum Command {
     Hostile(Parts),
     /// All suites in one queue
     Suites(suites::All),
-    /// Deliberate breakages, each of which must make its check fail
-    Breakages(breakages::Wish),
     /// Where whyoom runs that is not Linux, it answers alike (docs/install.md)
     Anywhere(Parts),
     /// Crates depend on each other only as the architecture says, and no files in a cycle
@@ -162,7 +159,6 @@ impl Command {
             Self::Hostile(Parts { parts }) => ("hostile", done(suites::run("hostile", &parts))),
             Self::Score(wish) => ("score", done(score::run(&wish))),
             Self::Suites(all) => ("suites", done(suites::all(&all))),
-            Self::Breakages(wish) => ("breakages", held(breakages::run(&wish))),
             Self::Anywhere(Parts { parts }) => ("anywhere", done(anywhere::run(&parts))),
             Self::Arrows => ("arrows", held(arrows::run())),
             Self::Words => ("words", held(words::run())),

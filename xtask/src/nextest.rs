@@ -3,12 +3,30 @@
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-use harness::{Build, Outcome, Report, ReportFolder, read_reports, root, scratch};
+use harness::{Build, Fingerprints, Outcome, Report, ReportFolder, read_reports, root, scratch};
+
+/// Which earlier results a run of checks may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// Results of checks, and recordings.
+    ResultsAndRecordings,
+    /// Recordings only: each check that is asked for runs.
+    Recordings,
+}
 
 /// Runs the checks that a filter of nextest names, and reads what they reported. What failed is among the
 /// reports, or was ended before it could report: then this is an error.
-pub(crate) fn reports(filter: &str, variables: &[(&str, &str)]) -> Result<Vec<Report>> {
+pub(crate) fn reports(
+    filter: &str,
+    variables: &[(&str, &str)],
+    reuse: Reuse,
+) -> Result<Vec<Report>> {
     let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
+    let fingerprints = Fingerprints::compute()?;
+    match reuse {
+        Reuse::ResultsAndRecordings => fingerprints.write(&folder)?,
+        Reuse::Recordings => fingerprints.without_results().write(&folder)?,
+    }
     let build = Build::ready()?;
     let mut nextest = Command::new(env!("CARGO"));
     nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);

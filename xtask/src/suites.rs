@@ -6,17 +6,24 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 use harness::{Outcome, Report};
 
-use crate::{nextest::reports, score};
+use crate::{
+    nextest::{Reuse, reports},
+    score,
+};
 
 /// Parts that are asked for by name only: clocks that a shared machine does not tell, and the full size of
 /// what the gate does in part (`deep-…`).
 const BY_NAME: &str =
     "/::(deep-|zoo$|cost-driver$|cost-torch$|cost-instructions$|cost-modules$)|^pool::cost$/";
 
+/// Checks that the gate leaves to `.ci/run deep`, besides those of [`BY_NAME`]: they need servers that a new machine has
+/// to install (Slurm, Ray, Prometheus, S3, databases, a journal), or environments of several gigabytes.
+const NOT_IN_GATE: &str = "/^fleet::(engines|logs|monitoring|otlp|replay|slurm|store)::|^stacks::/";
+
 /// `cargo xtask suites`.
 #[derive(Args)]
 pub(crate) struct All {
-    /// The full size of what is shortened otherwise, and nothing else
+    /// Everything that the gate leaves out: what needs servers, and the full size of what is shortened otherwise
     #[arg(long)]
     deep: bool,
     /// Write the pages of the score: docs/score.md, docs/verdicts.md, docs/served.md
@@ -36,7 +43,7 @@ pub(crate) struct Who {
 
 /// One suite, or parts of it.
 pub(crate) fn run(suite: &str, parts: &[String]) -> Result<()> {
-    let reports = reports(&filter(suite, parts), &[])?;
+    let reports = reports(&filter(suite, parts), &[], Reuse::Recordings)?;
     each_was_run(suite, parts, &reports)?;
     end(suite, &reports)
 }
@@ -44,7 +51,7 @@ pub(crate) fn run(suite: &str, parts: &[String]) -> Result<()> {
 /// The suite that writes a page.
 pub(crate) fn who(wish: &Who) -> Result<()> {
     let bless = wish.bless.then_some(("WHYOOM_BLESS", "1"));
-    let reports = reports(&filter("who", &wish.parts), bless.as_slice())?;
+    let reports = reports(&filter("who", &wish.parts), bless.as_slice(), Reuse::Recordings)?;
     each_was_run("who", &wish.parts, &reports)?;
     end("who", &reports)
 }
@@ -62,9 +69,12 @@ fn each_was_run(suite: &str, parts: &[String], reports: &[Report]) -> Result<()>
 
 /// All of them, in one queue.
 pub(crate) fn all(wish: &All) -> Result<()> {
-    let filter =
-        if wish.deep { "test(/::deep-/)".to_owned() } else { format!("not test({BY_NAME})") };
-    let reports = reports(&filter, &[])?;
+    let filter = if wish.deep {
+        format!("test(/::deep-/) or test({NOT_IN_GATE})")
+    } else {
+        format!("not test({BY_NAME}) and not test({NOT_IN_GATE})")
+    };
+    let reports = reports(&filter, &[], Reuse::ResultsAndRecordings)?;
     let mut failed = Vec::new();
     let mut by_suite: BTreeMap<&str, Vec<Report>> = BTreeMap::new();
     for report in &reports {
@@ -80,7 +90,12 @@ pub(crate) fn all(wish: &All) -> Result<()> {
         }
     }
     ensure!(failed.is_empty(), "{}", failed.join(", "));
-    println!("suites: {} checks, none failed", reports.len());
+    let reused = reports.iter().filter(|report| report.reused).count();
+    println!(
+        "suites: {} checks, none failed; {reused} of them held in an earlier run with the same inputs and were \
+         not run again",
+        reports.len()
+    );
     Ok(())
 }
 
@@ -129,8 +144,12 @@ pub(crate) fn end(suite: &str, reports: &[Report]) -> Result<()> {
         }
     }
     let [held, failed, skipped] = tallied(&reports.iter().collect::<Vec<_>>());
-    let line =
+    let mut line =
         format!("{held} checks held, {failed} failed, {skipped} skipped, on a simulated GPU");
+    let reused = reports.iter().filter(|report| report.reused).count();
+    if reused > 0 {
+        line += &format!(" ({reused} results of an earlier run with the same inputs)");
+    }
     if failed > 0 {
         bail!("{line}");
     }
@@ -166,7 +185,7 @@ mod tests {
     fn a_misspelt_part_beside_a_right_one_is_noticed() {
         let outcome = Outcome::Held(Held::default());
         let name = "pool::programs::program01".to_owned();
-        let reports = [Report { name, outcome, seconds: 1.0, data: None }];
+        let reports = [Report { name, outcome, seconds: 1.0, data: None, reused: false }];
         let run = |parts: &[&str]| {
             let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
             each_was_run("pool", &parts, &reports)

@@ -18,6 +18,10 @@ pub struct Scored {
     pub printed: Printed,
     /// Whether the table's own fix was applied: a check that its truth is true.
     pub truth_checked: bool,
+    /// Programs that were run and recorded for this case.
+    pub recorded: u64,
+    /// Recordings of earlier runs that were judged again, because nothing that they are made of has changed.
+    pub recordings_reused: u64,
     /// What can be judged again, for people to read.
     pub judged: Vec<String>,
 }

@@ -1,6 +1,7 @@
 //! A case's program, and how it is started.
 
 use std::{
+    cell::Cell,
     ffi::OsString,
     fs,
     os::unix::fs::PermissionsExt,
@@ -10,19 +11,30 @@ use std::{
 
 use anyhow::{Context, Result};
 use harness::{
-    Ran, SceneStage, Trial, cuda_programs, empty_folder, environment, must_succeed, root,
+    KeptRecording, Ran, SceneStage, Trial, cuda_programs, empty_folder, environment, must_succeed,
+    root,
     score::{Case, Input},
-    text,
+    scratch, text,
 };
 
 /// The interpreter of PyTorch's present release, which runs what names no other.
 const TORCH: &str = "torch";
+
+/// Counts of the recordings of one case.
+#[derive(Debug, Default)]
+pub(super) struct Recordings {
+    /// Programs that were run and recorded.
+    pub(super) recorded: Cell<u64>,
+    /// Recordings of an earlier run that are judged again.
+    pub(super) reused: Cell<u64>,
+}
 
 /// A case's program with everything that starts it.
 #[derive(Clone)]
 pub(super) struct Program<'a> {
     case: &'a Case,
     stage: &'a SceneStage,
+    recordings: &'a Recordings,
     pub(super) source: PathBuf,
     pub(super) arguments: Vec<String>,
     pub(super) environment: Vec<(String, String)>,
@@ -32,10 +44,15 @@ pub(super) struct Program<'a> {
 
 impl<'a> Program<'a> {
     /// As the table says.
-    pub(super) fn of(case: &'a Case, stage: &'a SceneStage, source: PathBuf) -> Self {
+    pub(super) fn of(
+        case: &'a Case,
+        stage: &'a SceneStage,
+        recordings: &'a Recordings,
+        source: PathBuf,
+    ) -> Self {
         let environment = case.environment.clone().into_iter().collect();
         let (arguments, options) = (case.arguments.clone(), case.options.clone());
-        Self { case, stage, source, arguments, environment, options }
+        Self { case, stage, recordings, source, arguments, environment, options }
     }
 
     /// Whether it is a scene, which starts `whyoom run` itself.
@@ -43,8 +60,51 @@ impl<'a> Program<'a> {
         self.source.extension().is_some_and(|kind| kind == "sh")
     }
 
-    /// Runs it under `whyoom run`; the recording.
+    /// Runs the program under `whyoom run`, or finds the recording that an earlier run made of the same program. Returns
+    /// the recording and how the program ended.
     pub(super) fn recorded(&self, name: &str) -> Result<(PathBuf, Ran)> {
+        // A scene runs `whyoom why` and `whyoom who` itself, so what it leaves depends on the crates that judge, too.
+        if self.is_scene() {
+            self.recordings.recorded.update(|count| count + 1);
+            return self.record(name);
+        }
+        let folder = scratch("fresh")?.join(self.folder_name(name));
+        let (sources, description) = (self.sources_folder()?, self.description()?);
+        let kept = KeptRecording { folder: &folder, sources: &sources, description: &description };
+        if let Some(ran) = kept.earlier()? {
+            self.recordings.reused.update(|count| count + 1);
+            return Ok((folder.join("run"), ran));
+        }
+        let (recording, ran) = self.record(name)?;
+        self.recordings.recorded.update(|count| count + 1);
+        kept.keep(&ran)?;
+        Ok((recording, ran))
+    }
+
+    /// Returns the folder with the program and everything that it imports or includes.
+    fn sources_folder(&self) -> Result<PathBuf> {
+        let folder = original_folder(self.case)?;
+        // Programs without a source of their own are compiled from there.
+        Ok(if folder.is_dir() { folder } else { root().join("tests/scenarios/cuda") })
+    }
+
+    /// Returns everything that starts the program, as text.
+    fn description(&self) -> Result<String> {
+        let source = if self.source.is_file() { fs::read(&self.source)? } else { Vec::new() };
+        Ok(format!(
+            "{}\n{}\n{:?}\n{:?}\n{:?}\n{:?}\n{:?}",
+            text(&self.source),
+            String::from_utf8_lossy(&source),
+            self.arguments,
+            self.environment,
+            self.options,
+            self.case.lab,
+            self.case.python
+        ))
+    }
+
+    /// Runs the program under `whyoom run` in an empty folder.
+    fn record(&self, name: &str) -> Result<(PathBuf, Ran)> {
         let folder = self.folder(name)?;
         let recording = folder.join("run");
         let record = self.record_words(&recording);
@@ -64,7 +124,11 @@ impl<'a> Program<'a> {
 
     /// An empty folder of the case's own.
     pub(super) fn folder(&self, what: &str) -> Result<PathBuf> {
-        empty_folder(&format!("score/{}/{what}", self.case.name))
+        empty_folder(&self.folder_name(what))
+    }
+
+    fn folder_name(&self, what: &str) -> String {
+        format!("score/{}/{what}", self.case.name)
     }
 
     fn record_words(&self, recording: &Path) -> Vec<OsString> {

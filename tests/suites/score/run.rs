@@ -14,7 +14,7 @@ use harness::{
 };
 
 use super::{
-    program::{Program, who_document},
+    program::{Program, Recordings, who_document},
     remedy,
     truth::Truth,
 };
@@ -25,7 +25,8 @@ pub(super) fn scored(case: &Case) -> Result<Scored> {
         Input::Files(files) => {
             let paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
             let answer = Answer::of_why(&Why::ask(Build::ready()?, &paths)?);
-            finished(case, answer, &Truth::default(), Printed::None, &files)
+            let none = Recordings::default();
+            finished(case, answer, &Truth::default(), Printed::None, &files, &none)
         }
         Input::Program(source) => recorded(case, source),
     }
@@ -33,14 +34,16 @@ pub(super) fn scored(case: &Case) -> Result<Scored> {
 
 fn recorded(case: &Case, source: PathBuf) -> Result<Scored> {
     let stage = SceneStage::ready()?;
-    let program = Program::of(case, &stage, source);
+    let recordings = Recordings::default();
+    let program = Program::of(case, &stage, &recordings, source);
     let (recording, ran) = program.recorded("recording")?;
     let truth = Truth::of(&ran.stdout);
     if case.who {
         let said = who_document(recording.parent().context("no folder")?);
         let document = Who::parse(&fs::read(&said)?)
             .with_context(|| format!("whyoom who did not answer: {}", ran.stderr))?;
-        return finished(case, Answer::of_who(&document), &truth, truth.printed(), &[said]);
+        let answer = Answer::of_who(&document);
+        return finished(case, answer, &truth, truth.printed(), &[said], &recordings);
     }
     let document = Why::ask(&stage.build, &[&recording])
         .with_context(|| format!("nothing was recorded: {}", ran.stderr))?;
@@ -51,7 +54,7 @@ fn recorded(case: &Case, source: PathBuf) -> Result<Scored> {
         Printed::None if answer.cause == case.cause => remedy::apply(case, &answer, &program)?,
         by_scene => by_scene,
     };
-    finished(case, answer, &truth, printed, &[recording])
+    finished(case, answer, &truth, printed, &[recording], &recordings)
 }
 
 fn finished(
@@ -60,6 +63,7 @@ fn finished(
     truth: &Truth,
     printed: Printed,
     judged: &[PathBuf],
+    recordings: &Recordings,
 ) -> Result<Scored> {
     let (remedy, never) = (truth.fill(&case.remedy), truth.fill(&case.never));
     let known = Known { bytes: truth.bytes(case)?, remedy: &remedy, never: &never };
@@ -70,6 +74,8 @@ fn finished(
         grade,
         printed,
         truth_checked: case.fix.is_some(),
+        recorded: recordings.recorded.get(),
+        recordings_reused: recordings.reused.get(),
         judged: judged.iter().map(|path| text(path)).collect(),
     })
 }

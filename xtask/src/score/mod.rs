@@ -25,7 +25,7 @@ use self::{
     figures::{Figures, summary},
     row::Row,
 };
-use crate::nextest;
+use crate::nextest::{self, Reuse};
 
 /// The primary cause, and the bytes where they are known, must be right in so many cases; no other may be
 /// missed without a mark in its table.
@@ -56,7 +56,7 @@ pub(crate) fn run(wish: &Wish) -> Result<()> {
         ([], Some(set)) => format!("test(/^score::{set}::/)"),
         (names, _) => format!("test(/^score::[a-z]+::({})$/)", names.join("|")),
     };
-    let reports = nextest::reports(&filter, &[])?;
+    let reports = nextest::reports(&filter, &[], Reuse::Recordings)?;
     for name in &wish.only {
         let is_it = |report: &Report| report.name.rsplit("::").next() == Some(name);
         ensure!(reports.iter().any(is_it), "no case is called {name}");
@@ -77,8 +77,27 @@ pub(crate) fn end(reports: &[Report], bless: bool) -> Result<()> {
         }
     }
     hold_bars(&rows)?;
+    print_recordings(reports, &rows);
     println!("score: {}", summary(&rows));
     Ok(())
+}
+
+/// Prints how many programs were recorded, how many recordings of an earlier run were judged again, and how many cases
+/// were not judged at all because nothing has changed.
+fn print_recordings(reports: &[Report], rows: &[Row]) {
+    let reused_results = reports.iter().filter(|report| report.reused).count();
+    let (mut recorded, mut reused) = (0, 0);
+    for (report, row) in reports.iter().zip(rows) {
+        if let (false, Some(scored)) = (report.reused, &row.scored) {
+            recorded += scored.recorded;
+            reused += scored.recordings_reused;
+        }
+    }
+    println!(
+        "cases judged: {}, results of an earlier run: {reused_results}; programs recorded: {recorded}, recordings \
+         of an earlier run judged again: {reused}",
+        reports.len() - reused_results
+    );
 }
 
 fn rows(reports: &[Report]) -> Result<Vec<Row>> {

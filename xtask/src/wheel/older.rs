@@ -7,15 +7,21 @@ use harness::fresh;
 
 use super::{installed::Installed, output::output, system::System, unpacked::unpacked};
 
-const DEBIAN: &str = "http://deb.debian.org/debian";
-const UBUNTU: &str = "http://archive.ubuntu.com/ubuntu";
-
 /// Uses the wheel in each: their names, with the versions of their C libraries.
 pub(super) fn check(wheel: &Path) -> Result<String> {
     let bullseye =
-        by_pip(&System::older("bullseye", DEBIAN, "python3-minimal,python3-venv")?, wheel)?;
-    let bionic = without_pip(&System::older("bionic", UBUNTU, "libc-bin")?, wheel)?;
+        by_pip(&System::older("bullseye", Some(&own_mirror()?), "python3-minimal,python3-venv")?, wheel)?;
+    let bionic = without_pip(&System::older("bionic", None, "libc-bin")?, wheel)?;
     Ok(format!("Debian 11 (glibc {bullseye}) and Ubuntu 18.04 (glibc {bionic})"))
+}
+
+/// Returns the mirror of Debian that this system installs from.
+fn own_mirror() -> Result<String> {
+    let mut apt = Command::new("apt-get");
+    apt.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian"]);
+    let mirrors = output(&mut apt)?;
+    let mirror = mirrors.lines().next().context("apt knows no mirror of Debian: apt-get update")?;
+    Ok(mirror.to_owned())
 }
 
 fn by_pip(system: &System, wheel: &Path) -> Result<String> {

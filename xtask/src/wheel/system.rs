@@ -57,8 +57,9 @@ impl System {
         Ok(Self { enter: words.map(str::to_owned).to_vec() })
     }
 
-    /// An older release of a distribution, as debootstrap installs it, kept in the cache folder.
-    pub(super) fn older(suite: &str, mirror: &str, packages: &str) -> Result<Self> {
+    /// Returns an older release of a distribution, as debootstrap installs it, kept in the cache folder. Without a mirror
+    /// it comes from the one that debootstrap itself has for the release.
+    pub(super) fn older(suite: &str, mirror: Option<&str>, packages: &str) -> Result<Self> {
         let folder = cache().join("systems").join(suite);
         if !folder.join("bin/sh").exists() {
             install(suite, mirror, packages, &folder)?;
@@ -83,17 +84,17 @@ impl System {
 }
 
 /// Installs into another folder first: what is cut short is not taken for a system.
-fn install(suite: &str, mirror: &str, packages: &str, folder: &Path) -> Result<()> {
+fn install(suite: &str, mirror: Option<&str>, packages: &str, folder: &Path) -> Result<()> {
     let unfinished: PathBuf = folder.with_added_extension("new");
     if unfinished.exists() {
         std::fs::remove_dir_all(&unfinished)?;
     }
     std::fs::create_dir_all(&unfinished)?;
-    println!("installing {suite} from {mirror}");
+    println!("installing {suite}");
     let mut debootstrap = Command::new("debootstrap");
     debootstrap.args(["--variant=minbase", "--include", packages, suite]).arg(&unfinished);
     let log = unfinished.with_extension("log");
-    debootstrap.arg(mirror).stdout(std::fs::File::create(&log)?);
+    debootstrap.args(mirror).stdout(std::fs::File::create(&log)?);
     must_succeed(&mut debootstrap).with_context(|| format!("see {}", log.display()))?;
     if std::fs::rename(&unfinished, folder).is_err() {
         bail!("{} cannot be renamed", unfinished.display());

@@ -1,0 +1,328 @@
+//! Fingerprints of everything that a check depends on. While a fingerprint is unchanged, an earlier result or an
+//! earlier recording is reused.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::checkout::{root, shared_data_folder};
+
+/// Crates that read recordings and never run in a recorded program, nor start one. `whyoom run` uses some of them
+/// after the program has ended, to print its verdict.
+const JUDGING_CRATES: &[&str] = &[
+    "crates/browser/",
+    "crates/causes/",
+    "crates/diff/",
+    "crates/exports/",
+    "crates/mcp/",
+    "crates/memory/",
+    "crates/reading/",
+    "crates/report/",
+    "crates/sources/",
+    "crates/symbols/",
+];
+
+/// Suites that ask for no verdict: a change in the crates that judge cannot change their results.
+const SUITES_WITHOUT_VERDICTS: &[&str] = &["lab", "who"];
+
+/// The operators' command. Only the suite `fleet` runs it.
+const FLEET: &str = "fleet/";
+
+/// Folders and files of which programs and checks are built and run. Documentation, workflows and pages are not
+/// among them: the suites do not read them.
+const BUILT_OR_RUN: &[&str] = &[
+    ".cargo/",
+    ".config/",
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates/",
+    "fleet/",
+    "lab/",
+    "python/",
+    "tests/",
+];
+
+/// The part of the checkout that a result depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All code, including the crates that judge.
+    Everything,
+    /// All code but the crates that only judge: what can change a recording.
+    Recording,
+}
+
+/// The files of a checkout, each with a hash of its contents, and what else the checks of this machine depend on.
+#[derive(Debug)]
+pub(crate) struct Checkout {
+    /// Hash of each file by its path below the checkout.
+    files: BTreeMap<String, String>,
+    /// Names behind `crate::` in the files of each suite.
+    suite_references: BTreeMap<String, BTreeSet<String>>,
+    /// Versions of the compiler and the kernel, this boot, and the shared data.
+    machine: String,
+}
+
+impl Checkout {
+    /// Reads all files that git tracks, and those that it does not ignore.
+    pub(crate) fn read() -> Result<Self> {
+        let mut files = BTreeMap::new();
+        let mut suite_references: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for path in listed_files()? {
+            if !BUILT_OR_RUN.iter().any(|prefix| path.starts_with(prefix)) {
+                continue;
+            }
+            // A file that was deleted and not yet committed is listed, too.
+            let Ok(contents) = fs::read(root().join(&path)) else { continue };
+            if let Some(suite) = suite_of(&path) {
+                let source = String::from_utf8_lossy(&contents);
+                let references = suite_references.entry(suite.to_owned()).or_default();
+                references.extend(crate_references(&source).map(str::to_owned));
+            }
+            files.insert(path, hex(&Sha256::digest(contents)));
+        }
+        ensure!(!files.is_empty(), "git lists no file of this checkout");
+        Ok(Self { files, suite_references, machine: machine()? })
+    }
+
+    /// Returns the fingerprint of the checks of one suite. The suites whose code it uses are part of it.
+    #[must_use]
+    pub(crate) fn of_suite(&self, suite: &str) -> String {
+        let judges = !SUITES_WITHOUT_VERDICTS.contains(&suite);
+        let scope = if judges { Scope::Everything } else { Scope::Recording };
+        let used = self.used_suites(suite);
+        self.fingerprint(|path| {
+            is_in_scope(path, scope)
+                && suite_of(path).is_none_or(|name| used.contains(name))
+                && (suite == "fleet" || !path.starts_with(FLEET))
+        })
+    }
+
+    /// Returns the suite itself and every suite that its files name as `crate::NAME`.
+    fn used_suites(&self, suite: &str) -> BTreeSet<String> {
+        let mut used = BTreeSet::new();
+        let mut to_visit = vec![suite.to_owned()];
+        while let Some(name) = to_visit.pop() {
+            if used.insert(name.clone()) {
+                to_visit.extend(self.suite_references.get(&name).into_iter().flatten().cloned());
+            }
+        }
+        used
+    }
+
+    /// Returns the names of all suites.
+    pub(crate) fn suites(&self) -> impl Iterator<Item = &str> {
+        self.suite_references.keys().map(String::as_str)
+    }
+
+    /// Returns the fingerprint of every recording: of the recorder, the lab, `whyoom run`, the harness and the scripts
+    /// that all programs share. A program's own files are not part of it.
+    #[must_use]
+    pub(crate) fn of_recordings(&self) -> String {
+        self.fingerprint(|path| {
+            is_in_scope(path, Scope::Recording)
+                && !path.starts_with(FLEET)
+                && (!path.starts_with("tests/")
+                    || path.starts_with("tests/harness/")
+                    || path.starts_with("tests/requirements/")
+                    || path.starts_with("tests/suites/score/")
+                    || path.starts_with("tests/scenarios/recorder/")
+                    || path == "tests/scenarios/scene.sh")
+        })
+    }
+
+    fn fingerprint(&self, includes: impl Fn(&str) -> bool) -> String {
+        let mut hasher = Sha256::new();
+        hasher.update(&self.machine);
+        for (path, hash) in self.files.iter().filter(|(path, _)| includes(path)) {
+            hasher.update(format!("{path}\0{hash}\n"));
+        }
+        hex(&hasher.finalize())
+    }
+}
+
+fn is_in_scope(path: &str, scope: Scope) -> bool {
+    scope == Scope::Everything || !JUDGING_CRATES.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Returns the suite that a file belongs to, or `None` if it belongs to no suite or to all of them.
+fn suite_of(path: &str) -> Option<&str> {
+    let (suite, _) = path.strip_prefix("tests/suites/")?.split_once('/')?;
+    Some(suite)
+}
+
+/// Returns the names behind `crate::` in a source file of the suites.
+fn crate_references(source: &str) -> impl Iterator<Item = &str> {
+    source.split("crate::").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        &rest[..end.unwrap_or(rest.len())]
+    })
+}
+
+/// Returns a hash of the contents of all files below a folder.
+pub(crate) fn fingerprint_of_folder(folder: &Path) -> Result<String> {
+    let mut hasher = Sha256::new();
+    for path in files_below(folder)? {
+        let contents = fs::read(&path).with_context(|| path.display().to_string())?;
+        hasher.update(format!("{}\0{}\n", path.display(), hex(&Sha256::digest(contents))));
+    }
+    Ok(hex(&hasher.finalize()))
+}
+
+/// Returns a hash of a text.
+#[must_use]
+pub(crate) fn fingerprint_of_text(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            files.extend(files_below(&entry.path())?);
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn listed_files() -> Result<Vec<String>> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    let output = git.output().context("git is needed to list the files of the checkout")?;
+    ensure!(output.status.success(), "git ls-files failed");
+    let list = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let mut paths: Vec<String> = list.split_terminator('\0').map(str::to_owned).collect();
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// Returns what a result depends on besides the checkout. The boot is part of it because a verdict treats a recording
+/// of an earlier boot differently.
+fn machine() -> Result<String> {
+    let mut text = String::new();
+    for (program, argument) in [("rustc", "--version"), ("uname", "-srm")] {
+        let output = Command::new(program).arg(argument).output().context(program)?;
+        text.push_str(&String::from_utf8_lossy(&output.stdout));
+    }
+    text.push_str(&fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
+    let shared = shared_data_folder();
+    if shared.is_dir() {
+        text.push_str(&fingerprint_of_folder(&shared)?);
+    }
+    Ok(text)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkout(files: &[(&str, &str)]) -> Checkout {
+        let files = files.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned()));
+        Checkout {
+            files: files.collect(),
+            suite_references: BTreeMap::from([(
+                "stacks".to_owned(),
+                BTreeSet::from(["fit".to_owned()]),
+            )]),
+            machine: "a machine".to_owned(),
+        }
+    }
+
+    /// Returns a checkout with one file in each place that a fingerprint distinguishes.
+    fn sample(changed: &str) -> Checkout {
+        let paths = [
+            "Cargo.lock",
+            "crates/causes/src/lib.rs",
+            "crates/recorder/src/lib.rs",
+            "fleet/agent/src/lib.rs",
+            "lab/cuda/src/lib.rs",
+            "tests/harness/lib.rs",
+            "tests/scenarios/practice/growth/a.py",
+            "tests/suites/fit/mod.rs",
+            "tests/suites/lab/mod.rs",
+            "tests/suites/pool/mod.rs",
+        ];
+        assert!(changed.is_empty() || paths.contains(&changed));
+        let hash = |path: &str| if path == changed { "new" } else { "old" };
+        checkout(&paths.map(|path| (path, hash(path))))
+    }
+
+    #[test]
+    fn suite_fingerprint_changes_with_each_of_its_inputs() {
+        let before = sample("").of_suite("pool");
+        for path in [
+            "Cargo.lock",
+            "crates/causes/src/lib.rs",
+            "crates/recorder/src/lib.rs",
+            "lab/cuda/src/lib.rs",
+            "tests/harness/lib.rs",
+            "tests/scenarios/practice/growth/a.py",
+            "tests/suites/pool/mod.rs",
+        ] {
+            assert_ne!(sample(path).of_suite("pool"), before, "{path}");
+        }
+        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs"] {
+            assert_eq!(sample(path).of_suite("pool"), before, "{path}");
+        }
+    }
+
+    #[test]
+    fn judging_crates_do_not_change_recordings() {
+        let (before, causes) = (sample(""), sample("crates/causes/src/lib.rs"));
+        assert_eq!(causes.of_recordings(), before.of_recordings());
+        assert_eq!(causes.of_suite("lab"), before.of_suite("lab"));
+        for path in ["crates/recorder/src/lib.rs", "lab/cuda/src/lib.rs", "tests/harness/lib.rs"] {
+            assert_ne!(sample(path).of_recordings(), before.of_recordings(), "{path}");
+            assert_ne!(sample(path).of_suite("lab"), before.of_suite("lab"), "{path}");
+        }
+    }
+
+    #[test]
+    fn fleet_is_an_input_of_its_own_suite_only() {
+        let (before, after) = (sample(""), sample("fleet/agent/src/lib.rs"));
+        assert_ne!(after.of_suite("fleet"), before.of_suite("fleet"));
+        assert_eq!(after.of_suite("stacks"), before.of_suite("stacks"));
+    }
+
+    #[test]
+    fn suite_that_is_used_is_an_input() {
+        let (before, after) = (sample(""), sample("tests/suites/fit/mod.rs"));
+        assert_ne!(after.of_suite("stacks"), before.of_suite("stacks"));
+        let names: Vec<&str> = crate_references("use crate::fit::GATE; crate::lab").collect();
+        assert_eq!(names, ["fit", "lab"]);
+    }
+
+    #[test]
+    fn judging_crates_exist() {
+        for folder in JUDGING_CRATES {
+            assert!(root().join(folder).is_dir(), "{folder}");
+        }
+    }
+
+    #[test]
+    fn suites_without_verdicts_use_no_verdict() {
+        for suite in SUITES_WITHOUT_VERDICTS {
+            for file in files_below(&root().join("tests/suites").join(suite)).unwrap() {
+                let source = fs::read_to_string(&file).unwrap();
+                for word in ["Why", "verdict()", "\"why\"", "\"report\"", "\"diff\"", "crate::"] {
+                    assert!(!source.contains(word), "{} uses {word}", file.display());
+                }
+            }
+        }
+    }
+}
