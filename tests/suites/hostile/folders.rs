@@ -174,11 +174,15 @@ mount -t tmpfs -o "size=$size" tmpfs "$folder" || exit 99
 echo "status $?"
 exec "$whyoom" why "$folder/out""#;
 
+/// Seconds that the script may take: it starts four programs, a lab among them. Chosen, not measured.
+const SECONDS_ON_SMALL_DISK: f64 = 10.0;
+
 /// A recording that found no room on its disk says so later, too.
 pub(super) fn full_disk() -> Result<Held> {
     Need::Root.met()?;
     let (whyoom, folder) = (text(&Build::ready()?.whyoom()), fresh("hostile-full-disk")?);
     fs::create_dir_all(&folder)?;
+    let place = text(&folder);
     let caller = text(&CProgram::new("tests/scenarios/hostile/caller.c")?.built()?);
     let script = ["unshare", "-m", "sh", "-c", ON_SMALL_DISK, "-"];
     let modes: [&[&str]; 4] = [&[], &["--flight"], &["--keepers"], &["--torch-history"]];
@@ -186,8 +190,9 @@ pub(super) fn full_disk() -> Result<Held> {
     let rest = [("256k", "no", modes[1]), ("1m", "no", modes[1]), ("64k", "yes", modes[0])];
     let mut runs = 0;
     for (size, filled, mode) in small.chain(rest) {
-        let disk = [&text(&folder), size, filled, &whyoom, &caller];
-        let ran = Bounded::run(&[&script, &disk[..], mode].concat(), None, &[])?.in_bounds(0)?;
+        let disk = [place.as_str(), size, filled, whyoom.as_str(), caller.as_str()];
+        let words = [&script[..], &disk, mode].concat();
+        let ran = Bounded::run(&words, None, &[])?.in_bounds_with_time(0, SECONDS_ON_SMALL_DISK)?;
         let context = format!("{size} {mode:?}: {}{}", ran.out, ran.err);
         ensure!(ran.out.starts_with("status 0\n"), "the program: {context}");
         ensure!(!ran.out.contains("used CUDA\n"), "{context}");

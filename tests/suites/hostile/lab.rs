@@ -308,8 +308,9 @@ pub(super) fn temporary_folder_of_another() -> Result<Held> {
         Bounded::run(&words, user, &[("TMPDIR", &text(temporary))])?.in_bounds(0)
     };
     let mut refused = 0;
+    let forms: [&[&str]; 2] = [&[], &["--shared"]];
     for user in [None, Some(VICTIM)] {
-        for flags in [&[][..], &["--shared"]] {
+        for flags in forms {
             for temporary in [&theirs, &below] {
                 let ran = run(user, flags, temporary)?;
                 let is_refused = ran.status == Some(1) && ran.out.is_empty();

@@ -67,7 +67,7 @@ pub(super) fn empty_pythonpath() -> Result<Held> {
         let variable = format!("PYTHONPATH={value}");
         let expected = folders.run(&variable, &["python3", &program])?.out;
         for command in COMMANDS {
-            let words = [&[whyoom.as_str()], command, &["python3", &program]].concat();
+            let words = [&[whyoom.as_str()][..], command, &["python3", &program]].concat();
             let context = || format!("{variable} whyoom {}", command.join(" "));
             let ran = folders.run(&variable, &words)?.in_bounds(0).with_context(context)?;
             ensure!(ran.status == Some(0), "{}: {}", context(), ran.err);
@@ -91,7 +91,7 @@ pub(super) fn empty_variables() -> Result<Held> {
     for name in ["TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"] {
         for command in commands {
             let variable = format!("{name}=");
-            let words = [&[whyoom.as_str()], command].concat();
+            let words = [&[whyoom.as_str()][..], command].concat();
             let ran = folders.run(&variable, &words)?.in_bounds(0)?;
             ensure!(ran.status == Some(0), "{variable} {}: {}", words.join(" "), ran.err);
             for path in ran.out.lines().flat_map(|line| line.split(':')) {
