@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 use std::io;
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +19,7 @@ const VARIABLE: &str = "TMPDIR";
 /// empty `TMPDIR` counts as unset, as it does for Python and `mktemp`.
 #[must_use]
 pub fn folder() -> PathBuf {
-    let named = named(std::env::var_os(VARIABLE), &std::env::temp_dir());
+    let named = named(std::env::var_os(VARIABLE).as_deref(), &std::env::temp_dir());
     std::path::absolute(&named).unwrap_or(named)
 }
 
@@ -41,8 +41,8 @@ pub fn trusted_folder() -> io::Result<PathBuf> {
 }
 
 /// Returns `otherwise`, or `/tmp` if the variable is set and empty.
-fn named(variable: Option<OsString>, otherwise: &Path) -> PathBuf {
-    if cfg!(unix) && variable.as_deref() == Some(OsStr::new("")) {
+fn named(variable: Option<&OsStr>, otherwise: &Path) -> PathBuf {
+    if cfg!(unix) && variable == Some(OsStr::new("")) {
         return PathBuf::from("/tmp");
     }
     otherwise.to_owned()
@@ -55,8 +55,11 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn an_empty_variable_counts_as_unset() {
-        assert_eq!(named(Some(OsString::new()), Path::new("")), Path::new("/tmp"));
-        assert_eq!(named(Some("/scratch".into()), Path::new("/scratch")), Path::new("/scratch"));
+        assert_eq!(named(Some(OsStr::new("")), Path::new("")), Path::new("/tmp"));
+        assert_eq!(
+            named(Some(OsStr::new("/scratch")), Path::new("/scratch")),
+            Path::new("/scratch")
+        );
         assert_eq!(named(None, Path::new("/tmp")), Path::new("/tmp"));
         assert!(folder().is_absolute());
     }
