@@ -53,10 +53,19 @@ impl Bounded {
 
     /// An error where it hung, crashed, or took more than an input of so many bytes pays for.
     pub fn in_bounds(self, input: u64) -> Result<Self> {
+        self.in_bounds_with_time(input, SECONDS)
+    }
+
+    /// Returns the command that ran, if it took no more memory than an input of so many bytes pays for, and no more
+    /// than these seconds.
+    ///
+    /// # Errors
+    /// As [`Self::in_bounds`].
+    pub fn in_bounds_with_time(self, input: u64, allowed_seconds: f64) -> Result<Self> {
         let Self { status, seconds, err, .. } = &self;
         let resident = Bytes(self.resident);
         let allowed = Bytes(RESIDENT + RESIDENT_PER_BYTE * input);
-        ensure!(status.is_some() && *seconds <= SECONDS, "it took {seconds:.1} s: {err}");
+        ensure!(status.is_some() && *seconds <= allowed_seconds, "it took {seconds:.1} s: {err}");
         ensure!(status.is_some_and(|status| status >= 0), "signal {status:?} ended it: {err}");
         ensure!(!err.contains("panicked"), "{err}");
         ensure!(resident <= allowed, "it took {resident} where {allowed} are allowed");

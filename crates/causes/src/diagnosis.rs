@@ -493,6 +493,23 @@ impl<'a> Diagnosis<'a> {
         self.fact(FactKind::EmptyRecording).is_some()
     }
 
+    /// Returns true if nothing was recorded because the disk was full and `whyoom run` saw that, false if it follows
+    /// from a file that was not written to its end. Returns `None` if the disk is not known to have been full.
+    pub(crate) fn disk_full(&self) -> Option<bool> {
+        match self.fact_of_run(FactKind::DiskFull)? {
+            Fact::DiskFull { seen } => Some(seen),
+            _ => None,
+        }
+    }
+
+    /// Returns the reason, in words, why the recorder stopped before it recorded anything. Returns `None` if it did not.
+    pub(crate) fn stopped_because(&self) -> Option<&'a str> {
+        match self.fact_of_run(FactKind::RecorderStopped)? {
+            Fact::RecorderStopped { reason } => Some(self.tables.text(reason)),
+            _ => None,
+        }
+    }
+
     /// Whether all that is known is a profiler's report: what was taken from the driver while it looked.
     pub(crate) fn is_report_of_profiler(&self) -> bool {
         self.fact(FactKind::ProfilerReport).is_some()

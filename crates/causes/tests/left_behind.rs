@@ -286,6 +286,29 @@ fn a_run_of_which_nothing_was_recorded_is_told_how_to_record() {
 }
 
 #[test]
+fn a_run_that_found_a_full_disk_is_not_said_to_have_used_no_cuda() {
+    for (seen, headline) in [(true, "because the disk"), (false, "was probably full")] {
+        let mut run = Run::new();
+        run.command();
+        run.fact(Fact::DiskFull { seen });
+        let verdict = run.judge();
+        assert_cause(&verdict, "unknown", &["nothing was recorded", headline, "on another disk"]);
+        assert!(!told(&verdict).contains("no process of the command"), "{}", told(&verdict));
+    }
+}
+
+#[test]
+fn the_recorders_reason_to_stop_is_the_reason_why_nothing_was_recorded() {
+    let mut run = Run::new();
+    run.command();
+    let reason = run.tables.string("the recording's folder is read-only");
+    run.fact(Fact::RecorderStopped { reason });
+    let verdict = run.judge();
+    assert_cause(&verdict, "unknown", &["the recorder stopped", "folder is read-only"]);
+    assert!(!told(&verdict).contains("no process of the command"), "{}", told(&verdict));
+}
+
+#[test]
 fn what_a_library_says_in_its_own_words_is_named_beside_the_cause() {
     let mut run = Run::new();
     let table = run.stack(&[("main", "main.cu", 7)]);

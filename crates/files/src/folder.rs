@@ -2,8 +2,9 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Debug,
     fs::{self, File},
-    io::{self, Read},
+    io::{self, BufReader, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -28,7 +29,79 @@ pub struct Unpacked {
     /// As people know the folder.
     pub name: String,
     /// The contents by their names.
-    pub files: BTreeMap<String, Arc<[u8]>>,
+    pub files: BTreeMap<String, Arc<dyn Contents>>,
+}
+
+/// The contents of a file in memory.
+pub trait Contents: Debug + Send + Sync {
+    /// Returns the number of bytes.
+    fn length(&self) -> u64;
+
+    /// Copies bytes from a position on. Returns how many were copied, which may be fewer than asked for; 0 at the end.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    fn read_at(&self, target: &mut [u8], at: u64) -> io::Result<usize>;
+}
+
+impl dyn Contents {
+    /// Copies all bytes.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn to_vec(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < self.length() {
+            let start = bytes.len();
+            let left = usize::try_from(self.length()).unwrap_or(usize::MAX) - start;
+            bytes.resize(start + left.min(STEP), 0);
+            let read = self.read_at(&mut bytes[start..], start as u64)?;
+            bytes.truncate(start + read);
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Contents for Vec<u8> {
+    fn length(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_at(&self, target: &mut [u8], at: u64) -> io::Result<usize> {
+        let from = usize::try_from(at).unwrap_or(usize::MAX).min(self.len());
+        let some = target.len().min(self.len() - from);
+        target[..some].copy_from_slice(&self[from..from + some]);
+        Ok(some)
+    }
+}
+
+/// Bytes that [`ContentsReader`] reads at once, at least. Contents may be compressed in pieces of this length.
+const READ_BYTES: usize = 128 << 10;
+
+/// Reads contents from their start to their end.
+#[derive(Debug)]
+pub struct ContentsReader {
+    contents: Arc<dyn Contents>,
+    position: u64,
+}
+
+impl ContentsReader {
+    /// Begins at the start of contents.
+    #[must_use]
+    pub fn new(contents: Arc<dyn Contents>) -> BufReader<Self> {
+        BufReader::with_capacity(READ_BYTES, Self { contents, position: 0 })
+    }
+}
+
+impl Read for ContentsReader {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let read = self.contents.read_at(target, self.position)?;
+        self.position += read as u64;
+        Ok(read)
+    }
 }
 
 impl From<&Path> for Folder {
@@ -105,7 +178,7 @@ pub enum Entry {
     /// On a disk, where it comes and goes.
     Disk(PathBuf),
     /// In memory.
-    Memory(Option<Arc<[u8]>>),
+    Memory(Option<Arc<dyn Contents>>),
 }
 
 impl Entry {
@@ -114,7 +187,7 @@ impl Entry {
     pub fn exists(&self) -> bool {
         match self {
             Self::Disk(path) => path.exists(),
-            Self::Memory(bytes) => bytes.is_some(),
+            Self::Memory(contents) => contents.is_some(),
         }
     }
 
@@ -125,7 +198,7 @@ impl Entry {
     pub fn open(&self) -> io::Result<Opened> {
         match self {
             Self::Disk(path) => untrusted::open_entry(path).map(Opened::Disk),
-            Self::Memory(Some(bytes)) => Ok(Opened::Memory(Arc::clone(bytes))),
+            Self::Memory(Some(contents)) => Ok(Opened::Memory(Arc::clone(contents))),
             Self::Memory(None) => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -137,10 +210,10 @@ impl Entry {
     pub fn read(&self, most: u64) -> io::Result<Vec<u8>> {
         match self.open()? {
             Opened::Disk(file) => untrusted::whole(&file, most),
-            Opened::Memory(bytes) if bytes.len() as u64 > most => {
+            Opened::Memory(contents) if contents.length() > most => {
                 Err(io::ErrorKind::FileTooLarge.into())
             }
-            Opened::Memory(bytes) => Ok(bytes.to_vec()),
+            Opened::Memory(contents) => contents.to_vec(),
         }
     }
 }
@@ -153,7 +226,7 @@ impl Entry {
     pub fn lines(&self, longest: u64, most: u64) -> io::Result<Lines> {
         let reader: Box<dyn Read> = match self.open()? {
             Opened::Disk(file) => Box::new(file),
-            Opened::Memory(bytes) => Box::new(io::Cursor::new(bytes)),
+            Opened::Memory(contents) => Box::new(ContentsReader::new(contents)),
         };
         Ok(Lines::new(reader, longest, most))
     }
@@ -165,7 +238,7 @@ pub enum Opened {
     /// On a disk.
     Disk(File),
     /// In memory.
-    Memory(Arc<[u8]>),
+    Memory(Arc<dyn Contents>),
 }
 
 impl Opened {
@@ -176,7 +249,7 @@ impl Opened {
     pub fn length(&self) -> io::Result<u64> {
         match self {
             Self::Disk(file) => Ok(file.metadata()?.len()),
-            Self::Memory(bytes) => Ok(bytes.len() as u64),
+            Self::Memory(contents) => Ok(contents.length()),
         }
     }
 
@@ -203,12 +276,7 @@ impl Opened {
     fn read_at(&self, target: &mut [u8], at: u64) -> io::Result<usize> {
         match self {
             Self::Disk(file) => untrusted::read_at(file, target, at),
-            Self::Memory(bytes) => {
-                let from = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-                let some = target.len().min(bytes.len() - from);
-                target[..some].copy_from_slice(&bytes[from..from + some]);
-                Ok(some)
-            }
+            Self::Memory(contents) => contents.read_at(target, at),
         }
     }
 
@@ -226,7 +294,7 @@ impl Opened {
     pub fn paid_length(&self, most: u64) -> u64 {
         match self {
             Self::Disk(file) => untrusted::paid_length(file, most),
-            Self::Memory(bytes) => most.min(bytes.len() as u64),
+            Self::Memory(contents) => most.min(contents.length()),
         }
     }
 }
@@ -239,7 +307,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("a"), "0123456789").expect("it is written");
         fs::create_dir(folder.path().join("b")).expect("a folder");
-        let files = BTreeMap::from([("a".to_owned(), b"0123456789".as_slice().into())]);
+        let contents: Arc<dyn Contents> = Arc::new(b"0123456789".to_vec());
+        let files = BTreeMap::from([("a".to_owned(), contents)]);
         let unpacked = Unpacked { name: "unpacked".to_owned(), files };
         let folders = [Folder::from(folder.path()), Folder::Memory(Arc::new(unpacked))];
         (folder, folders)

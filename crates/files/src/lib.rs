@@ -4,6 +4,7 @@
 //!   link, or hold more than it asked for.
 //! - [`named`] opens what a person named on the command line, a pipe too.
 //! - [`private`] makes what nobody else may read or change.
+//! - [`temporary`] names the folder for temporary files.
 //! - [`folder`] is a folder of files on a disk or in memory.
 //! - [`kernel`] reads `/proc` and `/sys`.
 //!
@@ -17,4 +18,5 @@ mod linux;
 pub mod named;
 pub mod private;
 mod system;
+pub mod temporary;
 pub mod untrusted;

@@ -8,9 +8,16 @@ use std::{
 
 use flate2::read::GzDecoder;
 use thiserror::Error;
+use whyoom_files::folder::Contents;
+use whyoom_flight::CHECKPOINT;
+use whyoom_recording::{FILE_EXTENSIONS, PART_EXTENSION, PART_FILE_BYTES};
+use whyoom_sources::recording::{ENDING, MACHINE_SAMPLES_NAMES, MAX_MACHINE_SAMPLES_BYTES};
 use whyoom_trace::Bytes;
 
-use crate::beside::TORCH_FOLDER;
+use crate::{
+    beside::{TORCH_FOLDER, tells_referrers},
+    contents::{ContentsStore, FillError},
+};
 
 /// Headers and contents begin at multiples of this.
 const UNIT: usize = 512;
@@ -23,6 +30,8 @@ const LONG_NAME: u8 = b'L';
 const EXTENDED: u8 = b'x';
 /// Paths are no longer.
 const LONGEST_NAME: u64 = 64 << 10;
+/// Bytes of a path that are kept, from its end. A recording's own names are shorter.
+const KEPT_NAME_BYTES: usize = 256;
 /// What is unpacked takes memory, of which WebAssembly has little.
 const MOST_BYTES: u64 = if cfg!(target_family = "wasm") { 512 << 20 } else { 1 << 30 };
 /// As many files as a recording may have.
@@ -53,13 +62,24 @@ pub enum ArchiveError {
     NoMemory(#[from] TryReserveError),
 }
 
-/// The regular files of an archive, by the last parts of their names; those in a folder of snapshots with its name, too.
+impl From<FillError> for ArchiveError {
+    fn from(error: FillError) -> Self {
+        match error {
+            FillError::Read(error) => Self::Damaged(error),
+            FillError::NoMemory(error) => Self::NoMemory(error),
+        }
+    }
+}
+
+/// Returns the files of a recording's archive, by the last parts of their names; those in a folder of snapshots with
+/// its name, too. Files that no recording has are left out.
 ///
 /// # Errors
 /// Where it is damaged or too large.
-pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<[u8]>>, ArchiveError> {
+pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<dyn Contents>>, ArchiveError> {
     let mut files = BTreeMap::new();
-    let mut tar = GzDecoder::new(archive);
+    let mut store = ContentsStore::default();
+    let mut tar = GzDecoder::new(CountedReader { reader: archive, bytes: 0 });
     let mut left = MOST_BYTES;
     let mut long_name = None;
     while let Some(header) = next_header(&mut tar)? {
@@ -67,19 +87,34 @@ pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<[u8]>>, Archive
         let Some(size) = size_of(&header) else { break };
         let padded = size.next_multiple_of(UNIT as u64) + UNIT as u64;
         left = left.checked_sub(padded).ok_or(ArchiveError::TooLarge)?;
-        let contents = contents(&mut tar, size)?;
+        let mut kept = 0;
         match header[156] {
-            LONG_NAME if size <= LONGEST_NAME => long_name = Some(until_zero(&contents).to_vec()),
-            EXTENDED if size <= LONGEST_NAME => long_name = path_in(&contents).map(<[u8]>::to_vec),
+            LONG_NAME if size <= LONGEST_NAME => {
+                let name = name_record(&mut tar, size)?;
+                long_name = Some(end_of(until_zero(&name)).to_vec());
+                kept = size;
+            }
+            EXTENDED if size <= LONGEST_NAME => {
+                let records = name_record(&mut tar, size)?;
+                long_name = path_in(&records).map(|path| end_of(path).to_vec());
+                kept = size;
+            }
             REGULAR | OLD_REGULAR => {
                 let path = long_name.take().unwrap_or_else(|| path_of(&header));
-                let name = name_in(&path);
-                if !name.is_empty() {
-                    files.insert(name, contents.into());
+                if let Some(name) = name_in(&path) {
+                    kept = size.min(kept_bytes(&name));
+                    let mut contents = store.begin();
+                    store.fill(&mut contents, &mut tar, kept, |tar| tar.get_ref().bytes)?;
+                    let contents: Arc<dyn Contents> = Arc::new(contents);
+                    files.insert(name, contents);
                 }
             }
             _ => long_name = None,
         }
+        skip(&mut tar, size.saturating_sub(kept))?;
+        // The archive may end without the zeros behind its last file.
+        let padding = size.next_multiple_of(UNIT as u64) - size;
+        io::copy(&mut (&mut tar).take(padding), &mut io::sink())?;
         if files.len() > MOST_FILES {
             return Err(ArchiveError::TooMany);
         }
@@ -94,18 +129,40 @@ fn next_header(tar: &mut impl Read) -> io::Result<Option<[u8; UNIT]>> {
     Ok(header.try_into().ok())
 }
 
-/// The contents of a file, which are followed by zeros up to the next unit.
-fn contents(tar: &mut impl Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
-    let mut contents = Vec::new();
-    let padded = usize::try_from(size.next_multiple_of(UNIT as u64)).unwrap_or(usize::MAX);
-    // Its growth by doubling would take twice as much.
-    contents.try_reserve_exact(padded)?;
-    tar.take(size.next_multiple_of(UNIT as u64)).read_to_end(&mut contents)?;
-    if (contents.len() as u64) < size {
+/// Counts the bytes of the archive that were read.
+struct CountedReader<R> {
+    reader: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for CountedReader<R> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(target)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads the whole of a record that names the next file.
+fn name_record(tar: &mut impl Read, size: u64) -> Result<Vec<u8>, ArchiveError> {
+    let mut record = Vec::new();
+    tar.take(size).read_to_end(&mut record)?;
+    if (record.len() as u64) < size {
         return Err(ArchiveError::Damaged(io::ErrorKind::UnexpectedEof.into()));
     }
-    contents.truncate(usize::try_from(size).unwrap_or(usize::MAX));
-    Ok(contents)
+    Ok(record)
+}
+
+/// Passes over bytes, which are not kept.
+///
+/// # Errors
+/// If the archive ends before.
+fn skip(tar: &mut impl Read, bytes: u64) -> Result<(), ArchiveError> {
+    let skipped = io::copy(&mut tar.take(bytes), &mut io::sink())?;
+    if skipped < bytes {
+        return Err(ArchiveError::Damaged(io::ErrorKind::UnexpectedEof.into()));
+    }
+    Ok(())
 }
 
 /// The path in a header; POSIX has a second field for its beginning.
@@ -131,14 +188,42 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The last part, with the folder of snapshots before it.
-fn name_in(path: &[u8]) -> String {
-    let path = String::from_utf8_lossy(path);
-    let mut parts = path.rsplit('/');
-    let name = parts.next().unwrap_or_default();
-    match parts.next() {
-        Some(TORCH_FOLDER) if !name.is_empty() => format!("{TORCH_FOLDER}/{name}"),
-        _ => name.to_owned(),
+/// Returns the last bytes of a path.
+fn end_of(path: &[u8]) -> &[u8] {
+    &path[path.len().saturating_sub(KEPT_NAME_BYTES)..]
+}
+
+/// Returns the last part of a path, with the folder of snapshots before it. Returns `None` if no file of a recording
+/// that is read has such a name.
+fn name_in(path: &[u8]) -> Option<String> {
+    let mut parts = path.rsplit(|byte| *byte == b'/');
+    let name = std::str::from_utf8(parts.next()?).ok()?;
+    let is_in_torch = parts.next() == Some(TORCH_FOLDER.as_bytes());
+    if is_in_torch && name.ends_with(".pickle") {
+        Some(format!("{TORCH_FOLDER}/{name}"))
+    } else if !is_in_torch && is_of_recording(name) {
+        Some(name.to_owned())
+    } else {
+        None
+    }
+}
+
+/// Returns true if a recording has a file of this name that is read.
+fn is_of_recording(name: &str) -> bool {
+    FILE_EXTENSIONS.iter().any(|extension| name.ends_with(extension))
+        || [ENDING, CHECKPOINT].contains(&name)
+        || MACHINE_SAMPLES_NAMES.contains(&name)
+        || tells_referrers(name)
+}
+
+/// Returns how many bytes of a file are read at most; the rest is not kept.
+fn kept_bytes(name: &str) -> u64 {
+    if name.ends_with(PART_EXTENSION) {
+        PART_FILE_BYTES
+    } else if MACHINE_SAMPLES_NAMES.contains(&name) {
+        MAX_MACHINE_SAMPLES_BYTES
+    } else {
+        u64::MAX
     }
 }
 
@@ -164,27 +249,30 @@ mod tests {
         header
     }
 
-    fn unpacked(tar: &[u8]) -> Result<BTreeMap<String, Arc<[u8]>>, ArchiveError> {
+    fn unpacked(tar: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, ArchiveError> {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(tar).expect("it is written");
-        unpack(&*gzip.finish().expect("it is finished"))
+        let files = unpack(&*gzip.finish().expect("it is finished"))?;
+        let bytes = |contents: Arc<dyn Contents>| contents.to_vec().expect("it is read");
+        Ok(files.into_iter().map(|(name, contents)| (name, bytes(contents))).collect())
     }
 
     #[test]
     fn regular_files_are_unpacked() {
         let tar = [
             header("run/", "00000000000", b'5'),
-            header("run/a.js", "00000000007", REGULAR),
+            header("run/run.json", "00000000007", REGULAR),
             [&[7; 7][..], &[0; UNIT - 7]].concat(),
-            header("run/link", "00000000000", b'2'),
-            header("b", "00000000000", OLD_REGULAR),
+            header("run/7-1.part", "00000000000", b'2'),
+            header("7-1-0.events", "00000000000", OLD_REGULAR),
             header("run/torch/", "00000000000", b'5'),
-            header("run/torch/c", "00000000000", REGULAR),
+            header("run/torch/c.pickle", "00000000000", REGULAR),
             vec![0; 2 * UNIT],
         ];
         let files = unpacked(&tar.concat()).expect("it is unpacked");
-        let expected = [("a.js", vec![7; 7]), ("b", vec![]), ("torch/c", vec![])];
-        let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes.into()));
+        let expected =
+            [("run.json", vec![7; 7]), ("7-1-0.events", vec![]), ("torch/c.pickle", vec![])];
+        let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes));
         assert_eq!(files, BTreeMap::from(expected));
         for empty in [Vec::new(), vec![0; 1024]] {
             assert!(unpacked(&empty).expect("it is unpacked").is_empty());
@@ -210,13 +298,45 @@ mod tests {
             [sized(posix.as_bytes(), EXTENDED), padded(posix.as_bytes())].concat(),
             split,
         ] {
-            let tar = [before, header("cut", "00000000000", REGULAR)].concat();
+            let tar = [before, header("run.json", "00000000000", REGULAR)].concat();
             let files = unpacked(&tar).expect("it is unpacked");
             assert!(files.contains_key("torch/1.pickle"), "{:?}", files.keys());
         }
         for damaged in ["9", "x path=a\n", "99 path=a\n", "0 path=a\n", "3 a"] {
             assert_eq!(path_in(damaged.as_bytes()), None, "{damaged}");
         }
+    }
+
+    #[test]
+    fn files_that_no_recording_has_are_left_out() {
+        let bytes = [7; UNIT];
+        let names = [
+            "run/a.js",
+            "7-1.part/b",
+            "run.json.bak",
+            "c.pickle",
+            "run/torch/7-1.part",
+            "\u{ff}.txt",
+        ];
+        let mut tar: Vec<u8> = names
+            .iter()
+            .flat_map(|name| [header(name, "00000001000", REGULAR), bytes.to_vec()].concat())
+            .collect();
+        tar.extend(header("run.json", "00000000000", REGULAR));
+        let files = unpacked(&tar).expect("it is unpacked");
+        assert_eq!(files.into_keys().collect::<Vec<_>>(), ["run.json"]);
+    }
+
+    #[test]
+    fn of_a_file_no_more_is_kept_than_is_read() {
+        let tar = [
+            header("7-1.part", "00000040000", REGULAR),
+            vec![7; 16 << 10],
+            header("run.json", "00000000000", REGULAR),
+        ];
+        let files = unpacked(&tar.concat()).expect("it is unpacked");
+        assert_eq!(files["7-1.part"].len() as u64, PART_FILE_BYTES);
+        assert!(files.contains_key("run.json"), "what comes after it is found");
     }
 
     #[test]
@@ -233,7 +353,7 @@ mod tests {
             assert!(matches!(claimed, Err(ArchiveError::TooLarge)), "{size}");
         }
         let many: Vec<u8> = (0..=MOST_FILES)
-            .flat_map(|number| header(&format!("{number}"), "00000000000", REGULAR))
+            .flat_map(|number| header(&format!("{number}-1.part"), "00000000000", REGULAR))
             .collect();
         assert!(matches!(unpacked(&many), Err(ArchiveError::TooMany)));
     }

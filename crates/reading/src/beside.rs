@@ -68,7 +68,7 @@ impl ReportedReferrer {
 mod tests {
     use std::{collections::BTreeMap, sync::Arc};
 
-    use whyoom_files::folder::Unpacked;
+    use whyoom_files::folder::{Contents, Unpacked};
 
     use super::*;
 
@@ -82,7 +82,10 @@ mod tests {
             ("keepers-2.json", "{"),
             ("other.json", told.as_str()),
         ];
-        let files = files.map(|(name, text)| (name.to_owned(), text.as_bytes().into()));
+        let files = files.map(|(name, text)| {
+            let contents: Arc<dyn Contents> = Arc::new(text.as_bytes().to_vec());
+            (name.to_owned(), contents)
+        });
         let unpacked = Unpacked { name: String::new(), files: BTreeMap::from(files) };
         let found = referrers(&Folder::Memory(Arc::new(unpacked)));
         assert_eq!(found.len(), 1);

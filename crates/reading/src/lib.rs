@@ -5,6 +5,7 @@
 
 mod archive;
 mod beside;
+mod contents;
 mod inquiry;
 mod packed;
 mod replays;

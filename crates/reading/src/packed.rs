@@ -3,7 +3,7 @@
 use std::{io::Read, sync::Arc};
 
 use thiserror::Error;
-use whyoom_files::folder::{Folder, Unpacked};
+use whyoom_files::folder::{Contents, ContentsReader, Folder, Unpacked};
 use whyoom_flight::CHECKPOINT;
 use whyoom_report::Input;
 use whyoom_sources::{
@@ -62,7 +62,7 @@ pub struct Packed {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     name: String,
-    contents: Arc<[u8]>,
+    contents: Arc<dyn Contents>,
 }
 
 impl Packed {
@@ -149,7 +149,8 @@ impl Snapshot {
         tables: &mut Tables,
         sink: &mut dyn EventSink,
     ) -> Result<Input, PackedError> {
-        let read = begin(&self.name, &*self.contents).and_then(|begun| begun.import(tables, sink));
+        let contents = ContentsReader::new(Arc::clone(&self.contents));
+        let read = begin(&self.name, contents).and_then(|begun| begun.import(tables, sink));
         read.map_err(|error| PackedError::Snapshot { name: self.name.clone(), error })
     }
 }

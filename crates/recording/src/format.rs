@@ -104,6 +104,13 @@ pub(crate) const HEADER: usize = 128;
 /// The identity of a part, and then its state.
 pub(crate) const PART_IDENTITY: usize = 4096;
 pub(crate) const PART_FILE: usize = 8192;
+/// Bytes of a part's own file, which ends with [`PART_EXTENSION`].
+pub const PART_FILE_BYTES: u64 = PART_FILE as u64;
+/// The end of the name of a part's own file.
+pub const PART_EXTENSION: &str = Kind::Part.suffix();
+/// The ends of the names of all files that the recorder writes.
+pub const FILE_EXTENSIONS: [&str; 3] =
+    [PART_EXTENSION, Kind::Tables.suffix(), Kind::Events.suffix()];
 
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,6 +42,7 @@ mod watcher_sync;
 mod write;
 
 pub use definition::{Definition, RawFrame};
+pub use format::{FILE_EXTENSIONS, PART_EXTENSION, PART_FILE_BYTES};
 pub use live::{LIVE_DEVICES, LiveDevice, LiveTotals};
 pub use read::{
     Ending, Losses, Module, OpenError, PartInfo, ReadError, Recording, Resolve, Unresolved,

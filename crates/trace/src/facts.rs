@@ -90,6 +90,16 @@ pub enum Fact {
     },
     /// All that is known is a recording without an event.
     EmptyRecording,
+    /// Nothing was recorded, because the disk of the recording was full.
+    DiskFull {
+        /// True if `whyoom run` saw it; false if it follows from a file that could not be written to its end.
+        seen: bool,
+    },
+    /// Nothing was recorded, because the recorder stopped.
+    RecorderStopped {
+        /// The recorder's reason, in words.
+        reason: StringId,
+    },
 }
 
 /// What a fact is of: a process has one of each.
@@ -110,6 +120,8 @@ pub enum FactKind {
     Said,
     Idle,
     EmptyRecording,
+    DiskFull,
+    RecorderStopped,
 }
 
 impl Fact {
@@ -131,6 +143,8 @@ impl Fact {
             Self::Said { .. } => FactKind::Said,
             Self::Idle { .. } => FactKind::Idle,
             Self::EmptyRecording => FactKind::EmptyRecording,
+            Self::DiskFull { .. } => FactKind::DiskFull,
+            Self::RecorderStopped { .. } => FactKind::RecorderStopped,
         }
     }
 
@@ -144,6 +158,7 @@ impl Fact {
             Self::Gpu { model, .. } => Some(model),
             Self::AllocatorLog { allocator } => Some(allocator),
             Self::ProfilerReport { profiler } => Some(profiler),
+            Self::RecorderStopped { reason } => Some(reason),
             _ => None,
         }
     }

@@ -9,6 +9,7 @@ use anyhow::{Error, Result, bail};
 use whyoom_exports::{
     ExportError, FORMATS, Format, MakeStore, Target, format_named, format_of_file,
 };
+use whyoom_files::temporary;
 use whyoom_trace::{Bytes, Tables};
 
 use crate::{
@@ -37,7 +38,7 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<()> {
     }
     if is_standard_output(&arguments.output) {
         let out = Box::new(BufWriter::with_capacity(BUFFER, io::stdout()));
-        let notes = write(arguments, format, out, &std::env::temp_dir())?;
+        let notes = write(arguments, format, out, &temporary::folder())?;
         say_notes(&notes);
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! What Python runs before a program that whyoom starts, without a change to the program.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::Permissions,
     io,
     os::unix::fs::PermissionsExt,
@@ -9,9 +9,9 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
-use whyoom_files::private;
+use whyoom_files::{private, temporary};
 
 /// The folder of our own.
 pub(crate) const FOLDER: &str = "startup";
@@ -43,15 +43,16 @@ impl InjectionFolder {
 
     /// In a new folder of the temporary folder.
     pub(crate) fn temporary() -> Result<Self> {
-        Self::inside(&std::env::temp_dir())
+        Self::inside(&temporary::folder())
     }
 
     fn inside(folder: &Path) -> Result<Self> {
         let advice =
             "TMPDIR must name a folder that others cannot change, or a sticky one such as /tmp";
-        let checked = private::check_way(folder);
-        checked
-            .with_context(|| format!("will not write code into {}: {advice}", folder.display()))?;
+        let refused = || format!("will not write code into {}: {advice}", folder.display());
+        // Another user may own a link on the way, and could change it after the check.
+        let folder = &folder.canonicalize().with_context(refused)?;
+        private::check_way(folder).with_context(refused)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix("whyoom-startup-").permissions(Permissions::from_mode(0o700));
         let made = builder.tempdir_in(folder);
@@ -76,13 +77,19 @@ pub(crate) fn equip(command: &mut Command, folder: &Path, watch: &str) -> Result
     for folder in [folder, &sitecustomize] {
         own_folder(folder).with_context(context)?;
     }
+    // A link on the way could lead elsewhere when Python follows it.
+    let sitecustomize = sitecustomize.canonicalize().with_context(context)?;
     // The last word: whatever chose the folder, nothing that others can change is run.
     private::check_way(&sitecustomize).with_context(context)?;
     private::write(&sitecustomize.join(NAME), [SHARED, watch].join("\n\n"))
         .with_context(context)?;
-    let mut path = vec![sitecustomize.clone()];
-    path.extend(python_path(command).iter().flat_map(std::env::split_paths));
-    command.env("PYTHONPATH", std::env::join_paths(path)?);
+    ensure!(
+        !sitecustomize.as_os_str().as_encoded_bytes().contains(&b':'),
+        "{} cannot be on Python's search path: it contains a colon",
+        sitecustomize.display()
+    );
+    let others = python_path(command).unwrap_or_default();
+    command.env("PYTHONPATH", search_path(&sitecustomize, &others));
     Ok(sitecustomize)
 }
 
@@ -92,6 +99,17 @@ pub(crate) fn own_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => private::adopt_folder(folder),
         made => made,
     }
+}
+
+/// Returns a search path with `first` before `others`, which is kept as it is. Python takes an empty name on its
+/// search path for the current folder, but ignores a variable that is empty as a whole: an empty `others` adds nothing.
+fn search_path(first: &Path, others: &OsStr) -> OsString {
+    let mut path = first.as_os_str().to_owned();
+    if !others.is_empty() {
+        path.push(":");
+        path.push(others);
+    }
+    path
 }
 
 /// The command's own search path, in which another of these files may stand already, or else ours.
@@ -105,6 +123,27 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn an_empty_search_path_adds_no_name() {
+        let path = |others: &str| search_path(Path::new("/ours"), OsStr::new(others));
+        assert_eq!(path(""), "/ours");
+        assert_eq!(path("/a:/b"), "/ours:/a:/b");
+        // The user's own choice: Python takes the empty name for the current folder without whyoom, too.
+        assert_eq!(path("/a:"), "/ours:/a:");
+        assert_eq!(path(":"), "/ours::");
+    }
+
+    #[test]
+    fn the_search_path_of_a_command_grows_in_front() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new("true");
+        command.env("PYTHONPATH", "");
+        let first = equip(&mut command, &folder.path().join("a"), "").expect("equipped");
+        let second = equip(&mut command, &folder.path().join("b"), "").expect("equipped");
+        let expected = std::env::join_paths([second, first]).expect("a list");
+        assert_eq!(python_path(&command), Some(expected));
+    }
 
     #[test]
     fn code_lies_where_nobody_else_writes() {

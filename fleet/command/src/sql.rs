@@ -60,6 +60,13 @@ fn duckdb(folder: &Path, sql: &str) -> Result<Command> {
     Ok(command)
 }
 
+/// Returns the folder for caches in the user's home, or `None` if `HOME` does not name a folder by its whole path. An
+/// empty one would be the current folder, where other users may write.
+fn default_cache() -> Option<PathBuf> {
+    let home = PathBuf::from(env::var_os("HOME")?);
+    home.is_absolute().then(|| home.join(".cache"))
+}
+
 /// The archive as a folder. Objects do not change: of a bucket, only those are copied that are new.
 fn local(archive: &str) -> Result<PathBuf> {
     if !archive.contains("://") {
@@ -68,8 +75,7 @@ fn local(archive: &str) -> Result<PathBuf> {
         return Ok(fs::canonicalize(archive)?);
     }
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = cache.filter(|path| path.is_absolute()).or_else(home);
+    let cache = cache.filter(|path| path.is_absolute()).or_else(default_cache);
     let cache = cache.context("set HOME or XDG_CACHE_HOME, for a copy of the archive")?;
     let endpoint = env::var("AWS_ENDPOINT_URL").unwrap_or_default();
     let folder = cache.join("whyoom-fleet").join(Incident::id_of(&[archive, &endpoint]));

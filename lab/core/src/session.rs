@@ -15,7 +15,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use whyoom_files::{private, untrusted};
+use whyoom_files::{private, temporary, untrusted};
 
 use crate::{
     log::LOG_VARIABLE,
@@ -58,11 +58,16 @@ pub struct Session {
 
 impl Session {
     /// Starts a lab with the libraries of a folder.
+    ///
+    /// # Errors
+    /// Also if other users can change the folder for temporary files. Programs load libraries from a folder in it,
+    /// by path, and would run what another user puts there.
     pub fn start(spec: &MachineSpec, libraries: &Path, log: Option<PathBuf>) -> io::Result<Self> {
-        remove_abandoned();
+        let temporary = temporary::trusted_folder()?;
+        remove_abandoned(&temporary);
         let unforeseen = RandomState::new().hash_one(());
         let name = format!("{FOLDER_PREFIX}{}-{unforeseen:016x}", std::process::id());
-        let folder = std::env::temp_dir().join(&name);
+        let folder = temporary.join(&name);
         let alive = create_alive(&folder, &name, spec.shared)?;
         let machine = Machine::create(&folder.join("state"), spec);
         let session = Self { folder, _alive: alive, machine: machine?, log };
@@ -171,8 +176,8 @@ fn create_alive(folder: &Path, name: &str, shared: bool) -> io::Result<File> {
 }
 
 /// Removes folders of our own labs whose process has died without doing so.
-fn remove_abandoned() {
-    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+fn remove_abandoned(temporary: &Path) {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
         let is_lab = entry.file_name().to_string_lossy().starts_with(FOLDER_PREFIX);
         if is_lab && is_own_folder(&entry) && is_abandoned(&entry.path()) {
             // It follows no link.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use harness::{Bounded, Build, Held, Need, STRANGER, VICTIM, fresh, give_to, root, text};
+use harness::{Bounded, Build, CProgram, Held, Need, STRANGER, VICTIM, fresh, give_to, root, text};
 
 /// What must not change.
 const PRECIOUS: &str = "precious\n";
@@ -164,6 +164,43 @@ pub(super) fn modes() -> Result<Held> {
     let files = checked_modes(&folder)?;
     ensure!(files >= 5, "only {files} files were recorded: {}", ran.err);
     Ok(Held::new("0700 and 0600").count("files", files + count as u64))
+}
+
+/// Runs a program of the lab that records onto a small disk, and asks why: `FOLDER SIZE FILLED WHYOOM CALLER MODE…`.
+const ON_SMALL_DISK: &str = r#"folder=$1; size=$2; filled=$3; whyoom=$4; caller=$5; shift 5
+mount -t tmpfs -o "size=$size" tmpfs "$folder" || exit 99
+[ "$filled" = no ] || cat /dev/zero > "$folder/filled" 2> /dev/null
+"$whyoom" lab run --memory 4GiB -- "$whyoom" run "$@" -o "$folder/out" -- "$caller" < /dev/null > /dev/null
+echo "status $?"
+exec "$whyoom" why "$folder/out""#;
+
+/// Seconds that the script may take: it starts four programs, a lab among them. Chosen, not measured.
+const SECONDS_ON_SMALL_DISK: f64 = 10.0;
+
+/// A recording that found no room on its disk says so later, too.
+pub(super) fn full_disk() -> Result<Held> {
+    Need::Root.met()?;
+    let (whyoom, folder) = (text(&Build::ready()?.whyoom()), fresh("hostile-full-disk")?);
+    fs::create_dir_all(&folder)?;
+    let place = text(&folder);
+    let caller = text(&CProgram::new("tests/scenarios/hostile/caller.c")?.built()?);
+    let script = ["unshare", "-m", "sh", "-c", ON_SMALL_DISK, "-"];
+    let modes: [&[&str]; 4] = [&[], &["--flight"], &["--keepers"], &["--torch-history"]];
+    let small = modes.iter().map(|mode| ("64k", "no", *mode));
+    let rest = [("256k", "no", modes[1]), ("1m", "no", modes[1]), ("64k", "yes", modes[0])];
+    let mut runs = 0;
+    for (size, filled, mode) in small.chain(rest) {
+        let disk = [place.as_str(), size, filled, whyoom.as_str(), caller.as_str()];
+        let words = [&script[..], &disk, mode].concat();
+        let ran = Bounded::run(&words, None, &[])?.in_bounds_with_time(0, SECONDS_ON_SMALL_DISK)?;
+        let context = format!("{size} {mode:?}: {}{}", ran.out, ran.err);
+        ensure!(ran.out.starts_with("status 0\n"), "the program: {context}");
+        ensure!(!ran.out.contains("used CUDA\n"), "{context}");
+        ensure!(ran.out.contains("the disk of the recording was"), "{context}");
+        ensure!(ran.out.contains("on another disk"), "no advice: {context}");
+        runs += 1;
+    }
+    Ok(Held::new("each says that the disk was full").count("runs", runs))
 }
 
 /// Counts the files below a folder; an error where others may read one.

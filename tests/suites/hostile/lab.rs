@@ -287,6 +287,51 @@ pub(super) fn modes() -> Result<Held> {
     Ok(Held::new("0700 and 0600; shared 0711 and a socket").count("modes", 7))
 }
 
+/// A lab does not start where another user could put other libraries in the place of its own.
+pub(super) fn temporary_folder_of_another() -> Result<Held> {
+    Need::Root.met()?;
+    let (build, folder) = (Build::readable()?, Shared::new("tmpdir")?);
+    let [theirs, below, own, link] =
+        ["theirs", "theirs/below", "own", "link"].map(|name| folder.path(name));
+    for path in [&theirs, &below, &own] {
+        fs::create_dir(path)?;
+        fs::set_permissions(path, mode(0o777))?;
+    }
+    give_to(STRANGER, &theirs)?;
+    give_to(VICTIM, &own)?;
+    fs::set_permissions(&own, mode(0o700))?;
+    give_to(VICTIM, &below)?;
+    let whyoom = text(&build.whyoom());
+    let run = |user, flags: &[&str], temporary: &Path| {
+        let command = ["--", "sh", "-c", r#"printf %s "$WHYOOM_LAB""#];
+        let words = [&[whyoom.as_str(), "lab", "run"], flags, &command].concat();
+        Bounded::run(&words, user, &[("TMPDIR", &text(temporary))])?.in_bounds(0)
+    };
+    let mut refused = 0;
+    let forms: [&[&str]; 2] = [&[], &["--shared"]];
+    for user in [None, Some(VICTIM)] {
+        for flags in forms {
+            for temporary in [&theirs, &below] {
+                let ran = run(user, flags, temporary)?;
+                let is_refused = ran.status == Some(1) && ran.out.is_empty();
+                ensure!(is_refused, "{flags:?}: {:?}: {}{}", ran.status, ran.out, ran.err);
+                let advises = ["other users can change", "TMPDIR must name a folder that others"];
+                ensure!(advises.iter().all(|words| ran.err.contains(words)), "{}", ran.err);
+                refused += 1;
+            }
+        }
+    }
+    let left = fs::read_dir(&theirs)?.count() + fs::read_dir(&below)?.count();
+    ensure!(left == 1, "it left something in a stranger's folder");
+    // A link of the stranger's may lead elsewhere after the check: programs load nothing through it.
+    symlink(&own, &link)?;
+    give_to(STRANGER, &link)?;
+    let ran = run(Some(VICTIM), &[], &link)?;
+    let expected = text(&own.canonicalize()?);
+    ensure!(ran.out.starts_with(&expected), "{:?}: {}{}", ran.status, ran.out, ran.err);
+    Ok(Held::new("refused").count("starts", refused))
+}
+
 fn mode(mode: u32) -> Permissions {
     Permissions::from_mode(mode)
 }

@@ -9,6 +9,7 @@ mod pickles;
 mod proportion;
 mod recording;
 mod secrets;
+mod startup;
 mod symbols;
 mod terminal;
 mod variables;
@@ -21,6 +22,9 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("folders::made-by-another", folders::made_by_another),
         Check::new("folders::code-swapped", folders::code_swapped),
         Check::new("folders::modes", folders::modes),
+        Check::new("folders::full-disk", folders::full_disk),
+        Check::new("startup::empty-pythonpath", startup::empty_pythonpath),
+        Check::new("startup::empty-variables", startup::empty_variables),
         Check::new("live::part-files", live::part_files),
         Check::new("live::cut-while-looked-at", live::cut_while_looked_at),
         Check::new("live::status-of-the-program", live::status_of_the_program),
@@ -31,6 +35,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("lab::any-owner-of-the-lock", lab::owners),
         Check::new("lab::beside-others", lab::beside_others),
         Check::new("lab::modes", lab::modes),
+        Check::new("lab::temporary-folder-of-another", lab::temporary_folder_of_another),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
         Check::new("recording::fifos", recording::fifos),

@@ -7,9 +7,13 @@ thousand times: whatever a command does for each of them, it must not do it for 
 """
 
 import pickle
+import io
+import os
 import random
 import sqlite3
 import sys
+import tarfile
+import zlib
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -338,6 +342,74 @@ def nsys(count, processes=False, streams=False, chains=False, marks=False, devic
             places = ", ".join("?" * len(values[0]))
             export.connection.executemany(f"INSERT INTO {table} VALUES ({places})", values)
     export.close()
+
+
+ENDING = b'{"command": ["train"], "pid": 7, "time": 1, "status": 1, "signal": null, "killed_for_memory": 0}'
+LINE = b'{"a":1}\n'
+
+
+def header(name, size, kind=b"0"):
+    info = tarfile.TarInfo(name)
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.USTAR_FORMAT)
+
+
+def packed_recording(pieces):
+    """A recording as `tar czf` packs it, with these pieces of a tar archive in it."""
+    out, gzip = io.BytesIO(), zlib.compressobj(1, zlib.DEFLATED, 31)
+    for piece in (header("run/run.json", len(ENDING)), ENDING.ljust(512, b"\0"), *pieces, b"\0" * 1024):
+        out.write(gzip.compress(piece))
+    out.write(gzip.flush())
+    return out.getvalue()
+
+
+def packed_file(name, count, unit):
+    """A recording with a file of `count` MiB that repeats a unit of a power of two bytes."""
+    yield header(name, count * MIB)
+    for _ in range(count):
+        yield unit * (MIB // len(unit))
+
+
+def packed_bad_lines(count):
+    return packed_recording(packed_file("run/machine.jsonl", count, LINE))
+
+
+def packed_marks(count):
+    return packed_recording(packed_file("run/torch/1.pickle", count, b"("))
+
+
+def packed_zeros(count):
+    return packed_recording(packed_file("run/7-1.part", count, b"\0"))
+
+
+def packed_events(count):
+    return packed_recording(packed_file("run/7-1-0.events", count, b"\0"))
+
+
+def packed_unknown(count):
+    return packed_recording(packed_file("run/notes.txt", count, b"\0"))
+
+
+def packed_names(count):
+    """Long names of bytes that are no text, of 64 KiB each and of `count` MiB together."""
+
+    def pieces():
+        for n in range(count * 16):
+            name = b"\xff" * (64 * 1024 - 9) + b"%08d" % n
+            yield header("././@LongLink", len(name), b"L") + name + b"\0" + header("x", 0)
+
+    return packed_recording(pieces())
+
+
+def folder_of_bad_lines(count):
+    """A recording that is a folder, with `count` MiB of lines that are no samples."""
+    folder = sys.argv[3]
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "run.json"), "wb") as file:
+        file.write(ENDING)
+    with open(os.path.join(folder, "machine.jsonl"), "wb") as file:
+        for _ in range(count):
+            file.write(LINE * (MIB // len(LINE)))
 
 
 KINDS = {

@@ -333,6 +333,12 @@ fn missing(observed: &ObservedFigures) -> String {
 
 /// There was no event at all to judge.
 pub(super) fn nothing_found(diagnosis: &Diagnosis<'_>) -> Finding {
+    if let Some(seen) = diagnosis.disk_full() {
+        return nothing_written(diagnosis, seen);
+    }
+    if let Some(reason) = diagnosis.stopped_because() {
+        return recorder_stopped(diagnosis, reason);
+    }
     if diagnosis.is_over() {
         return nothing_recorded(diagnosis);
     }
@@ -365,6 +371,44 @@ fn empty_recording(diagnosis: &Diagnosis<'_>) -> Finding {
         "The program has not used CUDA yet, or files of the recording are missing or damaged.",
     );
     let what = "if it still runs, ask again later; if it has ended, record it again";
+    finding.remedies = vec![Remedy::example("whyoom run -- COMMAND", what)];
+    finding
+}
+
+/// Returns the finding for a run of which nothing could be written, because the disk was full.
+fn nothing_written(diagnosis: &Diagnosis<'_>, seen: bool) -> Finding {
+    let mut finding = if seen {
+        diagnosis.finding(
+            CAUSE.id,
+            Strength::Fallback,
+            "Cannot tell: nothing was recorded, because the disk of the recording was full",
+            "The recorder leaves the last 1 GiB of a disk, or 5% if that is less, to the program. Whether the \
+             program used CUDA is not known.",
+        )
+    } else {
+        diagnosis.finding(
+            CAUSE.id,
+            Strength::Fallback,
+            "Cannot tell: nothing was recorded, and the disk of the recording was probably full",
+            "run.json was begun and not written to its end. Whether the program used CUDA is not known.",
+        )
+    };
+    finding.remedies = vec![Remedy::example(
+        "whyoom run -o FOLDER -- COMMAND",
+        "free some space, or record to a FOLDER on another disk",
+    )];
+    finding
+}
+
+/// Returns the finding for a run in which the recorder stopped before it recorded anything.
+fn recorder_stopped(diagnosis: &Diagnosis<'_>, reason: &str) -> Finding {
+    let mut finding = diagnosis.finding(
+        CAUSE.id,
+        Strength::Fallback,
+        "Cannot tell: nothing was recorded, because the recorder stopped",
+        format!("Its reason: {reason}."),
+    );
+    let what = "record again without that obstacle";
     finding.remedies = vec![Remedy::example("whyoom run -- COMMAND", what)];
     finding
 }

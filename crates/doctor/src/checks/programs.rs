@@ -7,6 +7,8 @@ use std::{
     process::{Command, Output},
 };
 
+use whyoom_files::temporary;
+
 use super::memory::TOOK;
 use crate::outcome::{Outcome, Status};
 
@@ -55,7 +57,7 @@ impl Program {
     }
 
     fn compared(&self, alone: &Output, options: &[&str]) -> io::Result<Outcome> {
-        let folder = tempfile::tempdir()?;
+        let folder = tempfile::tempdir_in(temporary::folder())?;
         let recording = folder.path().join("recording");
         if !text(&alone.stdout).starts_with(self.says) {
             let why = last(alone);

@@ -50,6 +50,9 @@ pub struct Ending {
     /// What `--apply` ran it once more with, and what came of it.
     #[serde(default)]
     pub applied: Option<Applied>,
+    /// True if nothing was recorded, and the disk had no room for a recording when the program had ended.
+    #[serde(default)]
+    pub disk_full: bool,
 }
 
 /// A second run with one thing changed.
@@ -75,6 +78,12 @@ impl Ending {
     pub fn read(folder: impl Into<Folder>) -> Option<Self> {
         let text = folder.into().entry(ENDING).read(LONGEST).ok()?;
         serde_json::from_slice(&text).ok().map(Self::masked)
+    }
+
+    /// Returns true if the file of a recording's folder was begun and not written to its end, as on a full disk.
+    pub(super) fn is_cut(folder: &Folder) -> bool {
+        let Ok(text) = folder.entry(ENDING).read(LONGEST) else { return false };
+        serde_json::from_slice::<Self>(&text).is_err_and(|error| error.is_eof())
     }
 
     /// Without secrets in the command; an older file may have them.
@@ -176,10 +185,24 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_not_written_to_its_end_is_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let is_cut = || Ending::is_cut(&Folder::from(folder.path()));
+        assert!(!is_cut(), "there is none");
+        Ending::default().write(folder.path()).expect("it is written");
+        assert!(!is_cut());
+        for (text, cut) in [("", true), ("{\"command\":[", true), ("{}", false), ("text", false)] {
+            std::fs::write(folder.path().join(ENDING), text).expect("it is written");
+            assert_eq!(is_cut(), cut, "{text:?}");
+        }
+    }
+
+    #[test]
     fn an_older_file_is_read() {
         let older =
             r#"{"command":[],"pid":7,"time":1,"status":null,"signal":9,"killed_for_memory":1}"#;
         let ending: Ending = serde_json::from_str(older).expect("a whole file");
         assert_eq!((ending.killed_for_memory, ending.killed_in_group), (Some(1), None));
+        assert!(!ending.disk_full);
     }
 }

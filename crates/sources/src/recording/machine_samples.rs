@@ -15,16 +15,19 @@ use super::device_names::DeviceNames;
 pub const MACHINE_SAMPLES: &str = "machine.jsonl";
 /// Its name in older recordings.
 const OLD_NAME: &str = "looks.jsonl";
+/// The names of the file that are read.
+pub const MACHINE_SAMPLES_NAMES: [&str; 2] = [MACHINE_SAMPLES, OLD_NAME];
 /// Who looks takes a moment; what is seen later than this says nothing of the failure.
 const LONGEST_DELAY: u64 = 5_000_000_000;
 /// The recorder's clock and the watcher's may differ by this.
 const SKEW: u64 = 50_000_000;
-/// MachineSamples beyond these are not kept: a loop that retries can fail a million times.
-const MOST: usize = 4096;
+/// Lines beyond these are not read, whether they are samples or not: a loop that retries can fail a million times.
+const MAX_LINES: usize = 4096;
 /// A line is not longer: that is some thousand processes on some devices.
 const LONGEST_LINE: u64 = 1 << 20;
-/// What is read of the file: so much on any line of [`MOST`] is more than anybody writes.
-const MOST_BYTES: u64 = 256 << 20;
+/// Bytes of the file that are read. That is 8 KiB on each of [`MAX_LINES`] lines; a sample of eight GPUs with eight
+/// processes takes less than 3 KiB. Chosen, not measured.
+pub const MAX_MACHINE_SAMPLES_BYTES: u64 = 32 << 20;
 
 /// The machine, seen because an allocation failed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -139,14 +142,15 @@ impl From<Vec<MachineSample>> for MachineSamples {
 }
 
 impl MachineSamples {
-    /// Reads those of a folder. A line that is torn, or that is none, is passed over.
+    /// Reads those of a folder. A line that is no sample, or is cut, is passed over.
     pub(super) fn read(folder: &Folder) -> Self {
-        let lines = |name| folder.entry(name).lines(LONGEST_LINE, MOST_BYTES);
+        let lines = |name| folder.entry(name).lines(LONGEST_LINE, MAX_MACHINE_SAMPLES_BYTES);
         let Ok(lines) = lines(MACHINE_SAMPLES).or_else(|_| lines(OLD_NAME)) else {
             return Self::default();
         };
-        let machine_samples = lines.filter_map(|line| serde_json::from_slice(&line).ok());
-        machine_samples.take(MOST).collect::<Vec<_>>().into()
+        let lines = lines.take(MAX_LINES);
+        let samples = lines.filter_map(|line| serde_json::from_slice(&line).ok());
+        samples.collect::<Vec<_>>().into()
     }
 
     pub(super) fn iter(&self) -> std::slice::Iter<'_, MachineSample> {
@@ -210,6 +214,17 @@ mod tests {
         assert_eq!(look.device(DeviceId(0), &names).map(|one| one.index), Some(1));
         names.uuids.insert(DeviceId(0), "77".to_owned());
         assert_eq!(look.device(DeviceId(0), &names).map(|one| one.index), Some(0), "unknown");
+    }
+
+    #[test]
+    fn lines_that_are_no_samples_count() {
+        let sample = serde_json::to_string(&MachineSample::default()).expect("a line");
+        for (bad_lines, read) in [(MAX_LINES - 1, 1), (MAX_LINES, 0)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let text = "{}\n".repeat(bad_lines) + &sample + "\n";
+            std::fs::write(folder.path().join(MACHINE_SAMPLES), text).expect("it is written");
+            assert_eq!(MachineSamples::read(&Folder::from(folder.path())).iter().count(), read);
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod translate;
 
 use thiserror::Error;
 use whyoom_files::folder::Folder;
-use whyoom_recording::{OpenError, ReadError, Recording};
+use whyoom_recording::{OpenError, PartInfo, ReadError, Recording};
 use whyoom_trace::{
     Action, DeviceId, Event, EventSink, Origin, ProcessId, Software, Tables, Time, facts::Fact,
 };
@@ -32,7 +32,10 @@ use whyoom_trace::{
 pub use self::{
     ending::{Applied, ENDING, Ending},
     folder::{has_recorded, is_recording},
-    machine_samples::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel},
+    machine_samples::{
+        MACHINE_SAMPLES, MACHINE_SAMPLES_NAMES, MAX_MACHINE_SAMPLES_BYTES, MachineSample,
+        SeenDevice, SeenHolder, SeenModel,
+    },
 };
 use self::{
     machine::Machine,
@@ -55,6 +58,9 @@ pub struct RecordingSummary {
     /// What is worth saying of it: what it lacks, in words.
     pub notes: Vec<String>,
 }
+
+/// The beginning of the recorder's reason to stop on a full disk.
+const DISK_FULL: &str = "the disk of the recording is full";
 
 /// Why a recording was not imported.
 #[derive(Debug, Error)]
@@ -85,6 +91,10 @@ pub fn import(
         (Err(OpenError::Empty(_)), Some(ending)) => {
             return Ok(emit_nothing_recorded(&ending, tables, sink));
         }
+        (Err(OpenError::Empty(_)), None) if Ending::is_cut(folder) => {
+            emit_disk_full(ProcessId::default(), false, tables, sink);
+            return Ok(RecordingSummary::default());
+        }
         (opened, _) => opened?,
     };
     let machine = Machine::read(folder, recording.parts(), tables);
@@ -95,6 +105,9 @@ pub fn import(
         Some(ending) => emit_ending(&ending, &machine, tables, sink),
         None if found.events == 0 => emit_empty(&machine, tables, sink),
         None => {}
+    }
+    if found.events == 0 {
+        emit_stop(recording.parts(), &machine, tables, sink);
     }
     let mut notes = losses.words();
     notes.extend(disagreements(&found, tables));
@@ -162,8 +175,31 @@ fn emit_nothing_recorded(
     let process = tables.process(ending.command.join(" "));
     let words = tables.string(&ending.command.join("\0"));
     tell(process, ending, Fact::Command { words }, tables, sink);
+    if ending.disk_full {
+        emit_disk_full(process, true, tables, sink);
+    }
     emit_kill(ending, &machine, tables, sink);
     RecordingSummary::default()
+}
+
+/// Emits the recorder's reason to stop before it recorded anything, if a process has one.
+fn emit_stop(parts: &[PartInfo], machine: &Machine, tables: &mut Tables, sink: &mut dyn EventSink) {
+    let Some(part) = parts.iter().find(|part| !part.stopped.is_empty()) else { return };
+    let process = machine.process(part.pid).or_else(|| machine.any_process()).unwrap_or_default();
+    if part.stopped.starts_with(DISK_FULL) {
+        emit_disk_full(process, true, tables, sink);
+        return;
+    }
+    let origin = Origin { process, ..Origin::default() };
+    let fact = Fact::RecorderStopped { reason: tables.string(&part.stopped) };
+    sink.event(&Event { origin, action: Action::Fact { fact }, ..Event::default() }, tables);
+}
+
+/// Emits that nothing could be recorded, because the disk was full.
+fn emit_disk_full(process: ProcessId, seen: bool, tables: &Tables, sink: &mut dyn EventSink) {
+    let origin = Origin { process, ..Origin::default() };
+    let action = Action::Fact { fact: Fact::DiskFull { seen } };
+    sink.event(&Event { origin, action, ..Event::default() }, tables);
 }
 
 /// Signal 9 leaves no word of its own: its starter's word stands for it.

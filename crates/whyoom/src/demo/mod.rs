@@ -8,6 +8,7 @@ mod stories;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use whyoom_files::temporary;
 
 use self::stories::{STORIES, Story};
 use crate::{
@@ -49,7 +50,8 @@ fn list() {
 
 /// Tells a story: what the program does, the verdict, and what to type for one's own.
 fn play(story: &Story, arguments: &DemoArguments) -> Result<()> {
-    let folder = tempfile::tempdir().context("cannot create a temporary folder (see TMPDIR)")?;
+    let folder = tempfile::tempdir_in(temporary::folder())
+        .context("cannot create a temporary folder (see TMPDIR)")?;
     // The verdict and the report name their input by its last part.
     let recording = folder.path().join(story.name);
     carried::unpack_into(story.recording, &recording)

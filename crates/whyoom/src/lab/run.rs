@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use whyoom_files::temporary;
 use whyoom_lab_core::{
     holders::add_ghost,
     identity,
@@ -223,7 +224,7 @@ fn device(model: &'static GpuModel, arguments: &LabMachineArguments) -> DeviceSp
 
 /// Where the lab cannot start, and what decides that.
 pub(crate) fn cannot_start() -> String {
-    let folder = std::env::temp_dir();
+    let folder = temporary::folder();
     format!("the lab cannot start in {} (set TMPDIR to use another folder)", folder.display())
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use whyoom_lab_core::machine::STATE_VARIABLE;
-use whyoom_sources::recording::Ending;
+use whyoom_sources::recording::{Ending, has_recorded};
 
 use super::{
     ending,
@@ -18,6 +18,7 @@ use super::{
     pool::Pool,
     program::Running,
     recorder::Recorder,
+    unrecorded,
     watcher::Watcher,
 };
 use crate::{terminal::say, unstartable::Unstartable};
@@ -65,7 +66,8 @@ pub(super) fn execute(
     Ok(status)
 }
 
-/// Keeps how the program ended beside the recording. Where that is impossible, so is the recording.
+/// Keeps how the program ended beside the recording. On a full disk the file stays empty, which `whyoom why` takes for
+/// what it is.
 fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, folder: &Path) {
     let (kills, group) = (Kills::count().since(before), Usage::of_group());
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -81,6 +83,7 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         group_peak: group.peak,
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
         applied: None,
+        disk_full: !has_recorded(folder) && unrecorded::is_full(folder),
     };
     let _ = ending.write(folder);
 }

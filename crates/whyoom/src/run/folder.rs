@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use whyoom_files::private;
+use whyoom_files::{private, temporary};
 use whyoom_sources::recording::ENDING;
 
 use super::say;
@@ -30,7 +30,7 @@ pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
 pub(crate) fn make_for(prefix: &str, asked_for: Option<&Path>) -> Result<PathBuf> {
     let folder = match asked_for {
         Some(folder) => named(folder)?,
-        None => dated(prefix, Path::new(""), &std::env::temp_dir())?,
+        None => dated(prefix, Path::new(""), &temporary::folder())?,
     };
     Ok(std::path::absolute(folder)?)
 }

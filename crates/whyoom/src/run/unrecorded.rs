@@ -74,8 +74,8 @@ impl Circumstances {
     }
 }
 
-/// Whether the recorder would take no more of the disk that a folder is on.
-fn is_full(folder: &Path) -> bool {
+/// Returns true if the recorder would take no more of the disk that a folder is on.
+pub(super) fn is_full(folder: &Path) -> bool {
     statvfs(folder).is_ok_and(|disk| {
         let (free, size) = (disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize);
         size > 0 && free < LEFT_ON_DISK.min(size / PART_OF_DISK) + SMALLEST
