@@ -1,10 +1,7 @@
 //! An archive that is a folder. Agents of all nodes may write there, so nothing in it is believed: what is read,
 //! written or removed is a regular file below the folder, reached without a link from the folder's descriptor.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use bytes::Bytes;
 use jiff::civil::Date;
@@ -104,7 +101,7 @@ impl FolderStore {
     }
 }
 
-fn add(path: &PathBuf, entry: &Entry, listing: &mut Listing) {
+fn add(path: &Path, entry: &Entry, listing: &mut Listing) {
     let text = path.display().to_string();
     let is_parquet = text.ends_with(EXTENSION);
     match entry.kind {
