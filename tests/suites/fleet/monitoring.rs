@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
 };
