@@ -3,6 +3,7 @@
 //! - [`untrusted`] opens what whyoom did not create itself: nothing that it opens can make it wait, follow a
 //!   link, or hold more than it asked for.
 //! - [`named`] opens what a person named on the command line, a pipe too.
+//! - `below` (Linux) reads, writes and removes files below a folder that others write to, by its descriptor.
 //! - [`private`] makes what nobody else may read or change.
 //! - [`temporary`] names the folder for temporary files.
 //! - [`folder`] is a folder of files on a disk or in memory.
@@ -11,6 +12,8 @@
 //! Everything else that reads a file by name is refused by clippy (`clippy.toml`).
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+#[cfg(target_os = "linux")]
+pub mod below;
 pub mod folder;
 pub mod kernel;
 #[cfg(target_os = "linux")]

@@ -9,11 +9,18 @@ use std::{
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
-use crate::{private::refused, untrusted::not_regular};
+use crate::{
+    private::refused,
+    untrusted::{not_regular, open, whole},
+};
 
 const FOLDER_MODE: u32 = 0o700;
 /// Writable by the group or by all.
 const OTHERS_WRITE: u32 = 0o022;
+/// Permissions that a secret may not have: others can use it, or its group can write it. If the group is not trusted
+/// either, it cannot read it.
+const SECRET_REFUSED: u32 = 0o027;
+const SECRET_REFUSED_WITH_GROUP: u32 = 0o077;
 /// In such a folder nobody can rename or remove what is another's.
 const STICKY: u32 = 0o1000;
 
@@ -93,4 +100,36 @@ pub fn check_way(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Reads a file that holds a secret, such as a key: at most `most` bytes. A file of our own user must be of mode 0600
+/// or less. A file of root may also be readable by its group (0640 or less), so that root can hand out a secret to a
+/// service. This is PostgreSQL's rule for its server key. Links are followed, because Kubernetes' secrets are links;
+/// the permissions are those of the file that is read.
+///
+/// # Errors
+/// Returns an error that names the command to run if other users can read or change the file.
+pub fn read_secret(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let found = file.metadata()?;
+    let own = rustix::process::geteuid().as_raw();
+    // In a namespace of users the machine's root may have no number of its own; then it owns `/`.
+    let root = [0, fs::metadata("/")?.uid()];
+    let is_roots = root.contains(&found.uid());
+    if found.uid() != own && !is_roots {
+        return Err(refused(format!(
+            "it belongs to another user (UID {}), who can change it; run: chown {own} {}",
+            found.uid(),
+            path.display()
+        )));
+    }
+    let mask = if is_roots { SECRET_REFUSED } else { SECRET_REFUSED_WITH_GROUP };
+    let mode = found.mode() & 0o777;
+    if mode & mask != 0 {
+        return Err(refused(format!(
+            "other users can use it (mode {mode:04o}); run: chmod 600 {}",
+            path.display()
+        )));
+    }
+    whole(&file, most)
 }

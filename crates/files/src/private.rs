@@ -7,7 +7,7 @@ use std::{
 };
 
 #[cfg(target_os = "linux")]
-pub use crate::linux::{adopt_folder, check_way};
+pub use crate::linux::{adopt_folder, check_way, read_secret};
 use crate::system::{self, Follow};
 
 /// Makes a new folder.
@@ -134,6 +134,44 @@ mod tests {
         assert!(adopt_folder(&link).is_err());
         adopt_folder(&folder).unwrap();
         assert_eq!(mode(&folder), 0o700);
+    }
+
+    #[test]
+    fn a_secret_that_others_can_use_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let link = folder.path().join("link");
+        fs::write(&path, "secret").unwrap();
+        symlink(&path, &link).unwrap();
+        let is_root = rustix::process::geteuid().is_root();
+        for (mode, is_accepted) in [
+            (0o400, true),
+            (0o600, true),
+            // Kubernetes' `defaultMode: 0440`; here the owner is root only if root runs this.
+            (0o440, is_root),
+            (0o640, is_root),
+            (0o660, false),
+            (0o604, false),
+            (0o602, false),
+            (0o644, false),
+            (0o666, false),
+        ] {
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            for name in [&path, &link] {
+                let read = read_secret(name, 10);
+                assert_eq!(read.is_ok(), is_accepted, "{mode:o}: {read:?}");
+                if let Err(error) = read {
+                    assert!(error.to_string().contains("chmod 600"), "{error}");
+                }
+            }
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(read_secret(&path, 5).unwrap_err().kind(), std::io::ErrorKind::FileTooLarge);
+        if is_root {
+            std::os::unix::fs::chown(&path, Some(12345), None).unwrap();
+            let error = read_secret(&path, 10).unwrap_err();
+            assert!(error.to_string().contains("chown 0"), "{error}");
+        }
     }
 
     #[test]

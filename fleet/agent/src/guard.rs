@@ -10,7 +10,7 @@ use tokio_rustls::{
         pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
     },
 };
-use whyoom_files::untrusted;
+use whyoom_files::{private, untrusted};
 
 /// Longer files are no keys.
 const LONGEST: u64 = 1 << 20;
@@ -25,23 +25,24 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Reads the certificate, its key and the token.
+    /// Reads the certificate, its key and the token. The key and the token are refused if other users can use them.
     pub(crate) fn read(certificate: &Path, key: &Path, token: &Path) -> io::Result<Self> {
         let wrong = |path: &Path, error: &dyn std::fmt::Display| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{}: {error}", path.display()))
         };
-        let bytes =
-            |path: &Path| untrusted::read(path, LONGEST).map_err(|error| wrong(path, &error));
-        let chain = CertificateDer::pem_slice_iter(&bytes(certificate)?)
+        let chain =
+            untrusted::read(certificate, LONGEST).map_err(|error| wrong(certificate, &error))?;
+        let secret = private::read_secret(key, LONGEST).map_err(|error| wrong(key, &error))?;
+        let text = private::read_secret(token, LONGEST).map_err(|error| wrong(token, &error))?;
+        let chain = CertificateDer::pem_slice_iter(&chain)
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| wrong(certificate, &error))?;
-        let secret =
-            PrivateKeyDer::from_pem_slice(&bytes(key)?).map_err(|error| wrong(key, &error))?;
+        let secret = PrivateKeyDer::from_pem_slice(&secret).map_err(|error| wrong(key, &error))?;
         let config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret))
             .map_err(|error| wrong(certificate, &error))?;
-        let text = String::from_utf8_lossy(&bytes(token)?).trim().to_owned();
+        let text = String::from_utf8_lossy(&text).trim().to_owned();
         if text.len() < SHORTEST_TOKEN {
             return Err(wrong(token, &format!("a token has at least {SHORTEST_TOKEN} characters")));
         }

@@ -1,9 +1,10 @@
 //! Answers Prometheus.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener},
     sync::Arc,
     thread,
     time::Duration,
@@ -21,16 +22,22 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    sync::Semaphore,
+    task::AbortHandle,
+    time::{Instant, timeout, timeout_at},
 };
 
 use crate::{guard::Guard, metrics::Metrics};
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// Whoever connects has so long to ask.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Connections at a time.
-const MOST: usize = 16;
+/// Longest time from a connection to the end of its request's head, TLS included. Chosen, not measured: TLS 1.3 and a
+/// request take two to three round trips.
+const ASK_LIMIT: Duration = Duration::from_secs(1);
+/// Longest time that a client may take to receive the answer. Chosen, not measured.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
+/// Connections that are open at a time. Chosen, not measured.
+const MAX_CONNECTIONS: usize = 128;
+/// Connections of one address that are open at a time: a scraper has one, or a few. Chosen, not measured.
+const MAX_CONNECTIONS_OF_ADDRESS: usize = 16;
 
 /// Answers in a thread of its own from now on. Returns the address, whose port may have been 0.
 ///
@@ -58,29 +65,96 @@ async fn accept(
     metrics: Arc<Metrics>,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let seats = Arc::new(Semaphore::new(MOST));
+    let mut connections = Connections::default();
     loop {
-        let Ok(seat) = seats.clone().acquire_owned().await else { return Ok(()) };
-        let Ok((connection, _)) = listener.accept().await else {
+        let Ok((connection, peer)) = listener.accept().await else {
             // Out of descriptors, perhaps: others end meanwhile.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
+        connections.make_room(Origin::of(peer.ip()));
         let (guard, metrics) = (guard.clone(), metrics.clone());
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
+            let until = Instant::now() + ASK_LIMIT;
             // Who does not greet, ask or read the answer in time gets none.
-            let _ = tokio::time::timeout(2 * PATIENCE, greet(connection, guard, &metrics)).await;
-            drop(seat);
+            let greeted = greet(connection, guard, &metrics, until);
+            let _ = timeout(ASK_LIMIT + ANSWER_LIMIT, greeted).await;
         });
+        connections.add(Origin::of(peer.ip()), task.abort_handle());
     }
 }
 
-async fn greet(connection: TcpStream, guard: Option<Guard>, metrics: &Metrics) {
+/// The network that a connection comes from: an address of IPv4, or the first 64 bits of one of IPv6, because one
+/// machine has all that follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Origin(IpAddr);
+
+impl Origin {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self(address.into()),
+            IpAddr::V6(address) => {
+                let [first, second, third, fourth, ..] = address.segments();
+                Self(Ipv6Addr::new(first, second, third, fourth, 0, 0, 0, 0).into())
+            }
+        }
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+struct Connection {
+    origin: Origin,
+    task: AbortHandle,
+}
+
+/// The open connections, the oldest first. A new connection never waits for others: where there are too many, the
+/// oldest one of the origin with the most is closed. So slow clients of one address crowd out each other.
+#[derive(Debug, Default)]
+struct Connections(Vec<Connection>);
+
+impl Connections {
+    /// Closes a connection if there is no room for another one from this origin.
+    fn make_room(&mut self, origin: Origin) {
+        self.0.retain(|one| !one.task.is_finished());
+        let own = self.0.iter().filter(|one| one.origin == origin).count();
+        if own >= MAX_CONNECTIONS_OF_ADDRESS {
+            self.close_oldest(origin);
+        } else if self.0.len() >= MAX_CONNECTIONS
+            && let Some(busiest) = self.busiest()
+        {
+            self.close_oldest(busiest);
+        }
+    }
+
+    fn add(&mut self, origin: Origin, task: AbortHandle) {
+        self.0.push(Connection { origin, task });
+    }
+
+    fn close_oldest(&mut self, origin: Origin) {
+        if let Some(at) = self.0.iter().position(|one| one.origin == origin) {
+            self.0.remove(at).task.abort();
+        }
+    }
+
+    /// Returns the origin with the most connections; of several, that of the oldest connection.
+    fn busiest(&self) -> Option<Origin> {
+        let mut counts: HashMap<Origin, usize> = HashMap::new();
+        for one in &self.0 {
+            *counts.entry(one.origin).or_default() += 1;
+        }
+        let most = counts.values().copied().max()?;
+        self.0.iter().map(|one| one.origin).find(|origin| counts.get(origin) == Some(&most))
+    }
+}
+
+/// Answers a connection that must have asked by `until`.
+async fn greet(connection: TcpStream, guard: Option<Guard>, metrics: &Metrics, until: Instant) {
     match &guard {
-        None => serve(connection, None, metrics).await,
+        None => serve(connection, None, metrics, until).await,
         Some(known) => {
-            if let Ok(secured) = known.tls.accept(connection).await {
-                serve(secured, Some(known), metrics).await;
+            if let Ok(Ok(secured)) = timeout_at(until, known.tls.accept(connection)).await {
+                serve(secured, Some(known), metrics, until).await;
             }
         }
     }
@@ -90,6 +164,7 @@ async fn serve(
     connection: impl AsyncRead + AsyncWrite + Unpin,
     guard: Option<&Guard>,
     metrics: &Metrics,
+    until: Instant,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
         let token = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
@@ -100,7 +175,8 @@ async fn serve(
         async move { Ok::<_, Infallible>(response) }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+    let left = until.saturating_duration_since(Instant::now());
+    server.timer(TokioTimer::new()).header_read_timeout(left).keep_alive(false);
     // Whoever asked may be gone.
     let _ = server.serve_connection(TokioIo::new(connection), service).await;
 }
@@ -119,4 +195,107 @@ fn respond(status: StatusCode, kind: &'static str, text: String) -> Response<Ful
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::{Ipv4Addr, TcpStream as Client},
+        time::Instant as Clock,
+    };
+
+    use super::*;
+
+    /// Connections of each kind of slow client.
+    const SLOW: usize = 64;
+
+    fn started() -> SocketAddr {
+        start((Ipv4Addr::LOCALHOST, 0).into(), None, Arc::new(Metrics::new())).unwrap()
+    }
+
+    /// Asks from an address of the loopback, and returns how long that took.
+    fn scrape(server: SocketAddr, from: [u8; 4]) -> Duration {
+        let started = Clock::now();
+        let mut client = connect(server, from);
+        client.write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        started.elapsed()
+    }
+
+    fn connect(server: SocketAddr, from: [u8; 4]) -> Client {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let client = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind((Ipv4Addr::from(from), 0).into()).unwrap();
+            socket.connect(server).await.unwrap().into_std().unwrap()
+        });
+        client.set_nonblocking(false).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client
+    }
+
+    #[test]
+    fn slow_connections_delay_no_scrape() {
+        let server = started();
+        let mut slow = Vec::new();
+        for _ in 0..SLOW {
+            slow.push(connect(server, [127, 0, 0, 1]));
+            let mut half = connect(server, [127, 0, 0, 1]);
+            half.write_all(b"GET /metrics HTTP/1.1\r\nHost: ").unwrap();
+            slow.push(half);
+        }
+        for from in [[127, 0, 0, 2], [127, 0, 0, 1]] {
+            let took = scrape(server, from);
+            assert!(took < ASK_LIMIT, "from {from:?}: {took:?}");
+        }
+    }
+
+    #[test]
+    fn who_does_not_ask_in_time_is_hung_up_on() {
+        let server = started();
+        let mut silent = connect(server, [127, 0, 0, 1]);
+        // One byte now and then is no request either.
+        let mut drip = connect(server, [127, 0, 0, 1]);
+        let started = Clock::now();
+        let dripping = std::thread::spawn(move || {
+            while started.elapsed() < Duration::from_secs(20) {
+                if drip.write_all(b"G").is_err() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            started.elapsed()
+        });
+        let mut rest = Vec::new();
+        silent.read_to_end(&mut rest).unwrap();
+        for took in [started.elapsed(), dripping.join().unwrap()] {
+            assert!(took < 2 * ASK_LIMIT, "{took:?}");
+        }
+    }
+
+    #[test]
+    fn the_busiest_origin_loses_its_oldest_connection() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let _inside = runtime.enter();
+        let task = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let origin = |last: u8| Origin::of(Ipv4Addr::new(10, 0, 0, last).into());
+        let mut connections = Connections::default();
+        connections.add(origin(1), task());
+        for number in 0..2 * MAX_CONNECTIONS {
+            let from = origin(2 + (number % 10) as u8);
+            connections.make_room(from);
+            connections.add(from, task());
+        }
+        assert!(connections.0.len() <= MAX_CONNECTIONS, "{}", connections.0.len());
+        assert_eq!(connections.0[0].origin, origin(1), "the quiet one is still there");
+        let own = connections.0.iter().filter(|one| one.origin == origin(2)).count();
+        assert!(own <= MAX_CONNECTIONS_OF_ADDRESS, "{own}");
+        let v6 = |text: &str| Origin::of(text.parse().unwrap());
+        assert_eq!(v6("2001:db8:0:1::1"), v6("2001:db8:0:1:ffff::2"));
+        assert_ne!(v6("2001:db8:0:1::1"), v6("2001:db8:0:2::1"));
+        assert_eq!(v6("::ffff:10.0.0.1"), origin(1));
+    }
 }

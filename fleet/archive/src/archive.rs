@@ -2,24 +2,24 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    path::PathBuf,
-    sync::Arc,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::civil::Date;
-use object_store::{
-    ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, aws::AmazonS3Builder,
-    local::LocalFileSystem, path::Path, prefix::PrefixStore,
-};
+use object_store::{ObjectStore, aws::AmazonS3Builder, prefix::PrefixStore};
 use tokio::runtime::{Builder, Runtime};
-use whyoom_incident::{
-    Incident,
-    parquet::{self, FileError},
-};
+use whyoom_files::below::Access;
+use whyoom_incident::{Incident, parquet};
 
-use crate::key::{FOLDER, Key, date_of, folder_of};
+use crate::{
+    error::{ArchiveError, Put},
+    folder::FolderStore,
+    key::{Key, date_of},
+    store::{Object, Store},
+};
 
 /// Objects that are read at the same time.
 const AT_ONCE: usize = 32;
@@ -30,69 +30,13 @@ const LONGEST: u64 = 1 << 30;
 /// What is read back may be longer than what was written, by its metadata.
 const READ_BACK: u64 = 64 << 10;
 
-/// Why the archive could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    /// The store refused, or could not be reached.
-    #[error("the store: {0}")]
-    Store(#[from] object_store::Error),
-    /// An object is no file of incidents.
-    #[error("{path}: {error}")]
-    File {
-        /// Its path.
-        path: String,
-        /// What is wrong with it.
-        error: FileError,
-    },
-    /// Under the name that only this agent makes, there is something else.
-    #[error("{path} holds something else than what was written")]
-    Foreign {
-        /// Its path.
-        path: String,
-    },
-    /// An object has a column that this version does not know, and would drop.
-    #[error("{path} has the column {column}, of a newer version: compact with that")]
-    Newer {
-        /// Its path.
-        path: String,
-        /// The column.
-        column: String,
-    },
-    /// An object is too long.
-    #[error("{path} is too long: {bytes} bytes")]
-    TooLong {
-        /// Its path.
-        path: String,
-        /// Its length.
-        bytes: u64,
-    },
-    /// The address names no store.
-    #[error("{url}: use s3://BUCKET/PREFIX or a folder: {why}")]
-    Address {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The machine has no room for what the client needs.
-    #[error("the client: {0}")]
-    Client(#[from] std::io::Error),
-}
-
-/// How an object came to be there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
-    /// It was written now.
-    Written,
-    /// An earlier attempt had written it, whose answer was lost.
-    WasThere,
-}
-
 /// A store of incidents.
 #[derive(Debug)]
 pub struct Archive {
-    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) store: Store,
     runtime: Runtime,
+    /// Paths of entries that listings have passed over.
+    passed_over: Mutex<BTreeSet<String>>,
 }
 
 impl Archive {
@@ -105,11 +49,26 @@ impl Archive {
         let store = match url.strip_prefix("s3://") {
             Some(rest) => s3(url, rest)?,
             None if url.contains("://") => return Err(address(url, "an unknown kind of store")),
-            None => folder(url)?,
+            None => folder(url, Access::Umask)?,
         };
+        Self::of(store)
+    }
+
+    /// Opens a folder, which is made, for objects that only their owner may read.
+    ///
+    /// # Errors
+    /// Returns an error if the folder cannot be made or opened.
+    pub fn private(folder: &Path) -> Result<Self, ArchiveError> {
+        let Some(path) = folder.to_str() else {
+            return Err(address(&folder.display().to_string(), "a folder whose name is no text"));
+        };
+        Self::of(self::folder(path, Access::Private)?)
+    }
+
+    fn of(store: Store) -> Result<Self, ArchiveError> {
         // One thread: whoever asks waits.
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { store, runtime })
+        Ok(Self { store, runtime, passed_over: Mutex::default() })
     }
 
     /// Opens a store to read it: a folder that is not there is a misspelt name, and not an empty archive.
@@ -117,7 +76,7 @@ impl Archive {
     /// # Errors
     /// Also where the folder is not there.
     pub fn existing(url: &str) -> Result<Self, ArchiveError> {
-        if !url.contains("://") && !std::path::Path::new(url).is_dir() {
+        if !url.contains("://") && !Path::new(url).is_dir() {
             return Err(address(url, "there is no such folder"));
         }
         Self::open(url)
@@ -145,13 +104,13 @@ impl Archive {
         let bytes = Bytes::from(parquet::write(incidents).map_err(file)?);
         // Another version may have written the same otherwise, but not as something far larger.
         let longest = 2 * bytes.len() as u64 + READ_BACK;
-        let put = self.create(path, bytes.clone()).await?;
+        let put = self.store.create(path, bytes.clone()).await?;
         // A store may say yes and keep nothing, or half.
-        let mut there = parquet::read(self.bytes_within(path, longest).await?);
+        let mut there = parquet::read(self.store.read(path, longest).await?);
         if there.is_err() {
             // Half of what was cut off on its way: only who writes these incidents makes this name.
-            self.store.put(&Path::from(path), PutPayload::from(bytes)).await?;
-            there = parquet::read(self.bytes_within(path, longest).await?);
+            self.store.replace(path, bytes).await?;
+            there = parquet::read(self.store.read(path, longest).await?);
         }
         match there.map_err(file)? == incidents {
             true => Ok(put),
@@ -159,32 +118,8 @@ impl Archive {
         }
     }
 
-    /// Writes an object where there is none.
-    pub(crate) async fn create(&self, path: &str, bytes: Bytes) -> Result<Put, ArchiveError> {
-        let options = PutOptions::from(PutMode::Create);
-        let put = self.store.put_opts(&Path::from(path), PutPayload::from(bytes), options).await;
-        match put {
-            Ok(_) => Ok(Put::Written),
-            // Written by an earlier attempt; a store says the second where two run into each other.
-            Err(
-                object_store::Error::AlreadyExists { .. }
-                | object_store::Error::Precondition { .. },
-            ) => Ok(Put::WasThere),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     pub(crate) async fn bytes_at(&self, path: &str) -> Result<Bytes, ArchiveError> {
-        self.bytes_within(path, LONGEST).await
-    }
-
-    async fn bytes_within(&self, path: &str, longest: u64) -> Result<Bytes, ArchiveError> {
-        let found = self.store.get(&Path::from(path)).await?;
-        let bytes = found.meta.size;
-        if bytes > longest {
-            return Err(ArchiveError::TooLong { path: path.to_owned(), bytes });
-        }
-        Ok(found.bytes().await?)
+        self.store.read(path, LONGEST).await
     }
 
     /// The paths of the objects of some days, in order.
@@ -192,7 +127,7 @@ impl Archive {
     /// # Errors
     /// Where the store cannot be reached.
     pub fn objects(&self, days: impl Fn(Date) -> bool) -> Result<Vec<String>, ArchiveError> {
-        Ok(paths(self.wait(self.objects_below(FOLDER, days))?))
+        Ok(paths(self.wait(self.objects_where(None, days))?))
     }
 
     /// The days that have objects, in order.
@@ -204,24 +139,31 @@ impl Archive {
         Ok(objects.iter().filter_map(|path| date_of(path)).collect())
     }
 
-    /// The paths of the objects of a day and their lengths, in order.
-    pub(crate) async fn objects_of(&self, date: Date) -> Result<Vec<(String, u64)>, ArchiveError> {
-        self.objects_below(&folder_of(date), |found| found == date).await
+    /// Returns the objects of a day, in order.
+    pub(crate) async fn objects_of(&self, date: Date) -> Result<Vec<Object>, ArchiveError> {
+        self.objects_where(Some(date), |_| true).await
     }
 
-    async fn objects_below(
+    /// Returns the objects of one day, or of all, as far as their days are wanted.
+    async fn objects_where(
         &self,
-        folder: &str,
+        day: Option<Date>,
         days: impl Fn(Date) -> bool,
-    ) -> Result<Vec<(String, u64)>, ArchiveError> {
-        let found: Vec<_> = self.store.list(Some(&Path::from(folder))).try_collect().await?;
-        let all = found.into_iter().map(|object| (object.location.to_string(), object.size));
-        let is_wanted = |(path, _): &(String, u64)| {
-            path.ends_with(".parquet") && date_of(path).is_some_and(&days)
-        };
-        let mut all: Vec<(String, u64)> = all.filter(is_wanted).collect();
-        all.sort();
-        Ok(all)
+    ) -> Result<Vec<Object>, ArchiveError> {
+        let listing = self.store.list(day).await?;
+        let mut objects = listing.objects;
+        objects.retain(|object| date_of(&object.path).is_some_and(&days));
+        objects.sort();
+        let mut passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        passed_over.extend(listing.passed_over);
+        Ok(objects)
+    }
+
+    /// Returns the paths of the entries that were passed over so far: links, other things that are no regular files,
+    /// and Parquet files that whyoom-fleet did not name. Their makers chose the names.
+    pub fn passed_over(&self) -> Vec<String> {
+        let passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        passed_over.iter().cloned().collect()
     }
 
     /// All incidents of some days, each once, by time. Their documents, which take most of the memory, are empty.
@@ -232,14 +174,10 @@ impl Archive {
         self.wait(async {
             let mut attempt = 1;
             loop {
-                let paths = paths(self.objects_below(FOLDER, &days).await?);
+                let paths = paths(self.objects_where(None, &days).await?);
                 match self.read_all(&paths, briefly).await {
                     // Compaction has put it into another object meanwhile.
-                    Err(ArchiveError::Store(object_store::Error::NotFound { .. }))
-                        if attempt < ATTEMPTS =>
-                    {
-                        attempt += 1;
-                    }
+                    Err(error) if error.is_absent() && attempt < ATTEMPTS => attempt += 1,
                     read => return read,
                 }
             }
@@ -280,13 +218,25 @@ impl Archive {
         Ok(old.len())
     }
 
+    /// Writes an object, which is a copy of another archive's, in place of one that may be there.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be reached or refuses.
+    pub fn put_copy(&self, path: &str, bytes: Vec<u8>) -> Result<(), ArchiveError> {
+        self.wait(self.store.replace(path, bytes.into()))
+    }
+
     /// Removes objects; one that is gone already is no error.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be reached or refuses.
+    pub fn remove_all(&self, paths: &[String]) -> Result<(), ArchiveError> {
+        self.wait(self.remove(paths))
+    }
+
     pub(crate) async fn remove(&self, paths: &[String]) -> Result<(), ArchiveError> {
         for path in paths {
-            match self.store.delete(&Path::from(path.as_str())).await {
-                Ok(()) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+            self.store.remove(path).await?;
         }
         Ok(())
     }
@@ -297,23 +247,22 @@ fn briefly(path: &str, bytes: Bytes) -> Result<Vec<Incident>, ArchiveError> {
     parquet::read_briefly(bytes).map_err(file)
 }
 
-fn paths(objects: Vec<(String, u64)>) -> Vec<String> {
-    objects.into_iter().map(|(path, _)| path).collect()
+fn paths(objects: Vec<Object>) -> Vec<String> {
+    objects.into_iter().map(|object| object.path).collect()
 }
 
 fn address(url: &str, why: impl std::fmt::Display) -> ArchiveError {
     ArchiveError::Address { url: url.to_owned(), why: format!("{why}") }
 }
 
-fn folder(path: &str) -> Result<Arc<dyn ObjectStore>, ArchiveError> {
-    let folder = PathBuf::from(path);
-    std::fs::create_dir_all(&folder).map_err(|error| address(path, error))?;
-    let store = LocalFileSystem::new_with_prefix(&folder).map_err(|error| address(path, error))?;
-    // What is said to be there must survive a loss of power: its only other copy is removed then.
-    Ok(Arc::new(store.with_automatic_cleanup(false).with_fsync(true)))
+fn folder(path: &str, access: Access) -> Result<Store, ArchiveError> {
+    let folder = Path::new(path);
+    std::fs::create_dir_all(folder).map_err(|error| address(path, error))?;
+    let store = FolderStore::open(folder, access).map_err(|error| address(path, error))?;
+    Ok(Store::Folder(Arc::new(store)))
 }
 
-fn s3(url: &str, rest: &str) -> Result<Arc<dyn ObjectStore>, ArchiveError> {
+fn s3(url: &str, rest: &str) -> Result<Store, ArchiveError> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
     // Without TLS only what does not leave the machine; elsewhere the site says so itself (AWS_ALLOW_HTTP).
@@ -322,10 +271,11 @@ fn s3(url: &str, rest: &str) -> Result<Arc<dyn ObjectStore>, ArchiveError> {
     }
     let store = builder.build().map_err(|error| address(url, error))?;
     let prefix = prefix.trim_matches('/');
-    Ok(match prefix.is_empty() {
+    let store: Arc<dyn ObjectStore> = match prefix.is_empty() {
         true => Arc::new(store),
         false => Arc::new(PrefixStore::new(store, prefix)),
-    })
+    };
+    Ok(Store::Bucket(store))
 }
 
 fn is_loopback(endpoint: &str) -> bool {

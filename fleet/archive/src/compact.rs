@@ -6,8 +6,10 @@ use jiff::civil::Date;
 use whyoom_incident::{Incident, parquet};
 
 use crate::{
-    archive::{Archive, ArchiveError},
+    archive::Archive,
+    error::ArchiveError,
     key::{COMPACTED, folder_of},
+    store::Object,
 };
 
 /// Objects are merged up to so many bytes together: a day of a large cluster has more incidents than memory holds,
@@ -57,9 +59,9 @@ impl Archive {
 }
 
 /// Objects that are merged with each other: neighbours, of so many bytes together. One alone stays as it is.
-fn groups(objects: Vec<(String, u64)>, most: u64) -> Vec<Vec<String>> {
+fn groups(objects: Vec<Object>, most: u64) -> Vec<Vec<String>> {
     let (mut all, mut bytes) = (vec![Vec::new()], 0);
-    for (path, size) in objects {
+    for Object { path, bytes: size } in objects {
         if bytes + size > most {
             all.push(Vec::new());
             bytes = 0;
@@ -93,7 +95,8 @@ mod tests {
     #[test]
     fn groups_are_of_neighbours_and_bounded() {
         let objects = |sizes: &[u64]| {
-            sizes.iter().enumerate().map(|(at, size)| (at.to_string(), *size)).collect()
+            let objects = sizes.iter().enumerate();
+            objects.map(|(at, size)| Object { path: at.to_string(), bytes: *size }).collect()
         };
         let grouped = |sizes: &[u64]| groups(objects(sizes), 10);
         assert_eq!(grouped(&[4, 4, 4, 4]), [["0", "1"], ["2", "3"]]);

@@ -1,8 +1,9 @@
 //! Documents beside the incidents, written once as these are.
 
-use object_store::{ObjectStoreExt as _, PutPayload, path::Path};
-
-use crate::archive::{Archive, ArchiveError, Put};
+use crate::{
+    archive::Archive,
+    error::{ArchiveError, Put},
+};
 
 impl Archive {
     /// Writes a document, once. When it returns, it was read back.
@@ -11,11 +12,11 @@ impl Archive {
     /// Where the store cannot be reached, or there is another document under this name.
     pub fn put_document(&self, path: &str, bytes: &[u8]) -> Result<Put, ArchiveError> {
         self.wait(async {
-            let put = self.create(path, bytes.to_vec().into()).await?;
+            let put = self.store.create(path, bytes.to_vec().into()).await?;
             let mut there = self.bytes_at(path).await?;
             if there.len() < bytes.len() && bytes.starts_with(&there) {
                 // Half of what was cut off on its way.
-                self.store.put(&Path::from(path), PutPayload::from(bytes.to_vec())).await?;
+                self.store.replace(path, bytes.to_vec().into()).await?;
                 there = self.bytes_at(path).await?;
             }
             match there == bytes {
@@ -32,7 +33,7 @@ impl Archive {
     pub fn document(&self, path: &str) -> Result<Option<Vec<u8>>, ArchiveError> {
         match self.bytes(path) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(ArchiveError::Store(object_store::Error::NotFound { .. })) => Ok(None),
+            Err(error) if error.is_absent() => Ok(None),
             Err(error) => Err(error),
         }
     }

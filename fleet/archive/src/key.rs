@@ -4,6 +4,10 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 
 /// All objects are below it.
 pub(crate) const FOLDER: &str = "incidents";
+/// Names of objects end with it.
+pub(crate) const EXTENSION: &str = ".parquet";
+/// Digits of the number in the name of an object that an agent writes. A larger number has more.
+const NUMBER_DIGITS: usize = 10;
 /// What compaction writes begins with it.
 pub(crate) const COMPACTED: &str = "compacted";
 
@@ -40,10 +44,44 @@ pub(crate) fn folder_of(date: Date) -> String {
     format!("{FOLDER}/date={date}")
 }
 
-/// The day of an object.
+/// Returns the day of an object. Returns `None` if the path is not below the folder of a day.
 pub(crate) fn date_of(path: &str) -> Option<Date> {
-    let rest = path.split(&format!("{FOLDER}/date=")).nth(1)?;
-    rest.split('/').next()?.parse().ok()
+    let below = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    date_of_folder(below.split('/').next()?)
+}
+
+/// Returns the day that the name of a folder stands for.
+pub(crate) fn date_of_folder(name: &str) -> Option<Date> {
+    name.strip_prefix("date=")?.parse().ok()
+}
+
+/// Returns true if whyoom-fleet names an object of incidents so: `incidents/date=YYYY-MM-DD/HH-NODE-AGENT-NUMBER.parquet`
+/// or `incidents/date=YYYY-MM-DD/compacted-ID.parquet`. Only such objects are read and removed.
+pub(crate) fn is_object(path: &str) -> bool {
+    let Some(date) = date_of(path) else { return false };
+    let Some(name) = path.strip_prefix(&format!("{}/", folder_of(date))) else { return false };
+    let Some(stem) = name.strip_suffix(EXTENSION) else { return false };
+    let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '.' | '_' | '-');
+    if !stem.chars().all(is_plain) {
+        return false;
+    }
+    match stem.split_once('-') {
+        Some((COMPACTED, id)) => !id.is_empty(),
+        Some((hour, rest)) => is_number(hour, 2) && is_of_an_agent(rest),
+        None => false,
+    }
+}
+
+/// Returns true for `NODE-AGENT-NUMBER`.
+fn is_of_an_agent(name: &str) -> bool {
+    let mut parts = name.rsplitn(3, '-');
+    let number = parts.next().is_some_and(|number| is_number(number, NUMBER_DIGITS));
+    let agent = parts.next().is_some_and(|agent| !agent.is_empty());
+    number && agent && parts.next().is_some()
+}
+
+fn is_number(text: &str, least_digits: usize) -> bool {
+    text.len() >= least_digits && text.bytes().all(|one| one.is_ascii_digit())
 }
 
 /// A name that needs no escape in a path, whatever a node is called.
@@ -63,5 +101,36 @@ mod tests {
         assert_eq!(key.path(), "incidents/date=2026-11-18/23-gpu_.._7-a1-0000000003.parquet");
         assert_eq!(date_of(&key.path()), Some("2026-11-18".parse().expect("a day")));
         assert_eq!(date_of("incidents/date=x/y"), None);
+        assert!(is_object(&key.path()), "{key:?}");
+    }
+
+    #[test]
+    fn only_own_names_are_objects() {
+        for name in [
+            "23-n-a-0000000003.parquet",
+            "00---0000000001.parquet",
+            "23-n-a-12345678901.parquet",
+            "compacted-0a1b.parquet",
+        ] {
+            assert_eq!(
+                is_object(&format!("incidents/date=2026-11-18/{name}")),
+                name != "00---0000000001.parquet",
+                "{name}"
+            );
+        }
+        for path in [
+            "incidents/date=2026-11-18/mine.parquet",
+            "incidents/date=2026-11-18/compacted-.parquet",
+            "incidents/date=2026-11-18/23-n-a-0000000003.parquet#1",
+            "incidents/date=2026-11-18/23-n-a-3.parquet",
+            "incidents/date=2026-11-18/23-n\u{1b}-a-0000000003.parquet",
+            "incidents/date=2026-11-18/x/23-n-a-0000000003.parquet",
+            "incidents/date=x/23-n-a-0000000003.parquet",
+            "incidents/date=20261118/23-n-a-0000000003.parquet",
+            "incidents/23-n-a-0000000003.parquet",
+            "x/incidents/date=2026-11-18/23-n-a-0000000003.parquet",
+        ] {
+            assert!(!is_object(path), "{path}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! whatever objects have it, so that compaction may stop anywhere.
 //!
 //! - [`Archive`] opens a store, puts, lists and reads;
+//! - `folder` is an archive that is a folder, where no link is followed; `store` is that or a bucket;
 //! - [`Key`] is the name of an object;
 //! - `document` is what stands beside the incidents: the manifests and results of replays;
 //! - `compact` merges the objects of a day; [`Archive::remove_before`] forgets old days.
@@ -13,10 +14,14 @@
 mod archive;
 mod compact;
 mod document;
+mod error;
+mod folder;
 mod key;
+mod store;
 #[cfg(test)]
 mod tests;
 
-pub use archive::{Archive, ArchiveError, Put};
+pub use archive::Archive;
 pub use compact::Compacted;
+pub use error::{ArchiveError, Put};
 pub use key::Key;

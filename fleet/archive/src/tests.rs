@@ -62,7 +62,7 @@ fn place() -> Place {
 
 #[test]
 fn what_is_put_twice_is_there_once() {
-    let Place { archive, .. } = place();
+    let Place { folder: _folder, archive } = place();
     let two = [incident(1), incident(2)];
     assert_eq!(archive.put(&key(1), &two).expect("it is put"), Put::Written);
     assert_eq!(archive.put(&key(1), &two).expect("it is put"), Put::WasThere);
@@ -72,7 +72,7 @@ fn what_is_put_twice_is_there_once() {
 
 #[test]
 fn what_another_wrote_under_our_name_is_no_success() {
-    let Place { archive, .. } = place();
+    let Place { folder: _folder, archive } = place();
     archive.put(&key(1), &[incident(1)]).expect("it is put");
     let again = archive.put(&key(1), &[incident(2)]);
     assert!(matches!(again, Err(ArchiveError::Foreign { .. })), "{again:?}");
@@ -93,7 +93,7 @@ fn half_of_an_object_is_an_error_and_not_fewer_incidents() {
 
 #[test]
 fn compaction_may_stop_anywhere_and_run_again() {
-    let Place { archive, .. } = place();
+    let Place { folder: _folder, archive } = place();
     let all: Vec<Incident> = (0..20).map(incident).collect();
     let briefs: Vec<Incident> = all.iter().map(brief).collect();
     for (number, rows) in all.chunks(4).enumerate() {
@@ -118,7 +118,7 @@ fn compaction_may_stop_anywhere_and_run_again() {
 
 #[test]
 fn old_days_are_forgotten() {
-    let Place { archive, .. } = place();
+    let Place { folder: _folder, archive } = place();
     archive.put(&key(1), &[incident(1)]).expect("it is put");
     assert_eq!(archive.remove_before(date(2026, 11, 18)).expect("it is removed"), 0);
     assert_eq!(archive.remove_before(date(2026, 11, 19)).expect("it is removed"), 1);
@@ -135,4 +135,32 @@ fn an_address_that_names_no_store_says_so() {
     assert!(Archive::existing(absent.to_str().expect("text")).is_err());
     assert!(!absent.exists(), "nothing is made");
     assert!(Archive::existing(folder.path().to_str().expect("text")).is_ok());
+}
+
+#[test]
+fn links_in_a_folder_are_counted_and_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    let Place { folder, archive } = place();
+    let outside = tempfile::tempdir().expect("a folder");
+    let secret = outside.path().join("00-n1-a-0000000009.parquet");
+    let bytes = parquet::write(&[incident(9)]).expect("it is made");
+    std::fs::write(&secret, &bytes).expect("it is written");
+    archive.put(&key(1), &[incident(1)]).expect("it is put");
+    let day = folder.path().join("incidents/date=2026-11-18");
+    symlink(&secret, day.join("00-n1-a-0000000009.parquet")).expect("a link");
+    symlink(outside.path(), folder.path().join("incidents/date=2026-11-17")).expect("a link");
+    std::fs::write(day.join("mine.parquet"), &bytes).expect("it is written");
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), [brief(&incident(1))]);
+    assert_eq!(archive.passed_over().len(), 3);
+    // Also by its name, as if it had been swapped after the listing.
+    for path in
+        ["date=2026-11-18/00-n1-a-0000000009.parquet", "date=2026-11-17/00-n1-a-0000000009.parquet"]
+    {
+        let path = format!("incidents/{path}");
+        assert!(matches!(archive.bytes(&path), Err(ArchiveError::Folder { .. })), "{path}");
+        assert!(archive.remove_all(&[path]).is_err());
+    }
+    assert_eq!(archive.remove_before(date(2026, 11, 19)).expect("it is removed"), 1);
+    assert_eq!(std::fs::read(&secret).expect("it is there"), bytes);
+    assert!(day.join("mine.parquet").exists());
 }

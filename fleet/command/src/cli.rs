@@ -67,7 +67,7 @@ pub(crate) struct ReportWish {
 
 #[derive(Debug, Args)]
 pub(crate) struct SqlWish {
-    /// The archive: s3://BUCKET/PREFIX or a folder. Of a bucket a copy is kept in the cache folder
+    /// The archive: s3://BUCKET/PREFIX or a folder. A copy is kept in the cache folder
     pub(crate) archive: Option<String>,
     /// The name of a question, or SQL over the table `incidents`; without, the names are listed
     pub(crate) question: Option<String>,
@@ -125,7 +125,8 @@ impl std::str::FromStr for Shard {
 pub(crate) struct CopyWish {
     /// The archive: s3://BUCKET/PREFIX or a folder
     pub(crate) archive: String,
-    /// The folder, which then is an archive, too. What is there already is not copied again
+    /// The folder, which then is an archive, too. What is there already is not copied again. Only you may
+    /// read the copies
     pub(crate) folder: PathBuf,
 }
 

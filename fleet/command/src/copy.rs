@@ -1,38 +1,70 @@
 //! `whyoom-fleet copy`: objects do not change, so a copy of one is never out of date.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use whyoom_archive::Archive;
+use whyoom_incident::parquet;
 
-use crate::cli::CopyWish;
+use crate::{cli::CopyWish, passed_over};
+
+/// The outcome of a copy.
+pub(crate) struct Copied {
+    /// Objects of the archive.
+    objects: usize,
+    /// Objects that the folder did not have.
+    new: usize,
+    /// Paths of entries of the archive that are no objects.
+    passed_over: Vec<String>,
+    /// Paths of objects that are no Parquet files, which were not copied.
+    damaged: Vec<String>,
+}
+
+impl Copied {
+    /// Returns lines about entries that were not copied. Returns `None` if everything was.
+    pub(crate) fn left_out(&self) -> Option<String> {
+        let mut lines: Vec<String> = passed_over::line(&self.passed_over).into_iter().collect();
+        if let Some(first) = self.damaged.first() {
+            let count = self.damaged.len();
+            lines.push(format!(
+                "{count} objects are no Parquet files and not copied, such as {first}"
+            ));
+        }
+        if lines.is_empty() { None } else { Some(lines.join("\n")) }
+    }
+}
 
 pub(crate) fn run(wish: &CopyWish) -> Result<()> {
-    let (all, new) = copy(&wish.archive, &wish.folder)?;
-    println!("{all} objects in {}, {new} new", wish.folder.display());
+    let copied = copy(&wish.archive, &wish.folder)?;
+    println!("{} objects in {}, {} new", copied.objects, wish.folder.display(), copied.new);
+    if let Some(left_out) = copied.left_out() {
+        println!("{left_out}");
+    }
     Ok(())
 }
 
-/// Copies what a folder does not have yet. Returns how many objects there are, and how many were new.
-pub(crate) fn copy(archive: &str, folder: &Path) -> Result<(usize, usize)> {
+/// Copies the objects that a folder does not have yet. Only the user who copies may read them: the archive may be
+/// open to fewer people than the folder.
+pub(crate) fn copy(archive: &str, folder: &Path) -> Result<Copied> {
     let archive = Archive::existing(archive)?;
     let wanted: BTreeSet<String> = archive.objects(|_| true)?.into_iter().collect();
-    let name = folder.to_str().context("a folder whose name is no text")?;
-    let there: BTreeSet<String> = Archive::open(name)?.objects(|_| true)?.into_iter().collect();
+    let copies = Archive::private(folder)?;
+    let there: BTreeSet<String> = copies.objects(|_| true)?.into_iter().collect();
+    let mut damaged = Vec::new();
+    let mut new = 0;
     for path in wanted.difference(&there) {
-        write(&folder.join(path), &archive.bytes(path)?)?;
+        let bytes = archive.bytes(path)?;
+        // What an engine would refuse, or what is not the archive's at all, stays where it is.
+        if !parquet::is_parquet(&bytes) {
+            damaged.push(path.clone());
+            continue;
+        }
+        copies.put_copy(path, bytes)?;
+        new += 1;
     }
     // What compaction has merged is in another object now.
-    for path in there.difference(&wanted) {
-        fs::remove_file(folder.join(path))?;
-    }
-    Ok((wanted.len(), wanted.difference(&there).count()))
-}
-
-/// As a whole or not at all: the name tells who reads that it is there.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::create_dir_all(path.parent().context("an object without a folder")?)?;
-    let part = path.with_extension("part");
-    fs::write(&part, bytes)?;
-    Ok(fs::rename(part, path)?)
+    let old: Vec<String> = there.difference(&wanted).cloned().collect();
+    copies.remove_all(&old)?;
+    let objects = wanted.len() - damaged.len();
+    Ok(Copied { objects, new, passed_over: archive.passed_over(), damaged })
 }

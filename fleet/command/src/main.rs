@@ -2,6 +2,7 @@
 
 mod cli;
 mod copy;
+mod passed_over;
 mod replay;
 mod report;
 mod sql;
@@ -26,7 +27,8 @@ fn main() -> ExitCode {
     match run(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // It may name an object, whose name somebody else chose.
+            eprintln!("error: {}", whyoom_redact::visible_lines(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
@@ -81,6 +83,7 @@ fn compact(wish: &CompactWish) -> Result<()> {
         let done = archive.compact(day)?;
         println!("{day}: {} objects are {}, {} incidents", done.read, done.written, done.incidents);
     }
+    print_passed_over(&archive);
     Ok(())
 }
 
@@ -89,5 +92,12 @@ fn forget(wish: &ForgetWish) -> Result<()> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let first = today.checked_sub(i64::from(wish.days).days()).context("too many days")?;
     println!("{} objects of before {first} removed", archive.remove_before(first)?);
+    print_passed_over(&archive);
     Ok(())
+}
+
+fn print_passed_over(archive: &Archive) {
+    if let Some(line) = passed_over::line(&archive.passed_over()) {
+        println!("{line}");
+    }
 }

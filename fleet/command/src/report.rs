@@ -13,7 +13,7 @@ use whyoom_archive::Archive;
 use whyoom_incident::Incident;
 
 use self::{figures::Figures, html::About};
-use crate::cli::ReportWish;
+use crate::{cli::ReportWish, passed_over};
 
 pub(crate) fn run(wish: &ReportWish) -> Result<()> {
     if let Some(file) = &wish.html {
@@ -26,6 +26,9 @@ pub(crate) fn run(wish: &ReportWish) -> Result<()> {
     let mut incidents = archive.incidents(|day| {
         [day, day.saturating_add(1.day()), day.saturating_sub(1.day())].into_iter().any(is_wanted)
     })?;
+    if let Some(line) = passed_over::line(&archive.passed_over()) {
+        eprintln!("{line}");
+    }
     incidents.retain(|incident| is_wanted(figures::day_of(incident.time)));
     let figures = Figures::of(&incidents);
     let text = if let Some(file) = &wish.html {

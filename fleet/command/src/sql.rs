@@ -67,18 +67,29 @@ fn default_cache() -> Option<PathBuf> {
     home.is_absolute().then(|| home.join(".cache"))
 }
 
-/// The archive as a folder. Objects do not change: of a bucket, only those are copied that are new.
+/// Returns a folder with a copy of the archive. Objects do not change: only those are copied that are new. A folder is
+/// copied as a bucket is: DuckDB follows links, and whoever writes the archive could put links there.
 fn local(archive: &str) -> Result<PathBuf> {
-    if !archive.contains("://") {
-        // A misspelt name is told here, and not by an engine that finds no file.
-        Archive::existing(archive)?;
-        return Ok(fs::canonicalize(archive)?);
-    }
+    let archive = match archive.contains("://") {
+        true => archive.to_owned(),
+        false => whole_name(archive)?,
+    };
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.filter(|path| path.is_absolute()).or_else(default_cache);
     let cache = cache.context("set HOME or XDG_CACHE_HOME, for a copy of the archive")?;
     let endpoint = env::var("AWS_ENDPOINT_URL").unwrap_or_default();
-    let folder = cache.join("whyoom-fleet").join(Incident::id_of(&[archive, &endpoint]));
-    copy::copy(archive, &folder)?;
+    let folder = cache.join("whyoom-fleet").join(Incident::id_of(&[&archive, &endpoint]));
+    let copied = copy::copy(&archive, &folder)?;
+    if let Some(left_out) = copied.left_out() {
+        eprintln!("{left_out}");
+    }
     Ok(folder)
+}
+
+/// Returns the whole name of a folder: the same folder has the same copy, wherever it is named from.
+fn whole_name(folder: &str) -> Result<String> {
+    // A misspelt name is reported here, and not by an engine that finds no file.
+    Archive::existing(folder)?;
+    let path = fs::canonicalize(folder)?;
+    Ok(path.to_str().context("a folder whose name is no text")?.to_owned())
 }

@@ -8,8 +8,8 @@ use crate::thrift::{
 
 /// A longer one is none of ours: one of a file of many incidents has some kilobytes.
 const LONGEST: usize = 1 << 20;
-/// How a file ends.
-const END: &[u8] = b"PAR1";
+/// The first and the last bytes of a Parquet file.
+pub(crate) const MAGIC: &[u8] = b"PAR1";
 
 const FOOTER: &[Field] = &[
     Number,
@@ -82,7 +82,7 @@ pub(crate) fn is_sound(file: &[u8]) -> bool {
 }
 
 fn footer(file: &[u8]) -> Option<&[u8]> {
-    let (rest, length) = file.strip_suffix(END)?.split_last_chunk()?;
+    let (rest, length) = file.strip_suffix(MAGIC)?.split_last_chunk()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
     let start = rest.len().checked_sub(length)?;
     rest.get(start..).filter(|footer| footer.len() <= LONGEST)
@@ -109,7 +109,7 @@ mod tests {
         bomb.pop();
         bomb.extend([0x79, 0xf1, 0xff, 0xff, 0xff, 0xff, 7, 0]);
         let length = u32::try_from(bomb.len()).unwrap().to_le_bytes();
-        let bomb = [&file[..start], &bomb, &length, END].concat();
+        let bomb = [&file[..start], &bomb, &length, MAGIC].concat();
         let started = std::time::Instant::now();
         assert!(crate::parquet::read(bomb.clone().into()).is_err());
         assert!(crate::parquet::unknown_columns(bomb.into()).is_err());

@@ -8,6 +8,7 @@ mod footer;
 mod incident;
 mod pages;
 pub mod parquet;
+mod quiet;
 mod thrift;
 
 pub use columns::{COLUMNS, Column, Kind};

@@ -1,6 +1,6 @@
 //! Incidents as Parquet: one immutable file of one or more, without Arrow.
 
-use std::sync::Arc;
+use std::{panic::UnwindSafe, sync::Arc};
 
 use ::parquet::{
     basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel},
@@ -18,7 +18,7 @@ use ::parquet::{
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, footer, pages};
+use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, footer, pages, quiet};
 
 /// The columns that hold a document each.
 const DOCUMENTS: [&str; 2] = ["verdict", "who"];
@@ -153,8 +153,7 @@ pub fn read(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
 /// # Errors
 /// Where it is no file of incidents of this version.
 pub fn read_briefly(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
-    let read = std::panic::catch_unwind(|| read_rows(bytes, MOST, &DOCUMENTS));
-    read.unwrap_or(Err(FileError::Damaged))
+    caught(|| read_rows(bytes, MOST, &DOCUMENTS))
 }
 
 /// Reads a file into no more than about `most` bytes.
@@ -162,9 +161,18 @@ pub fn read_briefly(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
 /// # Errors
 /// Also where it has more.
 pub fn read_within(bytes: Bytes, most: u64) -> Result<Vec<Incident>, FileError> {
-    // The reader of the format is known to panic on some damaged files; that ends at this door.
-    let read = std::panic::catch_unwind(|| read_rows(bytes, most, &[]));
-    read.unwrap_or(Err(FileError::Damaged))
+    caught(|| read_rows(bytes, most, &[]))
+}
+
+/// Runs the reader of the format, which is known to panic on some damaged files. A panic becomes an error.
+fn caught<T>(read: impl FnOnce() -> Result<T, FileError> + UnwindSafe) -> Result<T, FileError> {
+    quiet::catch(read).unwrap_or(Err(FileError::Damaged))
+}
+
+/// Returns true if bytes begin and end as a Parquet file does, with a footer that can be read.
+#[must_use]
+pub fn is_parquet(bytes: &[u8]) -> bool {
+    bytes.starts_with(footer::MAGIC) && footer::is_sound(bytes)
 }
 
 fn read_rows(bytes: Bytes, most: u64, left_out: &[&str]) -> Result<Vec<Incident>, FileError> {
@@ -212,14 +220,13 @@ fn size(row: &Row) -> u64 {
 /// # Errors
 /// Where it is no Parquet file.
 pub fn unknown_columns(bytes: Bytes) -> Result<Vec<String>, FileError> {
-    let read = std::panic::catch_unwind(|| {
+    caught(|| {
         let reader = open(bytes)?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let names = schema.columns().iter().map(|column| column.name().to_owned());
         let is_known = |name: &String| COLUMNS.iter().any(|column| column.name == name);
         Ok(names.filter(|name| !is_known(name)).collect())
-    });
-    read.unwrap_or(Err(FileError::Damaged))
+    })
 }
 
 fn check_schema(told: Option<&Vec<KeyValue>>) -> Result<(), FileError> {
@@ -332,6 +339,11 @@ mod tests {
         let bytes = write(&all).expect("it is written");
         assert!(unknown_columns(bytes.clone().into()).expect("it is read").is_empty());
         assert_eq!(read(bytes.clone().into()).expect("it is read"), all);
+        assert!(is_parquet(&bytes));
+        for other in [&b"root:x:0:0:"[..], b"PAR1PAR1", b"", &bytes[1..], &bytes[..bytes.len() - 1]]
+        {
+            assert!(!is_parquet(other), "{} bytes", other.len());
+        }
         let brief = read_briefly(bytes.into()).expect("it is read");
         let empty = |one: &Incident| Incident { verdict: String::new(), who: None, ..one.clone() };
         assert_eq!(brief, all.each_ref().map(empty));

@@ -1,6 +1,7 @@
 //! `whyoom`, with limits, and what it printed.
 
 use std::{
+    ffi::OsStr,
     io,
     os::unix::process::ExitStatusExt as _,
     path::Path,
@@ -14,6 +15,24 @@ use whyoom_bounded::{Input, Limits, Stop};
 const MEMORY: u64 = 2 << 30;
 /// More output is cut.
 const LONGEST: u64 = 4 << 20;
+/// Environment variables that `whyoom` gets. Everything else stays here: the process reads texts of other people, and
+/// has no use for the archive's key or for any other secret.
+///
+/// `LD_LIBRARY_PATH` and `LD_PRELOAD` lead to the NVIDIA driver's library in containers, and to the lab's; `WHYOOM_LAB`
+/// names the machine that the lab simulates.
+const VARIABLES: [&str; 9] = [
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "WHYOOM_LAB",
+];
+/// The variables of the locale begin with it.
+const LOCALE: &str = "LC_";
 /// Signals that come from outside: a hang-up, an interrupt, a kill, a request to end.
 const KILLS: [i32; 4] = [1, 2, 9, 15];
 
@@ -29,12 +48,8 @@ pub(crate) fn run(
 ) -> io::Result<String> {
     let mut command = Command::new(program);
     command.args(arguments);
-    // What reads other people's texts has no use for the key of the archive.
-    for (name, _) in
-        std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"AWS_"))
-    {
-        command.env_remove(name);
-    }
+    command.env_clear();
+    command.envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)));
     let limits = Limits {
         time,
         memory: Some(MEMORY),
@@ -46,6 +61,12 @@ pub(crate) fn run(
     succeeded(printed.status)?;
     let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it printed no text");
     String::from_utf8(printed.stdout).map_err(no_text)
+}
+
+/// Returns true if `whyoom` gets an environment variable.
+fn is_passed_on(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    VARIABLES.contains(&name) || name.starts_with(LOCALE)
 }
 
 /// Whoever was killed from outside says nothing of its input.
@@ -61,6 +82,17 @@ fn succeeded(status: ExitStatus) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_listed_variables_are_passed_on() {
+        for name in ["PATH", "HOME", "LC_ALL", "LANG", "WHYOOM_LAB", "LD_LIBRARY_PATH"] {
+            assert!(is_passed_on(OsStr::new(name)), "{name}");
+        }
+        for name in ["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "PATHS", "WHYOOM_LABEL", "lc_all", ""]
+        {
+            assert!(!is_passed_on(OsStr::new(name)), "{name}");
+        }
+    }
 
     #[test]
     fn who_fails_would_fail_again_and_who_was_killed_may_not() {

@@ -1,11 +1,15 @@
 //! People who mean harm write logs, snapshots and recordings, make links, and run the store: the agent tells what is
 //! true, in little memory, and harms nobody.
 
+mod archives;
 mod bombs;
+mod damaged;
 mod forged;
 mod liar;
 mod lines;
 mod links;
+mod scrapes;
+mod secrets;
 
 use std::{
     fs::{self, File},
@@ -38,6 +42,11 @@ pub(super) fn checks() -> Vec<Check> {
         Check::new("hostile::links", || beside_bystanders(links::run)),
         Check::new("hostile::bombs", || beside_bystanders(bombs::run)),
         Check::new("hostile::liars", || beside_bystanders(liar::run)),
+        Check::new("hostile::archives", archives::run),
+        Check::new("hostile::damaged", damaged::run),
+        Check::new("hostile::environment", || beside_bystanders(secrets::environment)),
+        Check::new("hostile::permissions", secrets::permissions),
+        Check::new("hostile::scrapes", scrapes::run),
     ]
 }
 

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     net::TcpStream,
+    os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Command, Stdio},
 };
@@ -118,6 +119,7 @@ pub(super) fn guarded() -> Result<Held> {
     certificate(&folder)?;
     let token = "0123456789abcdef-0123456789abcdef";
     fs::write(folder.join("token"), token)?;
+    fs::set_permissions(folder.join("token"), fs::Permissions::from_mode(0o600))?;
     let node = Node::new(
         "fleet-guarded",
         &format!(

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -43,6 +43,13 @@ impl Node {
         agent.stdin(Stdio::null()).stdout(Stdio::null());
         agent.stderr(File::options().append(true).create(true).open(self.path("agent.err"))?);
         Ok(agent)
+    }
+
+    /// How `agent --check` ends.
+    pub(super) fn check(&self) -> Result<Output> {
+        let mut agent = Command::new(&self.fleet);
+        agent.args(["agent", "--check", "--settings"]).arg(self.path("fleet.toml"));
+        Ok(agent.output()?)
     }
 
     pub(super) fn start(&self) -> Result<Running> {

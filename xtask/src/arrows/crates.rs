@@ -110,7 +110,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("whyoom-incident", &[]),
     ("whyoom-logs", &["whyoom-files", "whyoom-sources"]),
-    ("whyoom-archive", &["whyoom-incident"]),
+    ("whyoom-archive", &["whyoom-files", "whyoom-incident"]),
     ("whyoom-judge", &["whyoom-bounded"]),
     (
         "whyoom-agent",

@@ -13,7 +13,7 @@ use harness::{files, is_root, must_succeed, text};
 use super::{Attacked, Bystander, MESSAGE, make_old, small};
 use crate::fleet::place::wait_for;
 
-const SECRET: &str = "swordfish4711";
+pub(super) const SECRET: &str = "swordfish4711";
 
 /// What lies outside, with the secret in it.
 struct Outside(PathBuf);

@@ -1,0 +1,405 @@
+//! Files below a folder that other people write to, too.
+//!
+//! A path is resolved from the folder's descriptor, and no part of it may be a link. So a folder that somebody swaps
+//! for a link between two calls leads nowhere. Linux 5.6 is needed.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, Write as _},
+    os::unix::ffi::OsStrExt as _,
+    path::{Component, Path},
+};
+
+use rustix::{
+    fs::{
+        AtFlags, Dir, FileType, Mode, OFlags, fsync, linkat, mkdirat, openat, renameat, statat,
+        unlinkat,
+    },
+    io::Errno,
+};
+
+use crate::{linux, private::refused, untrusted};
+
+/// Attempts to find an unused name for a file that is being written. Chosen, not measured: each attempt that fails
+/// stands for a writer that was killed or is at work now.
+const MAX_STAGING_NAMES: u32 = 10_000;
+
+/// The permissions of new files and folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// As the umask of the process has them.
+    Umask,
+    /// For the owner alone: files of mode 0600, folders of mode 0700.
+    Private,
+}
+
+impl Access {
+    fn file_mode(self) -> Mode {
+        match self {
+            Self::Umask => Mode::from_raw_mode(0o666),
+            Self::Private => Mode::from_raw_mode(0o600),
+        }
+    }
+
+    fn folder_mode(self) -> Mode {
+        match self {
+            Self::Umask => Mode::from_raw_mode(0o777),
+            Self::Private => Mode::from_raw_mode(0o700),
+        }
+    }
+}
+
+/// The kind of an entry of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File {
+        /// Its length.
+        bytes: u64,
+    },
+    /// A folder.
+    Folder,
+    /// A link, a FIFO, a socket or a device.
+    Other,
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: OsString,
+    /// Its kind when the folder was listed.
+    pub kind: EntryKind,
+}
+
+/// A folder that is held open. Paths given to its functions are relative to it.
+#[derive(Debug)]
+pub struct Root {
+    folder: File,
+    access: Access,
+}
+
+impl Root {
+    /// Opens a folder that a person named: on the way to it, links are followed. New files and folders below it have
+    /// the given permissions.
+    ///
+    /// # Errors
+    /// Returns an error if the path is no folder or cannot be opened.
+    #[allow(clippy::disallowed_methods, reason = "the folder that a person named")]
+    pub fn open(path: &Path, access: Access) -> io::Result<Self> {
+        let folder = File::open(path)?;
+        if !folder.metadata()?.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { folder, access })
+    }
+
+    /// Opens a regular file. It never waits.
+    ///
+    /// # Errors
+    /// Returns an error if a part of the path is a link, or the file is not a regular one.
+    pub fn open_file(&self, path: &Path) -> io::Result<File> {
+        untrusted::open_below(&self.folder, path).map_err(without_link_number)
+    }
+
+    /// Returns the entries of a folder, in no order.
+    ///
+    /// # Errors
+    /// Returns an error if the path is no folder, or a part of it is a link.
+    pub fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let folder = self.open_folder(path)?;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name == "." || name == ".." {
+                continue;
+            }
+            match kind_of(&folder, &name) {
+                Ok(kind) => entries.push(Entry { name, kind }),
+                // It was removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Writes a new file as a whole. When this returns, the file survives a loss of power. Folders on the way are
+    /// made.
+    ///
+    /// # Errors
+    /// Returns `AlreadyExists` if anything has this name, also a link. The entry stays as it was.
+    pub fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.publish(path, bytes, Publish::New)
+    }
+
+    /// Writes a file as a whole, in place of one that may be there: a link is replaced and not followed. When this
+    /// returns, the file survives a loss of power. Folders on the way are made.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written. The old one stays then.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.publish(path, bytes, Publish::Replace)
+    }
+
+    /// Removes a regular file. A link that takes its place meanwhile is removed itself and not followed.
+    ///
+    /// # Errors
+    /// Returns an error if a part of the path is a link, or the entry is not a regular file.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let folder = self.open_folder(place.folder)?;
+        match kind_of(&folder, place.name)? {
+            EntryKind::File { .. } => {}
+            EntryKind::Folder | EntryKind::Other => return Err(untrusted::not_regular()),
+        }
+        Ok(unlinkat(&folder, place.name, AtFlags::empty())?)
+    }
+
+    fn publish(&self, path: &Path, bytes: &[u8], publish: Publish) -> io::Result<()> {
+        let place = Place::of(path)?;
+        let folder = self.make_folders(place.folder)?;
+        let mut staged = Staged::create(&folder, place.name, self.access)?;
+        let published = staged.write(bytes).and_then(|()| match publish {
+            Publish::New => {
+                linkat(&folder, &staged.name, &folder, place.name, AtFlags::empty())?;
+                Ok(())
+            }
+            Publish::Replace => {
+                renameat(&folder, &staged.name, &folder, place.name)?;
+                Ok(())
+            }
+        });
+        if published.is_err() || publish == Publish::New {
+            // A name that is left over is no object; the next writer takes another.
+            let _ = unlinkat(&folder, &staged.name, AtFlags::empty());
+        }
+        published?;
+        Ok(fsync(&folder)?)
+    }
+
+    /// Opens a folder below this one. The empty path is this folder.
+    fn open_folder(&self, path: &Path) -> io::Result<File> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        untrusted::open_folder_below(&self.folder, path).map_err(without_link_number)
+    }
+
+    /// Opens a folder, and makes it and those on the way if they are missing.
+    fn make_folders(&self, path: &Path) -> io::Result<File> {
+        let mut folder = self.open_folder(Path::new(""))?;
+        for part in path.components() {
+            let Component::Normal(name) = part else { return Err(leaves_the_folder()) };
+            let made = match mkdirat(&folder, name, self.access.folder_mode()) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(error) => return Err(error.into()),
+            };
+            let next =
+                linux::open_folder_below(&folder, Path::new(name)).map_err(without_link_number)?;
+            if made {
+                fsync(&folder)?;
+            }
+            folder = next;
+        }
+        Ok(folder)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Publish {
+    New,
+    Replace,
+}
+
+/// A path, split into the folder and the name in it.
+struct Place<'a> {
+    folder: &'a Path,
+    name: &'a OsStr,
+}
+
+impl<'a> Place<'a> {
+    fn of(path: &'a Path) -> io::Result<Self> {
+        let Some(Component::Normal(name)) = path.components().next_back() else {
+            return Err(leaves_the_folder());
+        };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Ok(Self { folder, name })
+    }
+}
+
+/// A file that has not got its name yet.
+struct Staged {
+    file: File,
+    name: OsString,
+}
+
+impl Staged {
+    fn create(folder: &File, name: &OsStr, access: Access) -> io::Result<Self> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        for number in 1..=MAX_STAGING_NAMES {
+            let mut staged = name.to_owned();
+            // As LocalFileSystem of the crate object_store calls it, which earlier versions of whyoom-fleet used.
+            staged.push(format!("#{number}"));
+            match openat(folder, &staged, flags | OFlags::CLOEXEC, access.file_mode()) {
+                Ok(file) => return Ok(Self { file: File::from(file), name: staged }),
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!(
+                "{MAX_STAGING_NAMES} files {}#NUMBER are left over in its folder: remove them",
+                name.display()
+            ),
+        ))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.file.sync_all()
+    }
+}
+
+fn kind_of(folder: &File, name: &OsStr) -> io::Result<EntryKind> {
+    let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(match FileType::from_raw_mode(found.st_mode) {
+        FileType::RegularFile => {
+            EntryKind::File { bytes: u64::try_from(found.st_size).unwrap_or_default() }
+        }
+        FileType::Directory => EntryKind::Folder,
+        _ => EntryKind::Other,
+    })
+}
+
+fn leaves_the_folder() -> io::Error {
+    refused("the path leads out of the folder".to_owned())
+}
+
+/// Says what ELOOP and EXDEV mean here.
+fn without_link_number(error: io::Error) -> io::Error {
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::LOOP) => {
+            refused("a part of the path is a link, which is not followed".to_owned())
+        }
+        Some(Errno::XDEV) => leaves_the_folder(),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+    };
+
+    use super::*;
+
+    struct Scene {
+        outer: tempfile::TempDir,
+        root: Root,
+    }
+
+    /// A folder `in` that is opened, beside a folder `out` with the file `secret`.
+    fn scene(access: Access) -> Scene {
+        let outer = tempfile::tempdir().unwrap();
+        for name in ["in", "out"] {
+            fs::create_dir(outer.path().join(name)).unwrap();
+        }
+        fs::write(outer.path().join("out/secret"), "secret").unwrap();
+        let root = Root::open(&outer.path().join("in"), access).unwrap();
+        Scene { outer, root }
+    }
+
+    fn read(root: &Root, path: &str) -> io::Result<Vec<u8>> {
+        untrusted::whole(&root.open_file(Path::new(path))?, 100)
+    }
+
+    #[test]
+    fn create_and_replace_write_whole_files_with_the_permissions_of_the_root() {
+        for (access, file_mode, folder_mode) in
+            [(Access::Private, 0o600, 0o700), (Access::Umask, 0o644, 0o755)]
+        {
+            let scene = scene(access);
+            let path = Path::new("a/b/file");
+            scene.root.create(path, b"one").unwrap();
+            let again = scene.root.create(path, b"two").unwrap_err();
+            assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(read(&scene.root, "a/b/file").unwrap(), b"one");
+            scene.root.replace(path, b"three").unwrap();
+            assert_eq!(read(&scene.root, "a/b/file").unwrap(), b"three");
+            assert_eq!(scene.root.entries(Path::new("a/b")).unwrap().len(), 1, "nothing is left");
+            let mode = |name: &str| {
+                let found = fs::metadata(scene.outer.path().join("in").join(name)).unwrap();
+                found.permissions().mode() & 0o777
+            };
+            // The umask of whoever runs this may take more.
+            assert_eq!(mode("a/b/file") | 0o600, mode("a/b/file"));
+            assert_eq!(mode("a/b/file") & !file_mode, 0);
+            assert_eq!(mode("a/b") & !folder_mode & !0o022, 0);
+            scene.root.remove(path).unwrap();
+            let gone = scene.root.remove(path).unwrap_err();
+            assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        }
+    }
+
+    #[test]
+    fn no_link_is_followed_and_nothing_outside_is_touched() {
+        let scene = scene(Access::Umask);
+        let inner = scene.outer.path().join("in");
+        symlink("../out", inner.join("folder")).unwrap();
+        symlink("../out/secret", inner.join("file")).unwrap();
+        for path in ["folder/secret", "file", "../out/secret", "/etc/passwd", ".."] {
+            assert!(read(&scene.root, path).is_err(), "{path}");
+            assert!(scene.root.create(Path::new(path), b"x").is_err(), "{path}");
+            assert!(scene.root.remove(Path::new(path)).is_err(), "{path}");
+        }
+        for path in ["folder", "..", "../out", "/"] {
+            assert!(scene.root.entries(Path::new(path)).is_err(), "{path}");
+        }
+        assert!(scene.root.replace(Path::new("folder/new"), b"x").is_err());
+        scene.root.replace(Path::new("file"), b"ours").unwrap();
+        let out = scene.outer.path().join("out");
+        assert_eq!(fs::read(out.join("secret")).unwrap(), b"secret");
+        assert_eq!(fs::read_dir(out).unwrap().count(), 1);
+        let entries = scene.root.entries(Path::new("")).unwrap();
+        let folder = entries.iter().find(|entry| entry.name == "folder").unwrap();
+        assert_eq!(folder.kind, EntryKind::Other, "a link is no folder");
+    }
+
+    /// Somebody swaps a folder for a link to the folder outside, all the time.
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+        let scene = scene(Access::Umask);
+        let inner = scene.outer.path().join("in");
+        let out = scene.outer.path().join("out");
+        fs::create_dir(inner.join("day")).unwrap();
+        symlink("../out", inner.join("link")).unwrap();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let _ = rustix::fs::renameat_with(
+                        rustix::fs::CWD,
+                        inner.join("day"),
+                        rustix::fs::CWD,
+                        inner.join("link"),
+                        rustix::fs::RenameFlags::EXCHANGE,
+                    );
+                }
+            });
+            for _ in 0..2000 {
+                assert!(read(&scene.root, "day/secret").is_err());
+                let _ = scene.root.remove(Path::new("day/secret"));
+                let _ = scene.root.replace(Path::new("day/new"), b"x");
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(fs::read(out.join("secret")).unwrap(), b"secret");
+        assert_eq!(fs::read_dir(out).unwrap().count(), 1, "nothing was written outside");
+    }
+}
