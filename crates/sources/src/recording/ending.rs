@@ -50,6 +50,9 @@ pub struct Ending {
     /// What `--apply` ran it once more with, and what came of it.
     #[serde(default)]
     pub applied: Option<Applied>,
+    /// The kernel's boot ID when it ran. `None` in a file of an older version, and if the kernel has none.
+    #[serde(default)]
+    pub boot_id: Option<String>,
 }
 
 /// A second run with one thing changed.

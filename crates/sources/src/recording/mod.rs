@@ -32,7 +32,9 @@ use whyoom_trace::{
 pub use self::{
     ending::{Applied, ENDING, Ending},
     folder::{has_recorded, is_recording},
-    machine_samples::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel},
+    machine_samples::{
+        MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder, SeenModel, holder_starts,
+    },
 };
 use self::{
     machine::Machine,

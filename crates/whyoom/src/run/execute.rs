@@ -20,7 +20,7 @@ use super::{
     recorder::Recorder,
     watcher::Watcher,
 };
-use crate::{terminal::say, unstartable::Unstartable};
+use crate::{origin, terminal::say, unstartable::Unstartable};
 
 /// What shells exit with if a program cannot be started.
 const NOT_STARTED: u8 = 126;
@@ -81,6 +81,7 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         group_peak: group.peak,
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
         applied: None,
+        boot_id: origin::boot_id(),
     };
     let _ = ending.write(folder);
 }
