@@ -191,8 +191,8 @@ def shell_words():
         for line in lines:
             words = words_of(line)
             must(words[-len(expected):] == expected, f"{hostile!r}: {words} of {line}")
-    for control in ["a\nb", "a\rb", "\x1b[201~\ntouch PWNED\n", "\u202ex"]:
-        folder = made(f"control{ord(control[-1])}{ord(control[0])}", command=["python", control, "--batch", "64"])
+    for at, control in enumerate(["a\nb", "a\rb", "\x1b[201~\ntouch PWNED\n", "\u202ex"]):
+        folder = made(f"control{at}", command=["python", control, "--batch", "64"])
         pasted = [one["paste"] for one in remedies(folder) if "python" in (one["paste"] or "")]
         must(not pasted, f"{control!r} is in {pasted}")
     print(f"{len(HOSTILE)} commands come back word for word from sh and bash")
