@@ -378,7 +378,7 @@ impl<'a> Diagnosis<'a> {
                 return remedy;
             }
         }
-        example(without_program.own("COMMAND"), what)
+        example(&without_program.own("COMMAND"), what)
     }
 
     /// The program once more under `whyoom run`: a line to paste if its command is known and this user's own.
@@ -390,12 +390,12 @@ impl<'a> Diagnosis<'a> {
         let line = line.own("--");
         match self.script() {
             // A traceback names the script, and whoever wrote the traceback chose the name.
-            Some(script) => example(line.own("python").file(script), what),
+            Some(script) => example(&line.own("python").file(script), what),
             // Nothing that llama.cpp says comes from Python; of a message of somebody's own, nobody knows.
             None if matches!(self.software(), Some(Software::LlamaCpp | Software::Program)) => {
-                example(line.own("COMMAND"), what)
+                example(&line.own("COMMAND"), what)
             }
-            None => example(line.own("python train.py"), what),
+            None => example(&line.own("python train.py"), what),
         }
     }
 
@@ -663,7 +663,7 @@ impl<'a> Diagnosis<'a> {
 }
 
 /// An example of a command line. Without one if no text means its words.
-fn example(line: ShellLine, what: &str) -> Remedy {
+fn example(line: &ShellLine, what: &str) -> Remedy {
     match line.text() {
         Some(text) => Remedy::example(text, what),
         None => Remedy::advice(what),
