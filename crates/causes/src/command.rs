@@ -1,5 +1,7 @@
 //! The command of a run, and what of it can be made smaller.
 
+use crate::shell_line::ShellLine;
+
 /// What people call the number of things that are worked on at once, and what it is for people. The earlier
 /// is tried first: a batch is given up sooner than a length.
 const KINDS: [(&str, &[&str]); 3] = [
@@ -114,12 +116,24 @@ impl Size {
         })
     }
 
-    /// The line that finds the largest value that fits on such a GPU.
-    pub(crate) fn search(&self, gpu: &str) -> String {
+    /// Returns a word for the argument that is our own, whoever wrote the command.
+    pub(crate) fn known_name(&self) -> &str {
+        &self.name
+    }
+
+    /// Adds the search for the largest value that fits to a line, up to the `--` before the program.
+    pub(crate) fn search(&self, line: ShellLine) -> ShellLine {
         let Self { name, value, pattern, .. } = self;
-        let gpus = processes(pattern).map_or(String::new(), |count| format!(" --gpus {count}"));
-        let words: Vec<String> = pattern.iter().map(|word| for_shell(word)).collect();
-        format!("whyoom fit{gpu}{gpus} --vary {name}=1..{value} -- {}", words.join(" "))
+        let line = match processes(pattern) {
+            Some(count) => line.own("--gpus").word(count.to_string()),
+            None => line,
+        };
+        line.own("--vary").word(format!("{name}=1..{value}")).own("--")
+    }
+
+    /// Adds the command to a line, with the mark for the value in its place.
+    pub(crate) fn add_program(&self, line: ShellLine) -> ShellLine {
+        line.pattern(&self.pattern, &format!("{{{}}}", self.name))
     }
 }
 
@@ -166,23 +180,14 @@ fn processes(words: &[String]) -> Option<u64> {
     count.filter(|count| *count > 1)
 }
 
-/// As a shell takes it for one word.
-#[must_use]
-pub fn for_shell(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%={}".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn search(command: &str) -> Option<String> {
         let words: Vec<&str> = command.split(' ').collect();
-        Size::of(&words).map(|size| size.search(" --gpu l4"))
+        let size = Size::of(&words)?;
+        size.add_program(size.search(ShellLine::new("whyoom fit --gpu l4"))).text()
     }
 
     #[test]
@@ -227,12 +232,5 @@ mod tests {
         ] {
             assert_eq!(search(command), None, "{command}");
         }
-    }
-
-    #[test]
-    fn words_stay_words() {
-        assert_eq!(for_shell("my file.py"), "'my file.py'");
-        assert_eq!(for_shell("it's"), r"'it'\''s'");
-        assert_eq!(for_shell(""), "''");
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     diagnosis::{Diagnosis, Measured},
     finding::{Finding, Strength},
     findings::findings,
+    origin::Origin,
     ranking::rank,
     verdict::Verdict,
 };
@@ -32,16 +33,23 @@ impl Found {
     }
 }
 
-/// Judges everything that a model holds.
+/// Judges everything that a model holds, as of inputs from elsewhere.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    judge_on(model, tables, Measured::default(), &Ahead::default())
+    judge_on(model, tables, Measured::default(), Origin::ELSEWHERE, &Ahead::default())
 }
 
-/// Judges everything that a model holds, with what was measured of the machine and what lies ahead of the failures.
+/// Judges everything that a model holds, with what was measured of the machine, where the inputs come from and what
+/// lies ahead of the failures.
 #[must_use]
-pub fn judge_on(model: &Model, tables: &Tables, measured: Measured, ahead: &Ahead) -> Verdict {
-    let diagnoses = diagnoses(model, tables, measured, ahead);
+pub fn judge_on(
+    model: &Model,
+    tables: &Tables,
+    measured: Measured,
+    origin: &Origin,
+    ahead: &Ahead,
+) -> Verdict {
+    let diagnoses = diagnoses(model, tables, measured, origin, ahead);
     let judged = one_view(model, judge_processes(&diagnoses));
     let owner = |found: &Found| (found.first().process, found.first().device, found.first().cause);
     let by_process = judged.iter().map(owner).collect();

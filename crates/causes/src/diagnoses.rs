@@ -9,6 +9,7 @@ use crate::{
     ahead::Ahead,
     diagnosis::{Diagnosis, Measured},
     observed::ObservedFigures,
+    origin::Origin,
 };
 
 /// A loop that retries runs out again and again for the same reason: so many of its failures are
@@ -20,6 +21,7 @@ pub(crate) fn diagnoses<'a>(
     model: &'a Model,
     tables: &'a Tables,
     measured: Measured,
+    origin: &'a Origin,
     ahead: &Ahead,
 ) -> Vec<Diagnosis<'a>> {
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
@@ -33,6 +35,7 @@ pub(crate) fn diagnoses<'a>(
     let diagnosis = |process, device| Diagnosis {
         growth: growths.get(&(process, device)).cloned(),
         measured,
+        origin,
         ahead: ahead.get(process, device),
         ..Diagnosis::empty(model, tables, process, device)
     };
@@ -178,6 +181,7 @@ impl<'a> Diagnosis<'a> {
             growth: None,
             observed,
             measured: Measured::default(),
+            origin: Origin::ELSEWHERE,
             ahead: None,
         }
     }

@@ -14,10 +14,13 @@ use whyoom_trace::{
 use crate::{
     ahead::TooLarge,
     breakdown::MemoryBreakdown,
-    command::{Size, for_shell},
+    command::Size,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    gpu_models,
     observed::{CONTEXT_ALLOWANCE, ObservedFigures, name_of},
+    origin::Origin,
     shell::Shell,
+    shell_line::ShellLine,
 };
 
 /// One moment at which memory ran out, or one space in which it did not.
@@ -42,6 +45,8 @@ pub struct Diagnosis<'a> {
     pub observed: ObservedFigures,
     /// What was measured of the machine.
     pub measured: Measured,
+    /// Where the inputs come from.
+    pub origin: &'a Origin,
     /// The rest of the iteration that failed, where no allocator can serve it.
     pub ahead: Option<TooLarge>,
 }
@@ -356,65 +361,89 @@ impl<'a> Diagnosis<'a> {
         Size::of(&words)
     }
 
-    /// The program as it was started, behind the options of `whyoom run`; nothing where that is not known.
-    pub(crate) fn program(&self) -> String {
-        let words = self.command().unwrap_or_default().split('\0').map(for_shell);
-        let words = words.filter(|word| word != "''").collect::<Vec<_>>().join(" ");
-        if words.is_empty() { String::new() } else { format!(" -- {words}") }
+    /// Returns a remedy that runs the program of the run, behind a line that ends before it. A command from
+    /// elsewhere is a stranger's: the line is an example then, with COMMAND in place of the program. `None` if the
+    /// command is not known.
+    pub(crate) fn with_program(&self, line: ShellLine, what: &str) -> Option<Remedy> {
+        let command = self.command().filter(|command| !command.is_empty())?;
+        let line = line.own("--");
+        Some(self.own_or_example(line.clone().words_of(command.split('\0')), line, what))
     }
 
-    /// The program once more under `whyoom run`: a line to paste where its command is known.
-    pub(crate) fn rerun(&self, options: &str, what: impl Into<String>) -> Remedy {
-        let line = |program: &str| format!("whyoom run{options}{program}");
-        match (self.program(), self.script()) {
-            (program, _) if !program.is_empty() => Remedy::line(line(&program), what),
-            (_, Some(script)) => Remedy::line(line(&format!(" -- python {script}")), what),
-            // Nothing that llama.cpp says comes from Python; of a message of somebody's own, nobody knows.
-            _ if matches!(self.software(), Some(Software::LlamaCpp | Software::Program)) => {
-                Remedy::example(line(" -- COMMAND"), what)
+    /// Returns the whole line to paste if the inputs are this user's own, or else an example without the program.
+    fn own_or_example(&self, whole: ShellLine, without_program: ShellLine, what: &str) -> Remedy {
+        if self.origin.is_own {
+            let remedy = Remedy::command(whole, what);
+            if remedy.paste.is_some() {
+                return remedy;
             }
-            _ => Remedy::example(line(" -- python train.py"), what),
+        }
+        example(&without_program.own("COMMAND"), what)
+    }
+
+    /// The program once more under `whyoom run`: a line to paste if its command is known and this user's own.
+    pub(crate) fn rerun(&self, options: &'static str, what: &str) -> Remedy {
+        let line = ShellLine::new("whyoom run").own(options);
+        if let Some(remedy) = self.with_program(line.clone(), what) {
+            return remedy;
+        }
+        let line = line.own("--");
+        match self.script() {
+            // A traceback names the script, and whoever wrote the traceback chose the name.
+            Some(script) => example(&line.own("python").file(script), what),
+            // Nothing that llama.cpp says comes from Python; of a message of somebody's own, nobody knows.
+            None if matches!(self.software(), Some(Software::LlamaCpp | Software::Program)) => {
+                example(&line.own("COMMAND"), what)
+            }
+            None => example(&line.own("python train.py"), what),
         }
     }
 
     /// The script of the program that failed, as far as its traceback names it.
-    fn script(&self) -> Option<String> {
+    fn script(&self) -> Option<&'a str> {
         let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
         let outermost = self.tables.frames(stack).rfind(FrameText::is_python);
         let script = outermost.map(|frame| frame.file).filter(|file| file.ends_with(".py"));
         let elsewhere = |file: &&str| !file.contains("-packages/") && !file.contains("lib/python");
-        script.filter(elsewhere).map(for_shell)
+        script.filter(elsewhere)
     }
 
     /// The line that finds the largest batch, length or size that fits on this GPU. Nothing where the command
     /// has none, or where no caching allocator of PyTorch's serves the run.
     pub(crate) fn search_size(&self) -> Option<Remedy> {
         let size = self.size_argument().filter(|_| self.uses_allocator())?;
+        let name = if self.origin.is_own { &size.option } else { size.known_name() };
         let what = format!(
-            "finds the largest {} that fits on such a GPU, using a simulated one: {} does not fit",
-            size.option, size.value
+            "finds the largest {name} that fits on such a GPU, using a simulated one: {} does not fit",
+            size.value
         );
-        Some(Remedy::line(size.search(&self.gpu_options()?), what))
+        let line = size.search(self.fit_on_this_gpu()?);
+        Some(self.own_or_example(size.add_program(line.clone()), line, &what))
     }
 
-    /// The options of `whyoom fit` that mean this GPU.
-    fn gpu_options(&self) -> Option<String> {
+    /// Returns the start of a `whyoom fit` on this GPU. `None` if its capacity is not known.
+    fn fit_on_this_gpu(&self) -> Option<ShellLine> {
         let capacity = self.observed.capacity?;
         let gpu = self.fact_of_run(FactKind::Gpu).and_then(|fact| match fact {
-            Fact::Gpu { model, total } => Some((self.tables.text(model), total)),
+            Fact::Gpu { model, total } => {
+                Some((gpu_models::known(self.tables.text(model))?, total))
+            }
             _ => None,
         });
-        let (model, total) = gpu.unzip();
-        let total = total.unwrap_or_default();
-        let model = model.map_or(String::new(), |model| format!(" --gpu {model}"));
+        let line = ShellLine::new("whyoom fit");
+        let (line, total) = match gpu {
+            Some((model, total)) => (line.own("--gpu").own(model), total),
+            None => (line, Bytes::ZERO),
+        };
         // Drivers differ by a hundredth in what they leave of a GPU.
         let as_sold = capacity.0.abs_diff(total.0) <= total.0 / 50;
-        let memory = match capacity.0 {
-            _ if as_sold => String::new(),
-            bytes if bytes.is_multiple_of(1 << 30) => format!(" --memory {}GiB", bytes >> 30),
-            bytes => format!(" --memory {}MiB", bytes >> 20),
-        };
-        Some(format!("{model}{memory}"))
+        Some(match capacity.0 {
+            _ if as_sold => line,
+            bytes if bytes.is_multiple_of(1 << 30) => {
+                line.own("--memory").word(format!("{}GiB", bytes >> 30))
+            }
+            bytes => line.own("--memory").word(format!("{}MiB", bytes >> 20)),
+        })
     }
 
     /// How long a holder had run, where that was seen: `2.1 h`.
@@ -567,11 +596,11 @@ impl<'a> Diagnosis<'a> {
     }
 
     /// The line that sets the allocator's variable, with what is set already kept.
-    pub(crate) fn set_conf(&self, option: &str) -> String {
+    pub(crate) fn set_conf(&self, option: &str) -> ShellLine {
         let hip = self.message().contains("HIP out of memory");
         let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
         let options = with_option(self.allocator_conf(), option);
-        format!("export {variable}={options}")
+        ShellLine::new("export").word(format!("{variable}={options}"))
     }
 
     /// What a category held at the peak, where it held anything.
@@ -647,6 +676,14 @@ impl<'a> Diagnosis<'a> {
     /// The call site in the program that a stack leads to.
     pub(crate) fn call_site(&self, stack: StackId) -> String {
         call_site(self.tables, stack)
+    }
+}
+
+/// An example of a command line. Without one if no text means its words.
+fn example(line: &ShellLine, what: &str) -> Remedy {
+    match line.text() {
+        Some(text) => Remedy::example(text, what),
+        None => Remedy::advice(what),
     }
 }
 

@@ -1,7 +1,11 @@
 //! What a cause yields: a claim, the numbers behind it, and what to do.
 
+use std::fmt::Display;
+
 use whyoom_memory::UNKNOWN_CALL_SITE;
 use whyoom_trace::{Bytes, DeviceId, ProcessId};
+
+use crate::shell_line::ShellLine;
 
 /// A cause that was found to hold.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,6 +162,8 @@ pub struct Remedy {
     pub what: String,
     /// The line to paste, as it is.
     pub paste: Option<String>,
+    /// The words of that line, if any of them was put together from an input.
+    pub shell_line: Option<ShellLine>,
     /// Code to write in the program's own names, where these are not known: never both.
     pub example: Option<String>,
     /// What it frees, where that can be said.
@@ -217,6 +223,7 @@ impl Remedy {
         Self {
             what: what.into(),
             paste: None,
+            shell_line: None,
             example: None,
             frees: None,
             setting: None,
@@ -224,10 +231,30 @@ impl Remedy {
         }
     }
 
-    /// A line to paste, and what it does.
+    /// A line to paste, and what it does. The line is a text of our own: one with words from an input is a
+    /// [`Self::command`].
     #[must_use]
-    pub fn line(paste: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { paste: Some(paste.into()), ..Self::advice(what) }
+    pub fn line(paste: &'static str, what: impl Into<String>) -> Self {
+        Self { paste: Some(paste.to_owned()), ..Self::advice(what) }
+    }
+
+    /// A command line to paste, and what it does. Without a line if no text means its words.
+    #[must_use]
+    pub fn command(line: ShellLine, what: impl Into<String>) -> Self {
+        match line.text() {
+            Some(text) => Self { paste: Some(text), shell_line: Some(line), ..Self::advice(what) },
+            None => Self::advice(what),
+        }
+    }
+
+    /// A statement to paste with a figure that was computed here, and what it does.
+    #[must_use]
+    pub(crate) fn statement(
+        [before, after]: [&'static str; 2],
+        figure: impl Display,
+        what: impl Into<String>,
+    ) -> Self {
+        Self { paste: Some(format!("{before}{figure}{after}")), ..Self::advice(what) }
     }
 
     /// Code to adapt, and what it does.

@@ -125,6 +125,7 @@ fn without_code(remedy: &mut Remedy) -> bool {
         return true;
     }
     remedy.paste = None;
+    remedy.shell_line = None;
     remedy.example = None;
     remedy.setting = None;
     Framework::of_remedy(remedy).is_none()

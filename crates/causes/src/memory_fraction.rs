@@ -2,7 +2,7 @@
 
 use whyoom_trace::{Bytes, Counter, Symptom};
 
-use crate::{diagnosis::Diagnosis, finding::Remedy};
+use crate::{diagnosis::Diagnosis, finding::Remedy, shell_line::ShellLine};
 
 /// A larger share gives the cache a little more, and not twice as much.
 const FAR_TOO_LITTLE: u64 = 2;
@@ -19,7 +19,9 @@ pub(crate) fn cache_beyond_share(diagnosis: &Diagnosis<'_>) -> Option<(Bytes, By
 pub(crate) fn shorter(diagnosis: &Diagnosis<'_>) -> Remedy {
     let what = "a shorter maximum sequence needs a smaller cache";
     match estimated_length(diagnosis.message()) {
-        Some(tokens) => Remedy::line(format!("--max-model-len {tokens}"), what),
+        Some(tokens) => {
+            Remedy::command(ShellLine::new("--max-model-len").word(tokens.to_string()), what)
+        }
         None => Remedy::advice(format!("lower --max-model-len: {what}")),
     }
 }

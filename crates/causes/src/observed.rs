@@ -4,7 +4,10 @@ use whyoom_allocators::policies::pytorch::PyTorchSettings;
 use whyoom_memory::{FreeSpace, Holder, Incident};
 use whyoom_trace::{Bytes, Counter, ProcessId, ProcessState, Tables};
 
-use crate::finding::{Basis, Evidence};
+use crate::{
+    finding::{Basis, Evidence},
+    quoted::quoted,
+};
 
 /// A context takes a few hundred MiB, on old GPUs up to 725: less than this beside the allocator's
 /// own memory is no riddle.
@@ -344,7 +347,7 @@ impl ObservedFigures {
             Evidence::bytes(label, holder.bytes, told)
         });
         let recorded = self.recorded_others.iter().map(|(process, bytes)| {
-            let label = format!("allocated by {}", tables.process_name(*process));
+            let label = format!("allocated by {}", quoted(tables.process_name(*process)));
             Evidence::bytes(label, *bytes, Basis::Recorded)
         });
         let pieces = self.fragmentation().map(|fragmentation| {
@@ -358,21 +361,16 @@ impl ObservedFigures {
     }
 }
 
-/// A process that holds memory, as people know it: `python train.py (process 4711)`.
+/// A process that holds memory, as people know it: `“python train.py” (process 4711)`.
 pub(crate) fn name_of(holder: &Holder, tables: &Tables) -> String {
-    const LONGEST: usize = 60;
     if holder.standing == ProcessState::Recorded {
-        return tables.text(holder.command).to_owned();
+        return quoted(tables.text(holder.command));
     }
     let mut words = tables.text(holder.command).split_whitespace();
     let Some(program) = words.next() else { return format!("process {}", holder.pid) };
     let program = program.rsplit('/').next().unwrap_or(program);
     let command: Vec<&str> = std::iter::once(program).chain(words).collect();
-    let command = command.join(" ");
-    match command.char_indices().nth(LONGEST) {
-        Some((cut, _)) => format!("{}… (process {})", &command[..cut], holder.pid),
-        None => format!("{command} (process {})", holder.pid),
-    }
+    format!("{} (process {})", quoted(&command.join(" ")), holder.pid)
 }
 
 /// An amount that is not nothing.

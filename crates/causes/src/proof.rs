@@ -15,6 +15,7 @@ use crate::{
     finding::{Finding, Level, Proof, Remedy},
     program_lines::ProgramLines,
     shell::Shell,
+    shell_line::ShellLine,
     verdict::Verdict,
 };
 
@@ -163,8 +164,9 @@ impl<'a> Trial<'a> {
         }
         let proof = self.fits_with(OFF)?;
         let what = "the default allocator fits, without the expandable segments that are on";
-        let line = format!("export PYTORCH_CUDA_ALLOC_CONF={}", with_option(self.conf, OFF));
-        Some(Remedy { proof: Some(proof), ..Remedy::line(line, what).by_setting(OFF) })
+        let options = with_option(self.conf, OFF);
+        let line = ShellLine::new("export").word(format!("PYTORCH_CUDA_ALLOC_CONF={options}"));
+        Some(Remedy { proof: Some(proof), ..Remedy::command(line, what).by_setting(OFF) })
     }
 
     /// Whyoom's own pool, where its policy was replayed and fitted.

@@ -2,6 +2,8 @@
 
 use whyoom_trace::{Address, Bytes};
 
+use crate::quoted::{within_quotes, word_or_quoted};
+
 /// A name in a Python program under which tensors were kept when it was asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Referrer {
@@ -53,8 +55,11 @@ impl Referrer {
             (Some(file), None) => format!(" ({file})"),
             _ => String::new(),
         };
-        let function = self.function.as_deref().map_or(String::new(), |name| format!(" of {name}"));
-        let (kind, name) = (&self.kind, &self.name);
+        let function = self
+            .function
+            .as_deref()
+            .map_or(String::new(), |name| format!(" of {}", word_or_quoted(name)));
+        let (kind, name) = (word_or_quoted(&self.kind), within_quotes(&self.name));
         let graph = if self.graph { "the graph behind " } else { "" };
         match self.way() {
             RetentionKind::Exceptions => {

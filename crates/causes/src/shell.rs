@@ -8,7 +8,10 @@
 
 use whyoom_trace::{StackId, Tables};
 
-use crate::finding::{Finding, Remedy};
+use crate::{
+    finding::{Finding, Remedy},
+    shell_line::{ShellLine, for_shell},
+};
 
 /// The setting that a source tells it by: no variable of the program's.
 const SETTING: &str = "shell";
@@ -69,8 +72,13 @@ impl Shell {
     fn translated(self, remedy: Remedy) -> Option<Remedy> {
         let what = self.words(&remedy.what);
         let code = remedy.code().unwrap_or_default();
-        if NEEDS_LINUX.iter().any(|begin| code.starts_with(begin)) && !what.ends_with(IN_LINUX) {
-            return Some(Remedy { what: format!("{what} {IN_LINUX}"), ..remedy });
+        if NEEDS_LINUX.iter().any(|begin| code.starts_with(begin)) {
+            let what = if what.ends_with(IN_LINUX) { what } else { format!("{what} {IN_LINUX}") };
+            return Some(Remedy { what, ..remedy });
+        }
+        // A word in quotes of a POSIX shell is other words here.
+        if remedy.shell_line.as_ref().is_some_and(has_quotes) {
+            return Some(Remedy { what, paste: None, shell_line: None, ..remedy });
         }
         let Some(paste) = &remedy.paste else { return Some(Remedy { what, ..remedy }) };
         if LINUX_ALONE.iter().any(|begin| paste.starts_with(begin))
@@ -86,7 +94,7 @@ impl Shell {
             (_, Some(pids)) => taskkill(pids),
             _ => self.words(paste),
         };
-        Some(Remedy { what, paste: Some(paste), ..remedy })
+        Some(Remedy { what, paste: Some(paste), shell_line: None, ..remedy })
     }
 
     /// The line that sets a variable.
@@ -142,6 +150,11 @@ const IN_LINUX: &str = "(in WSL or a Linux container)";
 const TASK_MANAGER: &str = "see which processes hold GPU memory in the Task Manager (Details, column Dedicated GPU \
                             memory), and close those that are not needed";
 
+/// Returns true if any word of the line is written in quotes.
+fn has_quotes(line: &ShellLine) -> bool {
+    line.words().iter().any(|word| for_shell(word) != *word)
+}
+
 fn is_name(word: &str) -> bool {
     !word.is_empty()
         && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
@@ -159,7 +172,8 @@ mod tests {
     use super::*;
 
     fn pasted(shell: Shell, line: &str) -> Option<String> {
-        shell.translated(Remedy::line(line, "helps")).and_then(|remedy| remedy.paste)
+        let remedy = Remedy { paste: Some(line.to_owned()), ..Remedy::advice("helps") };
+        shell.translated(remedy).and_then(|remedy| remedy.paste)
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn an_orphan_is_named_with_what_ends_it() {
         run.holder(77, 7 * GIB, "python old.py", standing);
         run.refused(stack, 2 * GIB, 300 * MIB, 2);
         let verdict = run.judge();
-        assert_cause(&verdict, "orphan", &["python old.py (process 77)", words]);
+        assert_cause(&verdict, "orphan", &["“python old.py” (process 77)", words]);
         assert_eq!(verdict.primary.remedies[0].code(), Some(line));
     }
 }
@@ -142,7 +142,7 @@ fn a_living_holder_is_named_with_its_command() {
     run.sample(Counter::ProcessUsed, 400 * MIB);
     run.holder(78, 7 * GIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
-    assert_cause(&run.judge(), "other-process", &["python serve.py (process 78)", "kill 78"]);
+    assert_cause(&run.judge(), "other-process", &["“python serve.py” (process 78)", "kill 78"]);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_process_of_the_run_that_holds_much_is_another_process() {
     run.worker(100, 7 * GIB);
     run.refused(stack, 2 * GIB, 300 * MIB, 2);
     let verdict = run.judge();
-    assert_cause(&verdict, "other-process", &["worker (PID 100) holds 7.00 GiB"]);
+    assert_cause(&verdict, "other-process", &["worker (PID 100)” holds 7.00 GiB"]);
     assert!(verdict.primary.remedies[0].what.contains("processes of this run"));
 }
 
@@ -643,7 +643,7 @@ fn a_process_that_cannot_open_a_context_is_told_who_holds_the_memory() {
     let stack = run.stack(&[("main", "main.cu", 7)]);
     run.holder(78, 7 * GIB + 900 * MIB, "python serve.py", ProcessState::Runs);
     run.refused(stack, 0, 100 * MIB, 2);
-    let words = ["python serve.py (process 78)", "(size unknown)", "kill 78"];
+    let words = ["“python serve.py” (process 78)", "(size unknown)", "kill 78"];
     assert_cause(&run.judge(), "other-process", &words);
 }
 

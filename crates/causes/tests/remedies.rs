@@ -15,7 +15,9 @@ const COMMAND: &str = "python\0train.py\0--batch\x0064";
 #[test]
 fn the_largest_batch_is_searched_for_on_the_same_gpu() {
     for (gpu, options) in [
-        (Some(("rtx-2080", 8 * GIB)), " --gpu rtx-2080"),
+        (Some(("3060", 8 * GIB)), " --gpu 3060"),
+        // A name that is not in the table may be anything.
+        (Some(("3060; touch x;", 8 * GIB)), " --memory 8GiB"),
         (Some(("a100-80gb", 80 * GIB)), " --gpu a100-80gb --memory 8GiB"),
         (None, " --memory 8GiB"),
     ] {

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use whyoom_causes::{Figure, Verdict, judge};
+use whyoom_causes::{Ahead, Figure, Measured, Origin, Verdict, judge_on};
 use whyoom_memory::Model;
 use whyoom_trace::{EventSink, Tables, lines};
 
@@ -97,7 +97,7 @@ const RUNS: &[Run] = &[
             &[DRIVER, RUNTIME, ("main", "/src/program11.cu", 62, "program11")],
             &[DRIVER, RUNTIME, ("hold", "/src/program11.cu", 25, "program11")],
         ],
-        must: &["program11 hold (process 10203) holds 1.41 GiB", "kill 10203"],
+        must: &["“program11 hold” (process 10203) holds 1.41 GiB", "kill 10203"],
     },
     Run {
         program: "program12",
@@ -137,7 +137,8 @@ fn judged(run: &Run) -> Verdict {
         let event = reader.read(line, &mut tables).expect("every line is an event");
         model.event(&event, &tables);
     }
-    judge(&model, &tables)
+    let origin = Origin { is_own: true, running: (2..20_000).collect() };
+    judge_on(&model, &tables, Measured::default(), &origin, &Ahead::default())
 }
 
 /// Everything that a person reads of a verdict.

@@ -12,6 +12,7 @@ mod allowed;
 mod amount;
 mod ending;
 mod folders;
+mod quoted;
 mod refusal;
 mod room;
 mod serve;
@@ -24,6 +25,7 @@ mod whyoom;
 use std::path::PathBuf;
 
 pub use serve::{ServeError, serve};
+pub use whyoom::PARENT_VARIABLE;
 
 /// What the person allowed at start.
 #[derive(Debug)]

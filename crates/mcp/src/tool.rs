@@ -15,6 +15,7 @@ use whyoom_bounded::Stop;
 use crate::{
     allowed::Allowed,
     folders::Folders,
+    quoted::Marked,
     refusal::Refusal,
     room::{LONGEST_ANSWER, Room, cut, fitting},
     whyoom::{Question, Whyoom},
@@ -73,7 +74,7 @@ pub(crate) fn define<T: Tool>() -> model::Tool {
         .open_world(T::RUNS_PROGRAM);
     model::Tool::new(T::NAME, T::ABOUT, JsonObject::new())
         .with_input_schema::<T::Input>()
-        .with_output_schema::<T::Answer>()
+        .with_output_schema::<Marked<T::Answer>>()
         .with_annotations(annotations)
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn answered<T: Tool>(document: &Value) -> Result<Answered, Refusal> {
     let unknown = |error: serde_json::Error| {
         Refusal::new(format!("whyoom {} answered something else ({error})", T::NAME))
     };
-    let answer = fitting(|room| T::answer(document, room)).map_err(unknown)?;
+    let answer = fitting(|room| T::answer(document, room).map(Marked::new)).map_err(unknown)?;
     let answer = answer.ok_or_else(|| {
         Refusal::new(format!("the answer is too long: run whyoom {} in a terminal", T::NAME))
     })?;

@@ -20,6 +20,9 @@ const MEMORY: u64 = 4 << 30;
 /// So much of the end of what it said is passed on where it fails.
 const LONGEST_COMPLAINT: usize = 1500;
 
+/// The variable by which a whyoom that answers knows the process ID of the server: it ends with it.
+pub const PARENT_VARIABLE: &str = "WHYOOM_ENDS_WITH";
+
 /// What is asked: a command of whyoom that prints JSON.
 #[derive(Debug)]
 pub(crate) struct Question {
@@ -55,6 +58,7 @@ impl Whyoom {
         };
         let mut command = Command::new(&self.0);
         command.args(&question.arguments).current_dir(&question.folder);
+        command.env(PARENT_VARIABLE, std::process::id().to_string());
         let input = question.text.map_or(Input::Nothing, Input::Text);
         let name = question.arguments.first().map_or("", String::as_str);
         let printed = whyoom_bounded::run(&mut command, input, &limits, stop)

@@ -7,8 +7,8 @@ use std::{
 
 use whyoom_allocators::{Run, Workloads};
 use whyoom_causes::{
-    Ahead, Measured, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers, prove,
-    was_applied,
+    Ahead, Measured, Origin, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers,
+    prove, was_applied,
 };
 use whyoom_files::folder::Folder;
 use whyoom_flight::Checkpoint;
@@ -54,6 +54,8 @@ pub struct Inquiry {
     runs: Option<Vec<Run>>,
     /// What was measured of the machine.
     pub measured: Measured,
+    /// Where the inputs come from. `None` if that was not asked: then they are from elsewhere.
+    origin: Option<Origin>,
 }
 
 /// What a report has beside the verdict.
@@ -78,6 +80,14 @@ impl Inquiry {
     /// What follows is of another launch than what came before.
     pub fn begin_launch(&mut self) {
         self.model.begin_launch(self.tables.next_process());
+    }
+
+    /// Sets where another input comes from. One from elsewhere makes all so.
+    pub fn add_origin(&mut self, origin: Origin) {
+        self.origin = Some(match self.origin.take() {
+            Some(before) => before.and(origin),
+            None => origin,
+        });
     }
 
     /// Takes an input: its events, then itself.
@@ -213,7 +223,9 @@ impl Inquiry {
     }
 
     fn judge_with(&self, ahead: &Ahead) -> Verdict {
-        judge_on(&self.model, &self.tables, self.measured, ahead)
+        let elsewhere = Origin::default();
+        let origin = self.origin.as_ref().unwrap_or(&elsewhere);
+        judge_on(&self.model, &self.tables, self.measured, origin, ahead)
     }
 
     /// Has the runs that were recorded ready.

@@ -18,6 +18,7 @@ mod manual;
 mod misuse;
 mod nearest;
 mod on_path;
+mod origin;
 mod progress;
 mod quantities;
 mod reading;
@@ -47,6 +48,8 @@ mod mcp;
 mod measured_models;
 #[cfg(target_os = "linux")]
 mod obstacle;
+#[cfg(target_os = "linux")]
+mod parent;
 #[cfg(target_os = "linux")]
 mod recorded;
 #[cfg(target_os = "linux")]
@@ -79,6 +82,10 @@ fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if let Some(outcome) = lab::assembler::run_if_wanted() {
         return ended(outcome.map(|()| ANSWERED));
+    }
+    #[cfg(target_os = "linux")]
+    if !parent::end_with_server() {
+        return ExitCode::from(FAILED);
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

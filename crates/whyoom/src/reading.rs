@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use whyoom_causes::{Referrer, Verdict};
+use whyoom_causes::{Origin, Referrer, Verdict};
 use whyoom_files::folder::Folder;
 use whyoom_reading::{Inquiry, ReportOf, referrers};
 use whyoom_report::{Answer, Report};
@@ -15,6 +15,7 @@ use whyoom_sources::{InputKind, recording::is_recording};
 use crate::{
     beside::{process_in, snapshots},
     machine::MachineFile,
+    origin,
     source::{Frames, packed, read, read_entry},
 };
 
@@ -49,6 +50,12 @@ impl Reading {
     pub(crate) fn add(&mut self, path: &Path) -> Result<()> {
         self.inquiry.begin_launch();
         let kind = self.add_one(path)?;
+        self.inquiry.add_origin(
+            match kind == InputKind::Recording && !self.packed.contains(path) {
+                true => origin::of_recording(path),
+                false => Origin::default(),
+            },
+        );
         if process_in(path).is_some() {
             self.inquiry.referrers.extend(referrers(&Folder::from(path)));
         }

@@ -5,6 +5,7 @@ mod folders;
 mod lab;
 mod live;
 mod made;
+mod paste;
 mod pickles;
 mod proportion;
 mod recording;
@@ -55,6 +56,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("terminal::files", terminal::files),
         Check::new("terminal::processes", terminal::processes),
     ];
+    checks.extend(paste::checks());
     checks.extend(proportion::checks());
     Ok(checks)
 }

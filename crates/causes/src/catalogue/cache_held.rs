@@ -7,6 +7,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     other_gpu_processes::idle_cache_beside,
+    quoted::quoted,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -62,7 +63,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
 
 /// A process of the same run keeps memory that it does not use.
 fn beside_process(diagnosis: &Diagnosis<'_>, process: ProcessId, idle: Bytes) -> Finding {
-    let whose = diagnosis.tables.process_name(process);
+    let whose = quoted(diagnosis.tables.process_name(process));
     let missing = diagnosis.observed.missing().unwrap_or_default();
     let mut finding = diagnosis.finding(
         CAUSE.id,

@@ -73,8 +73,9 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     ]);
     finding.point_at(diagnosis.call_site(failure.stack), "the call that reported the error");
     finding.remedies = vec![
-        Remedy::line(
-            format!("cudaDeviceSetLimit(cudaLimitMallocHeapSize, {});", larger(size)),
+        Remedy::statement(
+            ["cudaDeviceSetLimit(cudaLimitMallocHeapSize, ", ");"],
+            larger(size),
             "before the first launch of a kernel that allocates; or pass the kernel a buffer from \
              cudaMalloc",
         ),

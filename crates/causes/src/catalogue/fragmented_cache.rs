@@ -154,7 +154,7 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
     if diagnosis.era() == Era::Today && !diagnosis.on_windows() {
         let what = "lets free blocks merge; set it before Python starts";
         let line = diagnosis.set_conf("expandable_segments:True");
-        let remedy = Remedy::line(line, what).by_setting("expandable_segments:True");
+        let remedy = Remedy::command(line, what).by_setting("expandable_segments:True");
         remedies.push(remedy.freeing(cached));
     }
     if !diagnosis.max_split_size_set() {
@@ -164,7 +164,7 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
             "if expandable segments cannot be used: keeps large segments intact"
         };
         let line = diagnosis.set_conf("max_split_size_mb:128");
-        remedies.push(Remedy::line(line, what).by_setting("max_split_size_mb:128"));
+        remedies.push(Remedy::command(line, what).by_setting("max_split_size_mb:128"));
     }
     remedies
 }

@@ -7,6 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    quoted::within_quotes,
     referrer::RetentionKind,
 };
 
@@ -309,6 +310,7 @@ fn ask_python(diagnosis: &Diagnosis<'_>) -> Remedy {
 
 /// Where Python told what keeps the blocks, the remedy for that comes first, and the others go.
 pub(crate) fn order_by_referrer(finding: &mut Finding, way: RetentionKind, name: &str) {
+    let name = within_quotes(name);
     let (line, what) = match way {
         RetentionKind::Variable => {
             (SUM, format!("\"{name}\" keeps the tensors: add numbers to it, not tensors"))

@@ -11,6 +11,7 @@ use crate::{
     library_knobs::{knobs, nccl},
     observed::CONTEXT_ALLOWANCE,
     outside::{block_in_advance, names_library},
+    quoted::word_or_quoted,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -159,7 +160,7 @@ fn by_library(diagnosis: &Diagnosis<'_>) -> Vec<(String, Bytes)> {
     let mut sums = BTreeMap::<String, Bytes>::new();
     for (stack, usage) in diagnosis.driver().iter().flat_map(|driver| &driver.outside) {
         let library = names_library(diagnosis, *stack);
-        let name = library.map_or_else(|| diagnosis.call_site(*stack), str::to_owned);
+        let name = library.map_or_else(|| diagnosis.call_site(*stack), word_or_quoted);
         let sum = sums.entry(name).or_default();
         *sum = sum.plus(usage.bytes);
     }

@@ -8,6 +8,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     observed::ObservedFigures,
+    shell_line::ShellLine,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -204,7 +205,7 @@ fn raise(diagnosis: &Diagnosis<'_>, cap: Bytes, needed: Bytes) -> Remedy {
             let option = format!("per_process_memory_fraction:{share:.2}");
             let what =
                 "a higher limit, or none: it is set in this variable; set it before Python starts";
-            Remedy::line(diagnosis.set_conf(&option), what)
+            Remedy::command(diagnosis.set_conf(&option), what)
         }
         _ => raise_fraction(share),
     }
@@ -224,16 +225,18 @@ fn is_pools(diagnosis: &Diagnosis<'_>, allowed: Bytes) -> bool {
 /// The cap of whyoom's pool, where it was set outside the program.
 fn raise_cap(diagnosis: &Diagnosis<'_>, needed: Bytes) -> Remedy {
     let cap = needed.0.div_ceil(Bytes::MIB.0);
-    let line = format!("whyoom run --pool --pool-cap {cap}MiB{}", diagnosis.program());
-    Remedy::line(line, "a higher limit for the pool, or none: leave --pool-cap out")
+    let line = ShellLine::new("whyoom run --pool --pool-cap").word(format!("{cap}MiB"));
+    let what = "a higher limit for the pool, or none: leave --pool-cap out";
+    let remedy = diagnosis.with_program(line.clone(), what);
+    remedy.unwrap_or_else(|| Remedy::command(line, what))
 }
 
 fn raise_fraction(share: Option<f64>) -> Remedy {
     let what = "raise the fraction where the program sets it, or remove that line";
     match share {
         Some(share) => {
-            let line = format!("torch.cuda.set_per_process_memory_fraction({share:.2})");
-            Remedy::line(line, what)
+            let call = ["torch.cuda.set_per_process_memory_fraction(", ")"];
+            Remedy::statement(call, format!("{share:.2}"), what)
         }
         None => Remedy::advice(what),
     }

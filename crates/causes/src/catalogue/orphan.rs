@@ -6,6 +6,7 @@ use whyoom_trace::{Bytes, ProcessState, Symptom};
 use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
+    ending::{Signal, end},
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     other_gpu_processes::{OtherGpuProcesses, held, pids},
 };
@@ -88,7 +89,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         let text = format!("{}{}", standing(holder.standing), age(diagnosis, holder));
         finding.evidence.push(Evidence::text(label, text, Basis::Recorded));
     }
-    finding.remedies = remedies(&orphans);
+    finding.remedies = remedies(diagnosis, &orphans);
     Some(finding)
 }
 
@@ -113,7 +114,7 @@ fn standing(standing: ProcessState) -> &'static str {
     }
 }
 
-fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
+fn remedies(diagnosis: &Diagnosis<'_>, orphans: &[&Holder]) -> Vec<Remedy> {
     let stand = |wanted: ProcessState| -> Vec<&Holder> {
         orphans.iter().copied().filter(|holder| holder.standing == wanted).collect()
     };
@@ -121,7 +122,7 @@ fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
     let abandoned = stand(ProcessState::Orphan);
     if !abandoned.is_empty() {
         let what = "it is orphaned; only its own user and root may stop it";
-        remedies.push(end("kill", &abandoned, what));
+        remedies.push(end(diagnosis, Signal::Term, &abandoned, what));
         let what = "or: stops all of your orphaned processes, after asking";
         let line = Remedy::line("whyoom who --kill-orphans", what);
         remedies.push(line.freeing(held(&abandoned)));
@@ -129,13 +130,13 @@ fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
     let leaders = stand(ProcessState::ZombieLeader);
     if !leaders.is_empty() {
         let what = "stops its other threads as well";
-        remedies.push(end("kill -9", &leaders, what));
+        remedies.push(end(diagnosis, Signal::Kill, &leaders, what));
     }
     let hanging = stand(ProcessState::Hangs);
     if !hanging.is_empty() {
         let what = "signal 9 may end such a wait when other signals do not; if the process stays, \
                     whyoom who shows what it waits for";
-        remedies.push(end("kill -9", &hanging, what));
+        remedies.push(end(diagnosis, Signal::Kill, &hanging, what));
     }
     let stuck = stand(ProcessState::Stuck);
     if !stuck.is_empty() {
@@ -148,8 +149,4 @@ fn remedies(orphans: &[&Holder]) -> Vec<Remedy> {
         remedies.push(Remedy::line("whyoom who", what));
     }
     remedies
-}
-
-fn end(command: &str, holders: &[&Holder], what: &str) -> Remedy {
-    Remedy::line(format!("{command} {}", pids(holders)), what).freeing(held(holders))
 }

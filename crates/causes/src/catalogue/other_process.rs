@@ -6,9 +6,11 @@ use whyoom_trace::{Bytes, ProcessState, Software, StringId, Symptom};
 use crate::{
     cause::Cause,
     diagnosis::{Diagnosis, Era},
+    ending::{Signal, end},
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     observed::CONTEXT_ALLOWANCE,
     other_gpu_processes::{OtherGpuProcesses, held, idle_cache_beside},
+    quoted::quoted,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -120,7 +122,7 @@ fn own_cache(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
          this lets them merge"
     );
     let line = diagnosis.set_conf("expandable_segments:True");
-    Some(Remedy::line(line, what).by_setting("expandable_segments:True").freeing(cached))
+    Some(Remedy::command(line, what).by_setting("expandable_segments:True").freeing(cached))
 }
 
 /// So little is left of a GPU only where something else has the rest.
@@ -190,7 +192,7 @@ fn concerned<'a>(
 /// What other recorded processes had taken.
 fn recorded(diagnosis: &Diagnosis<'_>, held: Bytes) -> String {
     let others = &diagnosis.observed.recorded_others;
-    let name = |process| diagnosis.tables.process_name(process);
+    let name = |process| quoted(diagnosis.tables.process_name(process));
     match others.as_slice() {
         [(process, bytes)] => format!(
             "{} had allocated {bytes} of this GPU; without it, this request would fit",
@@ -211,7 +213,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
         let apart = "both are processes of this run: give each a GPU of its own \
                      (CUDA_VISIBLE_DEVICES, torch.cuda.set_device), or run one after the other";
         let stop = format!("stop {}, if it is not needed", diagnosis.name_of(holder));
-        let stop = Remedy::line(format!("kill {}", holder.pid), stop).freeing(holder.bytes);
+        let stop = end(diagnosis, Signal::Term, &[holder], &stop);
         return vec![Remedy::advice(apart), stop, list_gpus()];
     }
     let look = match holder {
@@ -225,7 +227,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
                 .map_or(String::new(), |age| format!(", running for {age}"));
             let name = diagnosis.name_of(holder);
             let what = format!("stop {name}{age}, if it is yours and not needed");
-            Remedy::line(format!("kill {}", holder.pid), what)
+            end(diagnosis, Signal::Term, &[holder], &what)
         }
         Some(holder) => {
             let what = format!(

@@ -8,6 +8,7 @@ use crate::{
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     memory_fraction::{cache_beyond_share, shorter},
     outside::block_in_advance,
+    shell_line::ShellLine,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -139,8 +140,8 @@ fn beside_server(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     );
     finding.reclaimable = observed.shortfall();
     finding.evidence.push(Evidence::share("preallocated", share, Basis::Message));
-    finding.remedies = vec![Remedy::line(
-        format!("{option} {:.2}", share - SMALLER_BY),
+    finding.remedies = vec![Remedy::command(
+        ShellLine::new(option).word(format!("{:.2}", share - SMALLER_BY)),
         "a smaller fraction leaves memory for graphs, workspaces and the sampler",
     )];
     Some(finding)
@@ -208,8 +209,9 @@ fn beside_block(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
 }
 
 fn smaller_share(share: f64) -> Remedy {
-    Remedy::line(
-        format!("export XLA_PYTHON_CLIENT_MEM_FRACTION={:.2}", (share * 100.0).floor() / 100.0),
+    let share = (share * 100.0).floor() / 100.0;
+    Remedy::command(
+        ShellLine::new("export").word(format!("XLA_PYTHON_CLIENT_MEM_FRACTION={share:.2}")),
         "leaves memory for libraries; set it before Python starts",
     )
 }
@@ -236,8 +238,8 @@ fn share_not_free(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     );
     finding.reclaimable = Some(wanted.minus(free));
     finding.evidence.push(Evidence::bytes("preallocation", wanted, Basis::Message));
-    finding.remedies = vec![Remedy::line(
-        format!("--gpu-memory-utilization {fraction:.2}"),
+    finding.remedies = vec![Remedy::command(
+        ShellLine::new("--gpu-memory-utilization").word(format!("{fraction:.2}")),
         format!("the largest fraction that is free now: {free} of {total}"),
     )];
     Some(finding)

@@ -10,6 +10,8 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Finding, Remedy, Strength},
     other_gpu_processes::{OtherGpuProcesses, works_elsewhere},
+    quoted::quoted,
+    shell_line::ShellLine,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -83,7 +85,7 @@ fn headline(diagnosis: &Diagnosis<'_>, strays: &[Stray]) -> String {
     match strays {
         [one] => format!(
             "{} holds a context on {} and does not use it",
-            diagnosis.tables.process_name(one.process),
+            quoted(diagnosis.tables.process_name(one.process)),
             one.device
         ),
         _ => format!(
@@ -115,9 +117,9 @@ fn because(diagnosis: &Diagnosis<'_>, held: Option<Bytes>) -> String {
 
 fn remedies(diagnosis: &Diagnosis<'_>, first: &Stray) -> Vec<Remedy> {
     // Of several processes each has its own.
-    let (rank, variable) = match diagnosis.incident {
-        Some(_) => ("local_rank".to_owned(), "$LOCAL_RANK".to_owned()),
-        None => (diagnosis.device.0.to_string(), diagnosis.device.0.to_string()),
+    let rank = match diagnosis.incident {
+        Some(_) => "local_rank".to_owned(),
+        None => diagnosis.device.0.to_string(),
     };
     let set_device = match diagnosis.is_compiled(first.stack) {
         true => Remedy::example(
@@ -129,10 +131,14 @@ fn remedies(diagnosis: &Diagnosis<'_>, first: &Stray) -> Vec<Remedy> {
             "select the GPU before any other CUDA call, in each thread",
         ),
     };
-    let own_only = Remedy::line(
-        format!("export CUDA_VISIBLE_DEVICES={variable}"),
-        "or make only the GPU that a process works on visible to it; it is then device 0",
-    );
+    let what = "or make only the GPU that a process works on visible to it; it is then device 0";
+    let own_only = match diagnosis.incident {
+        Some(_) => Remedy::line("export CUDA_VISIBLE_DEVICES=$LOCAL_RANK", what),
+        None => Remedy::command(
+            ShellLine::new("export").word(format!("CUDA_VISIBLE_DEVICES={rank}")),
+            what,
+        ),
+    };
     let load = Remedy::example(
         "torch.load(path, map_location=\"cpu\")",
         "load checkpoints to the CPU, if loading one created the context",

@@ -7,6 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    quoted::word_or_quoted,
     result_code::code_name,
 };
 
@@ -135,8 +136,9 @@ fn launch(
         false => String::new(),
     };
     let call_site = launched_at(diagnosis, failure.stack, &kernel);
+    let shown = if kernel == UNNAMED { kernel.clone() } else { word_or_quoted(&kernel) };
     Failed {
-        what: format!("The launch of {kernel}"),
+        what: format!("The launch of {shown}"),
         because,
         call_site,
         evidence: vec![
@@ -151,17 +153,18 @@ fn launch(
 fn copy(diagnosis: &Diagnosis<'_>, failure: &Failure, call: StringId) -> Failed {
     let call = diagnosis.tables.text(call);
     let call = call.trim_end_matches("_ptsz").trim_end_matches("_ptds").trim_end_matches("_v2");
+    let call = word_or_quoted(call);
     let (runtime, kind) = match call.starts_with("cuMemset") {
         true => ("cudaMemset", "fill"),
         false => ("cudaMemcpy", "copy"),
     };
     let call_site = diagnosis.call_site(failure.stack);
     Failed {
-        what: call.to_owned(),
+        what: call.clone(),
         because: format!("This {kind} wrote nothing: the previous contents are still there. "),
         evidence: Vec::new(),
         remedies: vec![
-            look_at_result(call, runtime, &call_site),
+            look_at_result(&call, runtime, &call_site),
             Remedy::advice(format!(
                 "{call} fails if the range is not within one buffer: compare the size of this \
                  {kind} with what was allocated for its destination and its source"
@@ -257,6 +260,9 @@ fn remedies(shared_memory: Bytes, result: ResultCode) -> Vec<Remedy> {
     remedies
 }
 
+/// The words for a kernel without a name.
+const UNNAMED: &str = "a kernel";
+
 /// A kernel's name without what the compiler added: `_Z13sum_in_sharedPKfiPf` is `sum_in_shared`.
 fn plain_name(kernel: &str) -> String {
     let plain = || {
@@ -267,7 +273,7 @@ fn plain_name(kernel: &str) -> String {
         rest.get(digits..digits.checked_add(length)?)
     };
     match (kernel, plain()) {
-        ("", _) => "a kernel".to_owned(),
+        ("", _) => UNNAMED.to_owned(),
         (_, Some(plain)) => plain.to_owned(),
         (mangled, None) => mangled.to_owned(),
     }

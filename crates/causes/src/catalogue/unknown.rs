@@ -5,10 +5,10 @@ use whyoom_trace::{Bytes, DeviceId, Software, Symptom};
 
 use crate::{
     cause::Cause,
-    command::for_shell,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     observed::{CONTEXT_ALLOWANCE, ObservedFigures},
+    shell_line::ShellLine,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -227,9 +227,9 @@ fn pytorchs_word(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
 
 /// A log of requests and frees can be replayed, once somebody says in how much.
 fn try_others(diagnosis: &Diagnosis<'_>) -> Remedy {
-    let log = for_shell(diagnosis.tables.process_name(diagnosis.process));
-    Remedy::line(
-        format!("whyoom replay {log} --capacity 8GiB"),
+    let log = diagnosis.tables.process_name(diagnosis.process);
+    Remedy::command(
+        ShellLine::new("whyoom replay").file(log).own("--capacity 8GiB"),
         "shows whether another allocator fits the same requests into that much: the limit of the \
          pool, or of the device",
     )

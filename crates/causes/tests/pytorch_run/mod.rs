@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use whyoom_causes::{Finding, Verdict, judge};
+use whyoom_causes::{self as causes, Ahead, Finding, Measured, Verdict, judge_on};
 use whyoom_memory::Model;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, SegmentGrowth,
@@ -74,11 +74,20 @@ impl Run {
     }
 
     pub(crate) fn refused(&mut self, requested: u64, free: u64) -> Verdict {
+        self.refuse(requested, free);
+        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+    }
+
+    /// A request that fails.
+    pub(crate) fn refuse(&mut self, requested: u64, free: u64) {
         for (counter, bytes) in [(Counter::DeviceTotal, 8 * GIB), (Counter::DeviceFree, free)] {
             self.push(Action::Sample { counter, bytes: Bytes(bytes) });
         }
         self.push(Action::OutOfMemory { requested: Bytes(requested) });
-        judge(&self.model, &self.tables)
+    }
+
+    pub(crate) fn judge_from(&self, origin: &causes::Origin) -> Verdict {
+        judge_on(&self.model, &self.tables, Measured::default(), origin, &Ahead::default())
     }
 }
 

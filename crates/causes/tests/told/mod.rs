@@ -1,6 +1,6 @@
 //! A run that a test tells event by event.
 
-use whyoom_causes::{Verdict, judge};
+use whyoom_causes::{self as causes, Ahead, Measured, Verdict, judge_on};
 use whyoom_memory::Model;
 use whyoom_trace::{
     Action, Bytes, ContextId, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ResultCode,
@@ -62,7 +62,12 @@ impl Run {
         self.push(StackId(0), Action::Exit);
     }
 
+    /// Judges it as this user's own recording, whose processes still run.
     pub(crate) fn judge(&self) -> Verdict {
-        judge(&self.model, &self.tables)
+        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+    }
+
+    pub(crate) fn judge_from(&self, origin: &causes::Origin) -> Verdict {
+        judge_on(&self.model, &self.tables, Measured::default(), origin, &Ahead::default())
     }
 }

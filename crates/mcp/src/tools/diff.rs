@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::{
     folders::Opened,
+    quoted::quote_names,
     refusal::Refusal,
     room::Room,
     tool::{Rules, Tool},
@@ -141,6 +142,11 @@ impl Tool for Diff {
         let Document { answer, ranks } = Document::deserialize(document)?;
         let rank = ranks.first().ok_or_else(|| serde_json::Error::custom("no rank"))?;
         let view = rank.same_phase.as_ref().map_or(&rank.peak, |same| &same.view);
+        let mut names: Vec<&str> = Vec::new();
+        for one in view.explanations.iter().chain(&rank.peak.explanations) {
+            names.extend(one.module.as_deref());
+            names.extend(one.sites.iter().map(|site| site.site.as_str()));
+        }
         let change = |one: &Explanation| Change {
             bytes: one.bytes,
             kind: room.maybe(one.categories.first().map(|kind| kind.category.as_str())),
@@ -149,7 +155,7 @@ impl Tool for Diff {
             because: room.maybe(one.because.as_deref()),
         };
         Ok(Answer {
-            headline: room.text(&answer),
+            headline: room.text(&quote_names(&answer, &names)),
             unchanged: rank.unchanged,
             peak_a_bytes: rank.a.peak_bytes,
             peak_b_bytes: rank.b.peak_bytes,

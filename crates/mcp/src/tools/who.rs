@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{
     amount::Amount,
+    quoted::{quote_names, quoted},
     refusal::Refusal,
     room::Room,
     tool::{Rules, Tool},
@@ -120,13 +121,17 @@ impl Tool for Who {
 
 fn gpu(device: &Device, room: Room) -> Gpu {
     let few = Room { items: room.items.min(3), ..room };
+    let holders = device.holders.iter();
+    let of_holder =
+        holders.flat_map(|one| one.name.as_deref().into_iter().chain(one.user.as_deref()));
+    let names: Vec<&str> = of_holder.collect();
     Gpu {
         index: device.index,
         name: room.text(&device.name),
         total: Amount::new(device.total_bytes),
         free: Amount::new(device.free_bytes),
         suspicions: few.list(&device.suspicions, |one| Suspicion {
-            headline: room.text(&one.headline),
+            headline: room.text(&quote_names(&one.headline, &names)),
             paste: Room::paste(one.command.as_deref()),
         }),
         holders: room.list(&device.holders, |one| Holder {
@@ -152,7 +157,7 @@ impl Display for Answer {
                 let memory = one.memory.as_ref().map_or("unknown".to_owned(), Amount::to_string);
                 let (user, program) = (one.user.as_deref(), one.program.as_deref());
                 let orphan = if one.orphan { ", orphan" } else { "" };
-                let (user, program) = (user.unwrap_or("?"), program.unwrap_or("?"));
+                let (user, program) = (quoted(user.unwrap_or("?")), quoted(program.unwrap_or("?")));
                 writeln!(out, "  {} {memory} {program} of {user}{orphan}", one.pid)?;
             }
             match gpu.holders_in_all - gpu.holders.len() {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::{
     amount::Amount,
     folders::Opened,
+    quoted::{quote_names, quoted},
     refusal::Refusal,
     room::Room,
     tool::{Rules, Tool},
@@ -59,7 +60,7 @@ pub(crate) struct Answer {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Line {
-    /// File, line and function
+    /// File, line and function, copied from the input
     line: String,
     /// What it has to do with the cause
     what: String,
@@ -71,7 +72,7 @@ struct Fix {
     what: String,
     /// The line to paste, as it is
     paste: Option<String>,
-    /// Code to adapt
+    /// Code or a command to adapt: not to be run as it is. COMMAND stands for the person's own program
     example: Option<String>,
     /// What it frees
     frees: Option<Amount>,
@@ -112,6 +113,8 @@ struct Finding {
 struct Contributing {
     cause: String,
     headline: String,
+    #[serde(default)]
+    call_sites: Vec<CallSite>,
 }
 
 #[derive(Deserialize)]
@@ -170,18 +173,22 @@ impl Tool for Why {
 
     fn answer(document: &Value, room: Room) -> serde_json::Result<Answer> {
         let Document { verdict, contributing } = Document::deserialize(document)?;
-        let also = |one: &Contributing| room.text(&format!("{}: {}", one.cause, one.headline));
+        let mut names: Vec<&str> = Vec::new();
+        let of_others = contributing.iter().flat_map(|one| &one.call_sites);
+        names.extend(verdict.call_sites.iter().chain(of_others).map(|one| one.call_site.as_str()));
+        let sentence = |text: &str| room.text(&quote_names(text, &names));
+        let also = |one: &Contributing| sentence(&format!("{}: {}", one.cause, one.headline));
         Ok(Answer {
             cause: room.text(&verdict.cause),
             strength: room.text(&verdict.strength),
-            headline: room.text(&verdict.headline),
-            because: room.text(&verdict.because),
+            headline: sentence(&verdict.headline),
+            because: sentence(&verdict.because),
             lines: room.list(&verdict.call_sites, |site| Line {
                 line: room.text(&site.call_site),
-                what: room.text(&site.what),
+                what: sentence(&site.what),
             }),
             fixes: Room { items: room.items.min(3), ..room }
-                .list(&verdict.remedies, |remedy| fix(remedy, room)),
+                .list(&verdict.remedies, |remedy| fix(remedy, sentence(&remedy.what))),
             figures: room.list(&verdict.evidence, |evidence| figure(evidence, room)),
             also: Room { items: room.items.min(3), ..room }.list(&contributing, also),
             documentation: room.text(&verdict.documentation),
@@ -189,9 +196,9 @@ impl Tool for Why {
     }
 }
 
-fn fix(remedy: &Remedy, room: Room) -> Fix {
+fn fix(remedy: &Remedy, what: String) -> Fix {
     Fix {
-        what: room.text(&remedy.what),
+        what,
         paste: Room::paste(remedy.paste.as_deref()),
         example: Room::paste(remedy.example.as_deref()),
         frees: remedy.frees_bytes.map(Amount::new),
@@ -213,11 +220,14 @@ impl Display for Answer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}: {}", self.cause, self.headline)?;
         for Line { line, what } in &self.lines {
-            writeln!(out, "  --> {line}  {what}")?;
+            writeln!(out, "  --> {}  {what}", quoted(line))?;
         }
         for Fix { what, paste, example, proved, .. } in &self.fixes {
-            let code = paste.as_ref().or(example.as_ref());
-            let code = code.map_or(String::new(), |code| format!("{code}  # "));
+            let code = match (paste, example) {
+                (Some(line), _) => format!("{line}  # "),
+                (None, Some(example)) => format!("for example: {example}  # "),
+                (None, None) => String::new(),
+            };
             let proved = if *proved { "proved" } else { "not proved" };
             writeln!(out, "fix: {code}{what} ({proved})")?;
         }

@@ -53,6 +53,9 @@ pub struct Ending {
     /// True if nothing was recorded, and the disk had no room for a recording when the program had ended.
     #[serde(default)]
     pub disk_full: bool,
+    /// The kernel's boot ID when it ran. `None` in a file of an older version, and if the kernel has none.
+    #[serde(default)]
+    pub boot_id: Option<String>,
 }
 
 /// A second run with one thing changed.

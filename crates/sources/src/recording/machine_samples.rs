@@ -1,6 +1,7 @@
 //! What was seen of the machine when an allocation failed: a line of `machine.jsonl` for each failure.
 
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     path::Path,
 };
@@ -88,6 +89,9 @@ pub struct SeenHolder {
     /// How long it had run, in seconds, where that is known.
     #[serde(default)]
     pub age: Option<u64>,
+    /// When it started, in clock ticks since boot. `None` in a file of an older version, and if it had ended.
+    #[serde(default)]
+    pub started_ticks: Option<u64>,
 }
 
 impl MachineSample {
@@ -128,6 +132,22 @@ impl MachineSample {
             .find(|device| name.parse() == Ok(device.index))
             .or_else(|| self.devices.iter().find(by_uuid))
     }
+}
+
+/// Reads the start times of the holders in a recording's folder, in clock ticks since boot, by process ID. `None` for a
+/// holder of which a sample has none, or of which two samples differ: then the ID means several processes.
+#[must_use]
+pub fn holder_starts(folder: &Folder) -> BTreeMap<u32, Option<u64>> {
+    let mut starts: BTreeMap<u32, Option<u64>> = BTreeMap::new();
+    let samples = MachineSamples::read(folder);
+    let devices = samples.iter().flat_map(|sample| &sample.devices);
+    for holder in devices.flat_map(|device| &device.holders) {
+        let known = starts.entry(holder.pid).or_insert(holder.started_ticks);
+        if *known != holder.started_ticks {
+            *known = None;
+        }
+    }
+    starts
 }
 
 /// The looks of a recording, by process and then by time: there may be many failures to find one for.

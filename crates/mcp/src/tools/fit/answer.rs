@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{amount::Amount, room::Room};
+use crate::{amount::Amount, quoted::quoted, room::Room};
 
 /// Whether it fits, and where.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -180,6 +180,7 @@ impl Display for Answer {
             writeln!(out, "assert {text}: {holds} ({found})")?;
         }
         if let Some(line) = &self.peak_line {
+            let line = quoted(line);
             writeln!(out, "peak at {line}; each step leaves {}", self.growth_per_step)?;
         }
         self.notes.iter().try_for_each(|note| writeln!(out, "{note}"))

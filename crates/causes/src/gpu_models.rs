@@ -1,0 +1,55 @@
+//! The GPU models that a line to paste may name.
+
+/// The names and aliases in the table of `whyoom lab list`. A test of the program compares the two.
+pub const GPU_MODELS: [&str; 45] = [
+    "t4",
+    "t4-16gb",
+    "v100",
+    "v100-16gb",
+    "v100-32gb",
+    "a10g",
+    "a10",
+    "a10g-24gb",
+    "a100-40gb",
+    "a100",
+    "a100-80gb",
+    "l4",
+    "l4-24gb",
+    "l40s",
+    "l40s-48gb",
+    "h100",
+    "h100-80gb",
+    "h100-sxm",
+    "h100-nvl",
+    "h100-94gb",
+    "h200",
+    "h200-141gb",
+    "b200",
+    "b200-180gb",
+    "1080ti",
+    "gtx-1080-ti",
+    "2080ti",
+    "rtx-2080-ti",
+    "3060",
+    "rtx-3060",
+    "rtx-3060-12gb",
+    "3090",
+    "rtx-3090",
+    "4060ti",
+    "rtx-4060-ti",
+    "rtx-4060-ti-16gb",
+    "4090",
+    "rtx-4090",
+    "5090",
+    "rtx-5090",
+    "a6000",
+    "rtx-a6000",
+    "rtx-pro-6000",
+    "pro-6000",
+    "rtx-pro-6000-blackwell",
+];
+
+/// Returns our own text for the name of a model. `None` if the table has no such model.
+pub(crate) fn known(name: &str) -> Option<&'static str> {
+    GPU_MODELS.into_iter().find(|known| *known == name)
+}

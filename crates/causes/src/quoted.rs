@@ -1,0 +1,47 @@
+//! Names from inputs, quoted in sentences of our own.
+
+/// Characters of a name that are shown. Chosen, not measured: a program and its first arguments.
+const LONGEST: usize = 60;
+
+/// Returns a name from an input in quotation marks, cut. Quotation marks and line breaks within cannot end it.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("“{}”", within_quotes(name))
+}
+
+/// Returns the name of a file or a symbol from an input as it is if it is one short word, or else quoted.
+pub(crate) fn word_or_quoted(name: &str) -> String {
+    let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_.+-:<>*&,()~".contains(c);
+    let is_word = name.chars().count() <= LONGEST && name.chars().all(is_of_word);
+    if is_word { name.to_owned() } else { quoted(name) }
+}
+
+/// Returns a name from an input as it stands between quotation marks, cut.
+pub(crate) fn within_quotes(name: &str) -> String {
+    let plain = |c: char| match c {
+        '“' | '”' | '„' | '"' => '\'',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    let shown: String = name.chars().take(LONGEST).map(plain).collect();
+    let cut = if name.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    format!("{shown}{cut}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_is_no_word() {
+        assert_eq!(word_or_quoted("libcudnn_ops.so.9"), "libcudnn_ops.so.9");
+        assert_eq!(word_or_quoted("run this now"), "“run this now”");
+        assert_eq!(word_or_quoted(&"x".repeat(61)), format!("“{}…”", "x".repeat(60)));
+    }
+
+    #[test]
+    fn a_name_cannot_end_its_quotation() {
+        assert_eq!(quoted("python train.py"), "“python train.py”");
+        assert_eq!(quoted("a” b\" c\nd"), "“a' b' c d”");
+        assert_eq!(quoted(&"x".repeat(61)), format!("“{}…”", "x".repeat(60)));
+    }
+}

@@ -1,0 +1,156 @@
+//! A command line for a POSIX shell, kept as the words that the shell must pass on.
+
+/// Characters, beside ASCII letters and digits, that no shell reads in a special way anywhere in a word. Two of them
+/// are special at the start of a word in some shells: see [`is_plain`].
+const PLAIN: &str = "/._-+,:@%=";
+
+/// A command line to paste. It holds words, and every word from an input is quoted in one place, [`for_shell`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellLine {
+    words: Vec<String>,
+    /// A mark in braces that whyoom itself put into words, such as `{batch}`. It stays unquoted.
+    mark: Option<String>,
+}
+
+impl ShellLine {
+    /// Returns a line of words of our own, separated by blanks.
+    #[must_use]
+    pub fn new(own: &'static str) -> Self {
+        Self { words: Vec::new(), mark: None }.own(own)
+    }
+
+    /// Adds words of our own, separated by blanks.
+    #[must_use]
+    pub fn own(mut self, own: &'static str) -> Self {
+        self.words.extend(own.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// Adds one word, which may come from an input.
+    #[must_use]
+    pub fn word(mut self, word: impl Into<String>) -> Self {
+        self.words.push(word.into());
+        self
+    }
+
+    /// Adds words, which may come from an input.
+    #[must_use]
+    pub fn words_of(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.words.extend(words.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds the name of a file, which may come from an input. A name that begins with a hyphen would be an option.
+    #[must_use]
+    pub fn file(self, name: &str) -> Self {
+        match name.starts_with('-') {
+            true => self.word(format!("./{name}")),
+            false => self.word(name),
+        }
+    }
+
+    /// Adds words with a mark in braces, such as `{batch}`.
+    #[must_use]
+    pub(crate) fn pattern(mut self, words: &[String], mark: &str) -> Self {
+        self.mark = Some(mark.to_owned());
+        self.words_of(words)
+    }
+
+    /// Returns the words that a shell passes on.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Returns the line as it is pasted. `None` if a word has a character that a terminal or a shell may swallow,
+    /// act on or show differently, such as a line break: then no line means these words.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let mark = self.mark.as_deref();
+        let words: Option<Vec<String>> = self
+            .words
+            .iter()
+            .map(|word| is_shown_as_is(word).then(|| quoted(word, mark)))
+            .collect();
+        words.map(|words| words.join(" "))
+    }
+}
+
+/// Returns a word as a POSIX shell takes it for one word.
+#[must_use]
+pub fn for_shell(word: &str) -> String {
+    quoted(word, None)
+}
+
+/// Returns a word in single quotes, unless nothing in it is special to a shell. The mark is not special: braces
+/// without a comma or two dots within are not expanded.
+fn quoted(word: &str, mark: Option<&str>) -> String {
+    let without_mark = mark.map_or_else(|| word.to_owned(), |mark| word.replace(mark, "x"));
+    match is_plain(&without_mark) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// Returns true if no shell reads anything in the word in a special way. Zsh replaces a word that begins with `=`
+/// by the path of a command.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty()
+        && !word.starts_with('=')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
+}
+
+/// Returns true if a terminal shows the word as it is, and passes it on as it is when it is pasted: letters, digits
+/// and marks of any script, and what a keyboard has.
+fn is_shown_as_is(word: &str) -> bool {
+    word.chars().all(|c| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_words() {
+        for (word, expected) in [
+            ("train.py", "train.py"),
+            ("my file.py", "'my file.py'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("{a,b}", "'{a,b}'"),
+            ("{1..9}", "'{1..9}'"),
+            ("=ls", "'=ls'"),
+            ("a=b", "a=b"),
+            ("~", "'~'"),
+            ("#x", "'#x'"),
+            ("!x", "'!x'"),
+            ("日本", "'日本'"),
+        ] {
+            assert_eq!(for_shell(word), expected);
+        }
+    }
+
+    #[test]
+    fn only_the_mark_of_our_own_stays_unquoted() {
+        let words = ["{batch}", "--batch={batch}", "{a,b}", "{{batch},b}", "a b{batch}"];
+        let line = ShellLine::new("whyoom fit --").pattern(&words.map(str::to_owned), "{batch}");
+        assert_eq!(
+            line.text().unwrap(),
+            "whyoom fit -- {batch} --batch={batch} '{a,b}' '{{batch},b}' 'a b{batch}'"
+        );
+    }
+
+    #[test]
+    fn a_word_that_a_terminal_acts_on_is_in_no_line() {
+        for word in ["a\nb", "a\rb", "\u{1b}[201~", "\u{202e}x", "a\u{a0}b", "a\tb", "\u{200b}"] {
+            assert_eq!(ShellLine::new("whyoom why").word(word).text(), None, "{word:?}");
+        }
+        assert!(ShellLine::new("whyoom why").word("Übung 日本.log").text().is_some());
+    }
+
+    #[test]
+    fn a_file_is_no_option() {
+        let line = ShellLine::new("whyoom replay").file("--output=x");
+        assert_eq!(line.words(), ["whyoom", "replay", "./--output=x"]);
+    }
+}
