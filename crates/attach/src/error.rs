@@ -88,6 +88,9 @@ pub enum AttachError {
     /// gdb did not do it.
     #[error("gdb could not do it: {0}")]
     Debugger(String),
+    /// A signal ended it.
+    #[error("interrupted")]
+    Interrupted,
     /// Nowhere to put the call's text.
     #[error("no unused memory was found in process {0} to put the call into")]
     NoRoom(u32),

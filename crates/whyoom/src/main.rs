@@ -80,6 +80,10 @@ fn main() -> ExitCode {
     if let Some(outcome) = lab::assembler::run_if_wanted() {
         return ended(outcome.map(|()| ANSWERED));
     }
+    #[cfg(target_os = "linux")]
+    if let Some(outcome) = attach::helper::run_if_wanted() {
+        return ended(outcome.map(|()| ANSWERED));
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return misuse::tell(&error),
