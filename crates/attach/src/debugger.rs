@@ -10,10 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{
-    Pid, Signal, getppid, kill_process_group, set_parent_process_death_signal,
-};
-
 use crate::{
     debugger_script::{self as script, SETTINGS, answer},
     error::AttachError,
@@ -31,8 +27,6 @@ const SHOWN: usize = 300;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long gdb may take to detach. Chosen, not measured.
 const LONGEST_DETACH: Duration = Duration::from_secs(2);
-/// How long gdb may take to end a call and to detach, after SIGINT. Chosen, not measured: it took less than 0.5 s.
-const LONGEST_ABORT: Duration = Duration::from_secs(5);
 /// Variables of the environment that gdb gets. Others could make it load code: `PYTHON*`, `LD_*`, `GDBHISTFILE`, …
 const KEPT_VARIABLES: [&str; 7] = ["PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR"];
 
@@ -61,11 +55,14 @@ pub(crate) fn call(
 ) -> Result<Called, AttachError> {
     let mut gdb = Session::start(&find()?, interrupts)?;
     let outcome = gdb.stop_and_call(target, calls, text);
-    gdb.end();
+    // A call that was given up is not over: gdb stays until it is.
+    if let Some(debugger) = gdb.end() {
+        return Err(AttachError::CallGivenUp { pid: target.pid(), debugger });
+    }
     outcome.map_err(|error| if target.is_alive() { error } else { ended(target) })
 }
 
-/// Starts gdb, with little of our environment, so that it ends with us.
+/// Returns the command that starts gdb, with little of our environment.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(["-q", "-nx", "-nh"]);
@@ -80,19 +77,7 @@ fn command(program: &Path) -> Command {
     }
     // Ctrl-C is for whyoom: gdb must not end while it has changed a thread.
     command.process_group(0);
-    let parent = rustix::process::getpid();
-    // SAFETY: between `fork` and `exec` it makes two system calls, and neither allocates nor takes a lock.
-    unsafe { command.pre_exec(move || end_with(parent)) };
     command
-}
-
-/// Has the kernel send SIGINT to this process when its parent dies. gdb then ends a call that is under way, and puts the
-/// registers back; at the end of its input it detaches. After any other signal that ends gdb, the thread of a call goes
-/// on to where the call returns to, and the program crashes there.
-fn end_with(parent: Pid) -> std::io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::INT))?;
-    // The parent may have died before.
-    if getppid() == Some(parent) { Ok(()) } else { Err(std::io::ErrorKind::NotConnected.into()) }
 }
 
 fn ended(target: &Target) -> AttachError {
@@ -118,10 +103,7 @@ impl<'a> Session<'a> {
         // One pipe for both: what it says and why it fails come in the order in which it happens.
         let (output, writer) = std::io::pipe().map_err(io)?;
         let mut command = command(program);
-        command
-            .stdin(Stdio::piped())
-            .stdout(writer.try_clone().map_err(io)?)
-            .stderr(writer);
+        command.stdin(Stdio::piped()).stdout(writer.try_clone().map_err(io)?).stderr(writer);
         let mut child = command.spawn().map_err(io)?;
         // It has our ends of the pipe, which would never end.
         drop(command);
@@ -204,7 +186,8 @@ impl<'a> Session<'a> {
         Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
     }
 
-    /// What the call returned. Only a second signal cuts it off: it waits for nothing but another thread's turn.
+    /// What the call returned. Only a second signal ends the waiting for it: the call waits for nothing but another
+    /// thread's turn.
     fn result(&mut self) -> Result<i64, AttachError> {
         loop {
             let (_, line) = self.line(Duration::MAX)?;
@@ -245,8 +228,8 @@ impl<'a> Session<'a> {
                 Err(why) => return Err(self.failure(why)),
             }
             // The first signal ends what has not begun; a call in the process goes on until the second.
-            let is_over = self.interrupts.gives_up()
-                || (!self.is_handed_over && self.interrupts.wants_end());
+            let is_over =
+                self.interrupts.gives_up() || (!self.is_handed_over && self.interrupts.wants_end());
             if is_over {
                 return Err(AttachError::Interrupted);
             }
@@ -273,25 +256,28 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Has gdb detach and end. A process that is still stopped goes on then.
-    fn end(mut self) {
-        if self.is_calling {
-            // The call must end before gdb does.
-            let group = Pid::from_raw(self.child.id().cast_signed());
-            let _ = group.map(|group| kill_process_group(group, Signal::INT));
-        }
+    /// Has gdb detach and end. A process that is still stopped goes on then. Returns gdb's PID if gdb is left alone, because
+    /// a call is under way in the process.
+    ///
+    /// gdb must not be ended during a call. The thread would crash where the call returns to. A call that gdb cuts off
+    /// (SIGINT) does not leave the process as it was either: a system call that the thread waited in may fail. gdb has
+    /// all of its commands by then: when the call returns, it frees the interpreter's lock, detaches, and ends.
+    fn end(mut self) -> Option<u32> {
         let _ = self.input.write_all(b"detach\nquit\n");
         drop(self.input);
-        let longest = if self.is_calling { LONGEST_ABORT } else { LONGEST_DETACH };
-        let until = Instant::now() + longest;
+        let until = Instant::now() + LONGEST_DETACH;
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
+                return None;
             }
             thread::sleep(Duration::from_millis(5));
         }
+        if self.is_calling {
+            return Some(self.child.id());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        None
     }
 }
 

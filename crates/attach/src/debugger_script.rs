@@ -17,9 +17,7 @@ pub(crate) const SETTINGS: &[&str] = &[
     "set print thread-events off",
     "set prompt",
     "set unwindonsignal on",
-    "handle SIGALRM SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP nostop noprint pass",
-    // By it a call is ended: gdb that gets it sends it on, and where it stops the thread, gdb puts the registers back.
-    "handle SIGINT stop print nopass",
+    "handle SIGINT SIGALRM SIGUSR1 SIGUSR2 SIGCHLD SIGTERM SIGHUP nostop noprint pass",
 ];
 
 /// A line of ours: a word, and a number.

@@ -102,7 +102,9 @@ impl<'a> Elf<'a> {
         let strings = self.strings(found.string_section());
         for symbol in found.iter().take(MAX_SYMBOLS) {
             let Some(name) = name_at(strings, symbol.st_name(self.endian)) else { continue };
-            let Some(name) = wanted.iter().find(|wanted| wanted.as_bytes() == name) else { continue };
+            let Some(name) = wanted.iter().find(|wanted| wanted.as_bytes() == name) else {
+                continue;
+            };
             if symbol.is_undefined(self.endian) || symbols.iter().any(|(known, _)| known == name) {
                 continue;
             }

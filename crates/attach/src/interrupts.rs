@@ -5,6 +5,6 @@ pub trait Interrupts {
     /// Returns true after the first signal: nothing more is begun.
     fn wants_end(&self) -> bool;
 
-    /// Returns true after the second: a call that is under way in the process is cut off.
+    /// Returns true after the second: a call that is under way in the process is not waited for.
     fn gives_up(&self) -> bool;
 }

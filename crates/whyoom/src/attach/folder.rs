@@ -67,7 +67,12 @@ pub(super) struct Scripts<'a> {
 
 impl Folder {
     /// Makes the folder below the root of a process, with what the process runs.
-    pub(super) fn make(root: &OwnedFd, user: u32, name: &str, scripts: &Scripts<'_>) -> Result<Self> {
+    pub(super) fn make(
+        root: &OwnedFd,
+        user: u32,
+        name: &str,
+        scripts: &Scripts<'_>,
+    ) -> Result<Self> {
         ensure!(!name.contains('/'), "{name} is no name of a folder");
         let temporary = open_temporary(root)?;
         check_temporary(&temporary, root, user)?;
@@ -192,9 +197,7 @@ fn open_temporary(root: &OwnedFd) -> Result<OwnedFd> {
     let inside = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
     match openat2(root, TEMPORARY, flags, Mode::empty(), inside) {
         // Linux before 5.6: then it may be no link.
-        Err(Errno::NOSYS) => {
-            Ok(openat(root, TEMPORARY, flags | OFlags::NOFOLLOW, Mode::empty())?)
-        }
+        Err(Errno::NOSYS) => Ok(openat(root, TEMPORARY, flags | OFlags::NOFOLLOW, Mode::empty())?),
         opened => Ok(opened?),
     }
 }
@@ -295,7 +298,8 @@ mod tests {
         File::create(path.join("snapshot.pickle"))
             .and_then(|file| file.set_len(1 << 30))
             .expect("a hole");
-        for (name, most) in [("answer.json", 10), ("keepers.json", 3), ("snapshot.pickle", 1 << 32)] {
+        for (name, most) in [("answer.json", 10), ("keepers.json", 3), ("snapshot.pickle", 1 << 32)]
+        {
             assert!(folder.open(name, most).is_err(), "{name}");
         }
         assert!(folder.open("pipe", 10).is_err() && folder.open("../../x", 10).is_err());

@@ -97,7 +97,8 @@ fn prepare(served: &Served) -> Result<ProcessRoot> {
 fn give_up_rights(served: &Served) -> Result<()> {
     let own = geteuid();
     if own.as_raw() != served.user {
-        let (user, group) = (rustix::fs::Uid::from_raw(served.user), rustix::fs::Gid::from_raw(served.group));
+        let (user, group) =
+            (rustix::fs::Uid::from_raw(served.user), rustix::fs::Gid::from_raw(served.group));
         set_thread_groups(&[]).context("cannot give up the groups")?;
         set_thread_res_gid(group, group, group).context("cannot become its group")?;
         set_thread_res_uid(own, user, own).context("cannot become its user")?;

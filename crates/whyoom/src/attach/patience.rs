@@ -126,16 +126,14 @@ impl State {
         if !self.interrupted.swap(true, Relaxed) {
             if self.calls.load(Relaxed) {
                 say(&format!(
-                    "waiting until gdb has let process {pid} go; Ctrl-C again cuts off what gdb \
-                     waits for"
+                    "waiting until gdb has let process {pid} go; Ctrl-C again ends whyoom, and leaves \
+                     that to gdb"
                 ));
             }
             return;
         }
         if since.elapsed() >= SAME_WISH && !self.gave_up.swap(true, Relaxed) {
-            say(&format!(
-                "giving up: process {pid} is let go, and what runs there for whyoom ends by itself"
-            ));
+            say(&format!("giving up: what still runs in process {pid} for whyoom ends by itself"));
         }
     }
 }
