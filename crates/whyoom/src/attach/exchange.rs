@@ -41,6 +41,8 @@ const MAX_ANSWER_BYTES: u64 = 64 << 10;
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
 /// How long the helper may take to remove the folder. Chosen, not measured.
 const LONGEST_REMOVAL: Duration = Duration::from_secs(3);
+/// How long the helper may take to end. Longer than it tries to remove the folder.
+const LONGEST_END: Duration = Duration::from_millis(1500);
 /// How long is waited between two looks at signals, in nanoseconds.
 const LOOK_NANOSECONDS: i64 = 50_000_000;
 /// Bytes that are copied at a time.
@@ -149,7 +151,8 @@ fn unexpected(reply: Reply) -> anyhow::Error {
 /// whyoom's helper, which has the process's user's rights.
 struct Helper<'a> {
     child: Child,
-    input: ChildStdin,
+    /// `None` once it is closed, by which the helper is asked to end.
+    input: Option<ChildStdin>,
     output: ChildStdout,
     /// What was read and not yet used.
     buffer: Vec<u8>,
@@ -168,7 +171,7 @@ impl<'a> Helper<'a> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start whyoom's helper")?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (input, output) = input.zip(output).context("whyoom's helper has no pipes")?;
+        let output = output.context("whyoom's helper has no output")?;
         Ok(Self { child, input, output, buffer: Vec::new(), patience, is_leaving: false })
     }
 
@@ -183,7 +186,7 @@ impl<'a> Helper<'a> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         let context = "whyoom's helper in the process's files has ended";
-        self.input.write_all(&line).context(context)?;
+        self.input.as_mut().context(context)?.write_all(&line).context(context)?;
         let end = loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 break end;
@@ -248,9 +251,11 @@ impl<'a> Helper<'a> {
 }
 
 impl Drop for Helper<'_> {
-    /// Ends the helper. One that waits for the process's file system is killed.
+    /// Ends the helper, which removes the folder if that was not yet done. A helper that waits for the process's file
+    /// system is killed.
     fn drop(&mut self) {
-        let until = Instant::now() + Duration::from_millis(100);
+        self.input = None;
+        let until = Instant::now() + LONGEST_END;
         loop {
             match self.child.try_wait() {
                 Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
