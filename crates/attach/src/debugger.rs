@@ -14,6 +14,7 @@ use crate::{
     debugger_script::{self as script, SETTINGS, answer},
     error::AttachError,
     interpreter::Calls,
+    interrupts::Interrupts,
     target::Target,
     waiting::is_waiting,
 };
@@ -22,6 +23,12 @@ use crate::{
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 /// So many of gdb's own words are shown.
 const SHOWN: usize = 300;
+/// How long gdb's answer is waited for between two looks at signals. A person does not notice this.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// How long gdb may take to detach. Chosen, not measured.
+const LONGEST_DETACH: Duration = Duration::from_secs(2);
+/// Variables of the environment that gdb gets. Others could make it load code: `PYTHON*`, `LD_*`, `GDBHISTFILE`, …
+const KEPT_VARIABLES: [&str; 7] = ["PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR"];
 
 /// How the call was made.
 #[derive(Debug, Clone, Copy)]
@@ -40,42 +47,63 @@ pub(crate) fn find() -> Result<PathBuf, AttachError> {
 }
 
 /// Has the process run the text at this address, as soon as its interpreter can.
-pub(crate) fn call(target: &Target, calls: &Calls, text: u64) -> Result<Called, AttachError> {
-    let mut gdb = Session::start(&find()?)?;
+pub(crate) fn call(
+    target: &Target,
+    calls: &Calls,
+    text: u64,
+    interrupts: &dyn Interrupts,
+) -> Result<Called, AttachError> {
+    let mut gdb = Session::start(&find()?, interrupts)?;
     let outcome = gdb.stop_and_call(target, calls, text);
-    // Once the first question is answered no call is under way, and gdb may end in any way.
-    gdb.end();
+    // A call that was given up is not over: gdb stays until it is.
+    if let Some(debugger) = gdb.end() {
+        return Err(AttachError::CallGivenUp { pid: target.pid(), debugger });
+    }
     outcome.map_err(|error| if target.is_alive() { error } else { ended(target) })
+}
+
+/// Returns the command that starts gdb, with little of our environment.
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(["-q", "-nx", "-nh"]);
+    for setting in SETTINGS {
+        command.args(["-iex", setting]);
+    }
+    command.env_clear();
+    for name in KEPT_VARIABLES {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    // Ctrl-C is for whyoom: gdb must not end while it has changed a thread.
+    command.process_group(0);
+    command
 }
 
 fn ended(target: &Target) -> AttachError {
     AttachError::EndedMeanwhile(target.pid())
 }
 
-struct Session {
+struct Session<'a> {
     child: Child,
     input: ChildStdin,
     lines: Receiver<(Instant, String)>,
     /// Its own words, for an error.
     said: Vec<String>,
+    interrupts: &'a dyn Interrupts,
+    /// True while a function is called in the process.
+    is_calling: bool,
+    /// True from the time at which the script was handed over.
+    is_handed_over: bool,
 }
 
-impl Session {
-    fn start(program: &Path) -> Result<Self, AttachError> {
+impl<'a> Session<'a> {
+    fn start(program: &Path, interrupts: &'a dyn Interrupts) -> Result<Self, AttachError> {
         let io = |error| AttachError::io("start gdb", error);
         // One pipe for both: what it says and why it fails come in the order in which it happens.
         let (output, writer) = std::io::pipe().map_err(io)?;
-        let mut command = Command::new(program);
-        command.args(["-q", "-nx", "-nh"]);
-        for setting in SETTINGS {
-            command.args(["-iex", setting]);
-        }
-        // Ctrl-C is for whyoom: gdb must not end while it has changed a thread.
-        command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(writer.try_clone().map_err(io)?)
-            .stderr(writer);
+        let mut command = command(program);
+        command.stdin(Stdio::piped()).stdout(writer.try_clone().map_err(io)?).stderr(writer);
         let mut child = command.spawn().map_err(io)?;
         // It has our ends of the pipe, which would never end.
         drop(command);
@@ -83,7 +111,8 @@ impl Session {
         let input = input.ok_or_else(|| AttachError::Debugger("it has no input".to_owned()))?;
         let (sender, lines) = channel();
         thread::spawn(move || forward(BufReader::new(output), &sender));
-        Ok(Self { child, input, lines, said: Vec::new() })
+        let said = Vec::new();
+        Ok(Self { child, input, lines, said, interrupts, is_calling: false, is_handed_over: false })
     }
 
     fn stop_and_call(
@@ -97,6 +126,7 @@ impl Session {
         self.wait_for("attached", LONGEST_STOP)?;
         self.can_write_registers(target.pid())?;
         self.ask(&script::ask_first(calls))?;
+        self.is_calling = true;
         // In one that ends, the lock is nobody's to take.
         if self.wait_for("initialized", LONGEST_STOP)?.1 == 0 {
             return Err(AttachError::NoInterpreter(target.pid()));
@@ -104,11 +134,13 @@ impl Session {
         let holds = self.wait_for("holds", LONGEST_STOP)?.1 != 0;
         let is_left =
             holds || !is_waiting(target.pid(), target.pid()) || self.is_locked(target, calls)?;
+        self.is_handed_over = true;
         self.ask(&match is_left {
             true => script::leave_call(calls, text),
             false => script::call_now(calls, text),
         })?;
         let result = self.result()?;
+        self.is_calling = false;
         self.ask(&script::release())?;
         let (released, _) = self.wait_for("detached", LONGEST_STOP)?;
         if result != 0 {
@@ -154,7 +186,8 @@ impl Session {
         Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
     }
 
-    /// What the call returned. It is never cut off: it waits for nothing but another thread's turn.
+    /// What the call returned. Only a second signal ends the waiting for it: the call waits for nothing but another
+    /// thread's turn.
     fn result(&mut self) -> Result<i64, AttachError> {
         loop {
             let (_, line) = self.line(Duration::MAX)?;
@@ -187,11 +220,23 @@ impl Session {
     }
 
     fn line(&mut self, most: Duration) -> Result<(Instant, String), AttachError> {
-        let received = match most {
-            Duration::MAX => self.lines.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            most => self.lines.recv_timeout(most),
+        let until = Instant::now().checked_add(most);
+        let line = loop {
+            match self.lines.recv_timeout(BETWEEN_LOOKS) {
+                Ok(line) => break line,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(why) => return Err(self.failure(why)),
+            }
+            // The first signal ends what has not begun; a call in the process goes on until the second.
+            let is_over =
+                self.interrupts.gives_up() || (!self.is_handed_over && self.interrupts.wants_end());
+            if is_over {
+                return Err(AttachError::Interrupted);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(self.failure(RecvTimeoutError::Timeout));
+            }
         };
-        let line = received.map_err(|why| self.failure(why))?;
         if answer(&line.1).is_none() {
             self.said.push(line.1.trim().to_owned());
         }
@@ -211,19 +256,28 @@ impl Session {
         })
     }
 
-    /// A process that is still stopped goes on when gdb ends.
-    fn end(mut self) {
+    /// Has gdb detach and end. A process that is still stopped goes on then. Returns gdb's PID if gdb is left alone, because
+    /// a call is under way in the process.
+    ///
+    /// gdb must not be ended during a call. The thread would crash where the call returns to. A call that gdb cuts off
+    /// (SIGINT) does not leave the process as it was either: a system call that the thread waited in may fail. gdb has
+    /// all of its commands by then: when the call returns, it frees the interpreter's lock, detaches, and ends.
+    fn end(mut self) -> Option<u32> {
         let _ = self.input.write_all(b"detach\nquit\n");
         drop(self.input);
-        let until = Instant::now() + Duration::from_secs(2);
+        let until = Instant::now() + LONGEST_DETACH;
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
+                return None;
             }
             thread::sleep(Duration::from_millis(5));
         }
+        if self.is_calling {
+            return Some(self.child.id());
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
+        None
     }
 }
 

@@ -1,9 +1,14 @@
 //! The image of an interpreter: where its functions are, and what it leaves unused.
+//!
+//! The process chose the file. Each loop over it is bounded, so that no file keeps whyoom busy for long.
 
 use object::{
-    Object, ObjectSection, ObjectSymbol,
-    elf::{FileHeader64, PF_W, PT_LOAD},
-    read::elf::{ElfFile, FileHeader, ProgramHeader},
+    Endianness,
+    elf::{FileHeader64, PF_W, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB},
+    read::{
+        SectionIndex,
+        elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym},
+    },
 };
 
 /// The section that begins with the description of the runtime, since Python 3.13.
@@ -12,6 +17,17 @@ const RUNTIME_SECTION: &str = ".PyRuntime";
 const PAGE: u64 = 4096;
 /// Addresses in a file are lower, or they are lies.
 const HIGHEST: u64 = 1 << 47;
+/// Longest name that is compared, in bytes. The names that are looked for have fewer than 20.
+const MAX_NAME_BYTES: usize = 64;
+/// Most symbols that are read of one table. A static Python has about 20,000; chosen, not measured on others.
+const MAX_SYMBOLS: usize = 1 << 20;
+/// Most sections that are read. Executables have a few dozen; chosen, not measured.
+const MAX_SECTIONS: usize = 4096;
+/// Most program headers that are read. Executables have about a dozen; chosen, not measured.
+const MAX_PROGRAM_HEADERS: usize = 1024;
+
+type Header = FileHeader64<Endianness>;
+type Sections<'a> = SectionTable<'a, Header>;
 
 /// What is used of an image. Addresses count from where its first byte is mapped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,34 +39,39 @@ pub struct Image {
     pub unused: Option<(u64, u64)>,
 }
 
+/// An ELF file whose headers were read.
+struct Elf<'a> {
+    bytes: &'a [u8],
+    endian: Endianness,
+    sections: Sections<'a>,
+    /// Address of the first page that is loaded.
+    base: u64,
+}
+
 impl Image {
     /// Reads an image, and looks for these symbols; nothing where it is none.
     #[must_use]
     pub fn parse(bytes: &[u8], wanted: &[&'static str]) -> Option<Self> {
-        let file = ElfFile::<FileHeader64<object::Endianness>>::parse(bytes).ok()?;
-        let endian = file.endian();
-        let headers = file.elf_header().program_headers(endian, bytes).ok()?;
+        let header = Header::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let headers = header.program_headers(endian, bytes).ok()?;
+        let headers = headers.get(..headers.len().min(MAX_PROGRAM_HEADERS))?;
         let loaded = || headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
         let first = loaded().map(|header| header.p_vaddr(endian)).min()?;
-        let base = first - first % PAGE;
-        let relative = |address: u64| (address < HIGHEST).then(|| address.checked_sub(base))?;
+        let sections = header.sections(endian, bytes).ok()?;
+        let elf = Elf { bytes, endian, sections, base: first - first % PAGE };
         let mut symbols = Vec::new();
-        for symbol in file.dynamic_symbols().chain(file.symbols()) {
-            let Ok(name) = symbol.name() else { continue };
-            let Some(name) = wanted.iter().find(|wanted| **wanted == name) else { continue };
-            if symbol.is_undefined() || symbols.iter().any(|(known, _)| known == name) {
-                continue;
-            }
-            if let Some(address) = relative(symbol.address()) {
-                symbols.push((*name, address));
-            }
+        for table in [SHT_DYNSYM, SHT_SYMTAB] {
+            elf.find_symbols(table, wanted, &mut symbols);
         }
-        let section = file.section_by_name(RUNTIME_SECTION);
-        let runtime_section = section.and_then(|section| relative(section.address()));
+        let names = header.shstrndx(endian, bytes).ok();
+        let names = names.map(|index| elf.strings(SectionIndex(index as usize)));
+        let runtime_section = elf.section(RUNTIME_SECTION, names.unwrap_or_default());
         let writable = loaded().filter(|header| header.p_flags(endian) & PF_W != 0);
         let ends = writable
             .filter_map(|header| header.p_vaddr(endian).checked_add(header.p_memsz(endian)));
-        let unused = ends.max().and_then(relative).map(|end| (end, (PAGE - end % PAGE) % PAGE));
+        let end = ends.max().and_then(|end| elf.relative(end));
+        let unused = end.map(|end| (end, (PAGE - end % PAGE) % PAGE));
         Some(Self { symbols, runtime_section, unused })
     }
 
@@ -59,6 +80,63 @@ impl Image {
     pub fn symbol(&self, name: &str) -> Option<u64> {
         self.symbols.iter().find(|(known, _)| *known == name).map(|(_, address)| *address)
     }
+}
+
+impl<'a> Elf<'a> {
+    /// Returns an address as a distance from the first page that is loaded. Returns `None` for one that cannot be.
+    fn relative(&self, address: u64) -> Option<u64> {
+        if address >= HIGHEST {
+            return None;
+        }
+        address.checked_sub(self.base)
+    }
+
+    /// Adds the wanted symbols that a table defines and that are not yet known.
+    fn find_symbols(
+        &self,
+        table: u32,
+        wanted: &[&'static str],
+        symbols: &mut Vec<(&'static str, u64)>,
+    ) {
+        let Ok(found) = self.sections.symbols(self.endian, self.bytes, table) else { return };
+        let strings = self.strings(found.string_section());
+        for symbol in found.iter().take(MAX_SYMBOLS) {
+            let Some(name) = name_at(strings, symbol.st_name(self.endian)) else { continue };
+            let Some(name) = wanted.iter().find(|wanted| wanted.as_bytes() == name) else {
+                continue;
+            };
+            if symbol.is_undefined(self.endian) || symbols.iter().any(|(known, _)| known == name) {
+                continue;
+            }
+            if let Some(address) = self.relative(symbol.st_value(self.endian)) {
+                symbols.push((*name, address));
+            }
+        }
+    }
+
+    /// Returns the address of the first section of a name. Returns `None` if there is none.
+    fn section(&self, name: &str, names: &[u8]) -> Option<u64> {
+        let mut sections = self.sections.iter().take(MAX_SECTIONS);
+        let found = sections.find(|section| {
+            name_at(names, section.sh_name(self.endian)) == Some(name.as_bytes())
+        })?;
+        self.relative(found.sh_addr(self.endian))
+    }
+
+    /// Returns the bytes of a string table. They are empty if the file has no such section.
+    fn strings(&self, index: SectionIndex) -> &'a [u8] {
+        let Ok(section) = self.sections.section(index) else { return &[] };
+        section.data(self.endian, self.bytes).unwrap_or_default()
+    }
+}
+
+/// Returns the name at an offset of a string table. Returns `None` if it is longer than any name that is looked for: the
+/// table may have no zero at all.
+fn name_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
+    let rest = strings.get(offset as usize..)?;
+    let head = rest.get(..rest.len().min(MAX_NAME_BYTES))?;
+    let end = head.iter().position(|byte| *byte == 0)?;
+    head.get(..end)
 }
 
 #[cfg(test)]
@@ -80,6 +158,15 @@ mod tests {
         let (end, length) = image.unused.expect("there are variables");
         assert!(end > 0 && (end + length).is_multiple_of(PAGE) && length < PAGE);
         assert_eq!(image.runtime_section, None);
+    }
+
+    #[test]
+    fn a_name_is_cut_before_it_is_compared() {
+        let strings = [b"\0main\0".as_slice(), &[b'x'; 1000]].concat();
+        assert_eq!(name_at(&strings, 1), Some(b"main".as_slice()));
+        assert_eq!(name_at(&strings, 0), Some(b"".as_slice()));
+        assert_eq!(name_at(&strings, 6), None, "no zero within the longest name");
+        assert_eq!(name_at(&strings, u32::MAX), None);
     }
 
     #[test]

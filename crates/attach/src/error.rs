@@ -88,6 +88,21 @@ pub enum AttachError {
     /// gdb did not do it.
     #[error("gdb could not do it: {0}")]
     Debugger(String),
+    /// A signal ended the waiting for a call.
+    #[error(
+        "gave up waiting for process {pid}: gdb (process {debugger}) has a function called there, which waits for \
+         the interpreter. When it returns, gdb lets the process go and ends. Do not end gdb \
+         before: process {pid} would crash"
+    )]
+    CallGivenUp {
+        /// The process.
+        pid: u32,
+        /// gdb.
+        debugger: u32,
+    },
+    /// A signal ended it.
+    #[error("interrupted")]
+    Interrupted,
     /// Nowhere to put the call's text.
     #[error("no unused memory was found in process {0} to put the call into")]
     NoRoom(u32),

@@ -6,6 +6,7 @@ use crate::{
     debugger,
     error::AttachError,
     interpreter::{Interpreter, Version},
+    interrupts::Interrupts,
     remote_exec::{self, Asked, Refusal},
     scratch::Scratch,
     target::Target,
@@ -55,6 +56,7 @@ pub fn run_script<'a>(
     target: &'a Target,
     interpreter: &Interpreter,
     script: &Path,
+    interrupts: &dyn Interrupts,
 ) -> Result<Injected<'a>, AttachError> {
     let runtime = interpreter.runtime.filter(|_| interpreter.version >= Some(SINCE));
     let refused = match runtime {
@@ -64,7 +66,8 @@ pub fn run_script<'a>(
         },
         None => None,
     };
-    by_debugger(target, interpreter, script).map_err(|error| match (refused, error) {
+    let asked = by_debugger(target, interpreter, script, interrupts);
+    asked.map_err(|error| match (refused, error) {
         (Some(Refusal::Disabled), AttachError::NoDebugger) => {
             AttachError::Disabled(target.pid(), "gdb, the other way, is not installed".to_owned())
         }
@@ -89,11 +92,12 @@ fn by_debugger<'a>(
     target: &'a Target,
     interpreter: &Interpreter,
     script: &Path,
+    interrupts: &dyn Interrupts,
 ) -> Result<Injected<'a>, AttachError> {
     // Before anything is written: without gdb there is nothing to take back.
     debugger::find()?;
     let text = Scratch::write(target, interpreter, &call(script))?;
-    let called = debugger::call(target, &interpreter.calls, text.address())?;
+    let called = debugger::call(target, &interpreter.calls, text.address(), interrupts)?;
     let route = if called.is_left { Route::PendingCall } else { Route::WaitingThread };
     Ok(Injected { route, stopped: called.stopped, target, asked: None, _text: Some(text) })
 }

@@ -1,6 +1,6 @@
 //! Where the Python of a process is.
 
-use std::{ffi::OsStr, path::Path};
+use std::{ffi::OsStr, fs::File, os::unix::fs::MetadataExt, path::Path};
 
 use whyoom_files::untrusted;
 
@@ -9,11 +9,14 @@ use crate::{
     error::AttachError,
     maps::{self, MappedFile},
     memory::Memory,
+    root::ProcessRoot,
     target::Target,
 };
 
 /// An interpreter's file is not longer.
 const LONGEST: u64 = 512 << 20;
+/// Most files that are looked into. A program with PyTorch has a few whose names have "python"; chosen, not measured.
+const MAX_FILES: usize = 64;
 
 const ADD_PENDING_CALL: &str = "Py_AddPendingCall";
 const RUN_STRING: &str = "PyRun_SimpleString";
@@ -65,21 +68,26 @@ impl Interpreter {
             let name = Path::new(file.path).file_name().and_then(OsStr::to_str).unwrap_or_default();
             name.contains("python") || program.as_deref() == Some(Path::new(file.path))
         };
-        for file in maps::files(&text).iter().filter(is_candidate) {
-            if let Some(found) = Self::in_file(target, file)? {
+        let root = target.root()?;
+        for file in maps::files(&text).iter().filter(is_candidate).take(MAX_FILES) {
+            if let Some(found) = Self::in_file(target, &root, file)? {
                 return Ok(found);
             }
         }
         Err(AttachError::NotPython(target.pid()))
     }
 
-    fn in_file(target: &Target, file: &MappedFile<'_>) -> Result<Option<Self>, AttachError> {
-        let path = target.seen(Path::new(file.path));
+    fn in_file(
+        target: &Target,
+        root: &ProcessRoot,
+        file: &MappedFile<'_>,
+    ) -> Result<Option<Self>, AttachError> {
         let replaced = || AttachError::Replaced { pid: target.pid(), path: file.path.to_owned() };
-        if std::fs::metadata(&path).map(|found| inode(&found)).ok() != Some(file.inode) {
+        let opened = root.file(Path::new(file.path)).ok();
+        let Some(opened) = opened.filter(|opened| inode(opened) == Some(file.inode)) else {
             return if file.path.contains("libpython") { Err(replaced()) } else { Ok(None) };
-        }
-        let Ok(bytes) = untrusted::read(&path, LONGEST) else { return Ok(None) };
+        };
+        let Ok(bytes) = untrusted::whole(&opened, LONGEST) else { return Ok(None) };
         let Some(image) = Image::parse(&bytes, WANTED) else { return Ok(None) };
         let found = Self::of(&image, file);
         Ok(found.map(|found| found.with_version(&image, file, target.memory())))
@@ -121,8 +129,9 @@ fn version_in(path: &str) -> Option<Version> {
     Some(Version(3, digits.parse().ok()?))
 }
 
-fn inode(found: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(found)
+/// Returns the number of an open file in its file system.
+fn inode(file: &File) -> Option<u64> {
+    file.metadata().ok().map(|found| found.ino())
 }
 
 #[cfg(test)]

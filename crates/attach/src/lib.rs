@@ -14,10 +14,12 @@ mod elf;
 mod error;
 mod injection;
 mod interpreter;
+mod interrupts;
 pub mod maps;
 mod memory;
 mod permission;
 pub mod remote_exec;
+mod root;
 mod scratch;
 mod status;
 mod target;
@@ -28,6 +30,8 @@ pub use self::{
     error::AttachError,
     injection::{Injected, Route, run_script},
     interpreter::{Interpreter, Version},
+    interrupts::Interrupts,
     memory::{Memory, ProcessMemory},
-    target::Target,
+    root::ProcessRoot,
+    target::{Target, started},
 };

@@ -1,9 +1,6 @@
 //! A process that may be looked at.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::io;
 
 use rustix::process::geteuid;
 use whyoom_files::kernel;
@@ -12,6 +9,7 @@ use crate::{
     error::AttachError,
     memory::ProcessMemory,
     permission,
+    root::ProcessRoot,
     status::{effective, field},
 };
 
@@ -87,11 +85,23 @@ impl Target {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Where a path of the process is seen by us: it may have a root of its own, as in a container.
+    /// Opens its root folder. Returns an error if the process has ended: its number may be another's by now.
+    ///
+    /// # Errors
+    /// Returns an error if the process has ended, or the kernel does not permit it.
+    pub fn root(&self) -> Result<ProcessRoot, AttachError> {
+        let root = ProcessRoot::open(self.pid);
+        if !self.is_alive() {
+            return Err(AttachError::EndedMeanwhile(self.pid));
+        }
+        let what = || format!("open the root folder of process {}", self.pid);
+        root.map_err(|error| AttachError::io(what(), error))
+    }
+
+    /// Returns the time at which it started, in clock ticks since the machine did.
     #[must_use]
-    pub fn seen(&self, path: &Path) -> PathBuf {
-        let below = path.strip_prefix("/").unwrap_or(path);
-        Path::new(&format!("/proc/{}/root", self.pid)).join(below)
+    pub fn started(&self) -> u64 {
+        self.started
     }
 
     /// Whether it sees other files than we do.
@@ -112,8 +122,10 @@ fn refusal(pid: u32, status: &str, error: io::Error) -> AttachError {
     }
 }
 
-/// When it started, in clock ticks: the 22nd field. The second, its name, may hold spaces and parentheses.
-fn started(pid: u32) -> Option<u64> {
+/// Returns the time at which a process started, in clock ticks: the 22nd field of its `stat`. The second, its name, may
+/// hold spaces and parentheses. Returns `None` if there is no such process.
+#[must_use]
+pub fn started(pid: u32) -> Option<u64> {
     let stat = kernel::bytes(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat).into_owned();
     stat.rsplit_once(") ")?.1.split_whitespace().nth(19)?.parse().ok()

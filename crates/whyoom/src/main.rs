@@ -84,6 +84,10 @@ fn main() -> ExitCode {
         return ended(outcome.map(|()| ANSWERED));
     }
     #[cfg(target_os = "linux")]
+    if let Some(outcome) = attach::helper::run_if_wanted() {
+        return ended(outcome.map(|()| ANSWERED));
+    }
+    #[cfg(target_os = "linux")]
     if !parent::end_with_server() {
         return ExitCode::from(FAILED);
     }

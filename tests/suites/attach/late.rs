@@ -1,11 +1,11 @@
 //! An interpreter that comes to no safe point in time, and a visitor that is killed: nothing is left behind.
 
 use std::{
-    fs,
+    fs::{self, File},
     path::PathBuf,
     process::{Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -17,7 +17,12 @@ use super::program::{Program, alone, is_in_memory, leftovers, open_files};
 const CALL: &[u8] = b"lambda b,f:b.exec";
 
 pub(super) fn checks() -> Vec<Check> {
-    vec![Check::new("late::no-safe-point", no_safe_point), Check::new("late::killed", killed)]
+    vec![
+        Check::new("late::no-safe-point", no_safe_point),
+        Check::new("late::killed", killed),
+        Check::new("late::killed-in-a-call", || in_a_call("killed-in-a-call", &["KILL"])),
+        Check::new("late::given-up", || in_a_call("given-up", &["INT", "INT"])),
+    ]
 }
 
 fn no_safe_point() -> Result<Held> {
@@ -62,8 +67,61 @@ fn killed() -> Result<Held> {
     whyoom.wait()?;
     // The program itself says whether its history is off, and whether a thread or a handler is left.
     thread::sleep(Duration::from_secs(2));
-    fs::remove_dir_all(folder)?;
+    ensure!(!folder.exists(), "{} stays", folder.display());
     let ran = program.end()?;
     ensure!(ran.like(&plain)? == 0, "it said more: {}", ran.stderr);
     Ok(Held::new("whoever watches is killed: the history is off, and no thread is left"))
+}
+
+/// gdb has a function called, which waits for the interpreter's lock. whyoom gets signals: it ends, and gdb lets the process
+/// go when the call returns.
+fn in_a_call(check: &str, signals: &[&str]) -> Result<Held> {
+    let plain = alone(check, "computes", &[])?;
+    let program = Program::start(check, "computes", &[])?;
+    let mut whyoom = Command::new(Build::ready()?.whyoom());
+    whyoom.args(["attach", &program.pid.to_string(), "-o", &text(&program.found())]);
+    let said = harness::scratch("attach")?.join(format!("{check}-said"));
+    let mut whyoom = whyoom.stdin(Stdio::null()).stderr(File::create(&said)?).spawn()?;
+    let waits = wait_until(Duration::from_secs(8), || is_in_a_call(program.pid))?;
+    ensure!(waits, "gdb calls nothing: {}", fs::read_to_string(&said)?);
+    for signal in signals {
+        Command::new("kill").args([&format!("-{signal}"), &whyoom.id().to_string()]).status()?;
+        thread::sleep(Duration::from_millis(500));
+    }
+    let ended = wait_until(Duration::from_secs(5), || Ok(whyoom.try_wait()?.is_some()))?;
+    whyoom.kill()?;
+    whyoom.wait()?;
+    let said = fs::read_to_string(said)?;
+    ensure!(ended, "whyoom does not end: {said}");
+    ensure!(signals.len() == 1 || said.contains("Do not end gdb"), "{said}");
+    let free = wait_until(Duration::from_secs(60), || Ok(tracer(program.pid)? == "0"))?;
+    ensure!(free, "gdb stays");
+    let ran = program.end()?;
+    ensure!(ran.like(&plain)? == 0, "it said more: {}", ran.stderr);
+    Ok(Held::new("gdb lets the process go when the call returns, and the program ends well"))
+}
+
+fn wait_until(most: Duration, mut is_there: impl FnMut() -> Result<bool>) -> Result<bool> {
+    let until = Instant::now() + most;
+    while Instant::now() < until {
+        if is_there()? {
+            return Ok(true);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(false)
+}
+
+/// The PID of the process that traces another, `0` without one.
+fn tracer(pid: u32) -> Result<String> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    Ok(line.context("no tracer")?.trim().to_owned())
+}
+
+/// Returns true if the first thread, which sleeps by itself, waits for a lock while it is traced.
+fn is_in_a_call(pid: u32) -> Result<bool> {
+    const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202 " } else { "98 " };
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall"))?;
+    Ok(tracer(pid)? != "0" && call.starts_with(FUTEX))
 }

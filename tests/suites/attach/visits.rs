@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use anyhow::{Context, Result, ensure};
-use harness::{Build, Check, Held, Need, VICTIM, documents::Why, from_slice};
+use harness::{Build, Check, Held, Need, VICTIM, documents::Why, from_slice, text};
 use serde_json::Value;
 
 use super::program::{Program, alone};
@@ -65,7 +65,39 @@ pub(super) fn checks() -> Vec<Check> {
         .iter()
         .map(|(name, word)| Check::new(format!("visits::{name}"), || nothing_to_see(name, word)));
     let root = Check::new("visits::by-root", by_root);
-    visits.chain(nothing).chain([root]).collect()
+    let contained = Check::new("visits::contained", contained);
+    visits.chain(nothing).chain([root, contained]).collect()
+}
+
+/// Gives a program a root of its own, with a `/tmp` of its own, as a container has. The first word is a folder that it
+/// sees too.
+const CONTAIN: &str = "set -e; seen=$1; shift; mount -t tmpfs none /mnt; cd /mnt; \
+    mkdir -p usr proc old .$seen; chmod 1777 tmp; ln -s usr/bin usr/lib usr/lib64 .; \
+    mount --rbind /usr usr; mount --rbind /proc proc; mount --bind $seen .$seen; \
+    /usr/sbin/pivot_root . old; cd /; umount -l old; exec \"$@\"";
+
+/// Root looks into a process of another user, with its own root, its own `/tmp` and its own users.
+fn contained() -> Result<Held> {
+    Need::Root.met()?;
+    let check = "contained";
+    let plain = alone(check, "no_torch", &[])?;
+    let user = VICTIM.to_string();
+    let as_user = ["setpriv", "--reuid", &user, "--regid", &user, "--clear-groups"];
+    let seen = text(&Build::readable()?.folder().join("attach").join(check));
+    let contain = ["unshare", "-Urm", "sh", "-c", CONTAIN, "contain", &seen];
+    let program = Program::start_as(check, &[&as_user[..], &contain].concat(), "no_torch")?;
+    let output = program.attach(&[])?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code() == Some(3), "status {:?}: {said}", output.status.code());
+    ensure!(said.contains("in a container") && said.contains("without PyTorch"), "{said}");
+    ensure!(!said.contains("stays"), "{said}");
+    let left = format!("/proc/{}/root/tmp", program.pid);
+    let left: Vec<_> = std::fs::read_dir(left)?.flatten().map(|entry| entry.file_name()).collect();
+    let is_left = left.iter().any(|name| name.to_string_lossy().starts_with("whyoom-attach-"));
+    ensure!(!is_left, "left in its /tmp: {left:?}");
+    let ran = program.end()?;
+    ensure!(ran.like(&plain)? == 0, "it said more: {}", ran.stderr);
+    Ok(Held::new("a process with its own root and /tmp is looked into, and nothing stays there"))
 }
 
 /// Root may look into the process of any user, which then writes into a folder of its own.

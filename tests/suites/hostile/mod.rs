@@ -1,6 +1,7 @@
 //! Attacks: by other users of the machine, and by files that somebody sent. A file here is one place that is
 //! attacked.
 
+mod attach;
 mod folders;
 mod lab;
 mod live;
@@ -31,6 +32,14 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("live::status-of-the-program", live::status_of_the_program),
         Check::new("live::fault-of-the-program", live::fault_of_the_program),
         Check::new("variables::pool-cap", variables::pool_cap),
+        Check::new("attach::mounted-over", attach::mounted_over),
+        Check::new("attach::swapped", attach::swapped),
+        Check::new("attach::linked", attach::linked),
+        Check::new("attach::holes", attach::holes),
+        Check::new("attach::endless-names", attach::endless_names),
+        Check::new("attach::endless-call", attach::endless_call),
+        Check::new("attach::ended-meanwhile", attach::ended_meanwhile),
+        Check::new("attach::variables-of-gdb", attach::variables_of_gdb),
         Check::new("lab::a-stranger-stays-out", lab::stays_out),
         Check::new("lab::any-bytes", lab::any_bytes),
         Check::new("lab::any-owner-of-the-lock", lab::owners),

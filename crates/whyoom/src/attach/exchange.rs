@@ -1,76 +1,76 @@
 //! The folder in which the process and whyoom meet: in the process's own `/tmp`, which is another than ours in a
-//! container. Only the process's user can read it, and it is removed at the end. Where root attaches to another user's
-//! process, the folder is that user's: whatever is read from it is that user's choice.
+//! container. Only the process's user can read it, and it is removed at the end.
+//!
+//! A helper keeps it, which has no more rights than that user. Whatever is read from it is that user's choice.
 
 use std::{
     ffi::OsStr,
-    fs::{self, File, OpenOptions, Permissions},
-    os::unix::fs::{MetadataExt, PermissionsExt, lchown},
+    fs,
+    io::{self, Read, Write},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::{
-    fs::{CWD, FileType, Mode, mknodat},
-    process::geteuid,
+    event::{PollFd, PollFlags, Timespec, poll},
+    rand::{GetRandomFlags, getrandom},
 };
 use serde::de::DeserializeOwned;
-use tempfile::TempDir;
-use whyoom_attach::Target;
-use whyoom_files::{private, untrusted};
+use whyoom_attach::{Interrupts, Target};
+use whyoom_files::private;
 
-use super::script::{self, Settings};
+use super::{
+    helper::Served,
+    patience::Patience,
+    protocol::{Entry, HELPER_NAME, MAX_REPLY_BYTES, Reply, Request},
+    script::{self, Settings},
+};
+use crate::terminal::say;
 
 /// Where the process finds it.
 const TEMPORARY: &str = "/tmp";
-/// Writable by others, and sticky.
-const OTHERS_WRITE: u32 = 0o022;
-const STICKY: u32 = 0o1000;
-/// An answer is a few lines.
-const LONGEST_ANSWER: u64 = 64 << 10;
+/// This program's file, whatever its path leads to by now.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+/// Longest answer, in bytes. It is a few lines.
+const MAX_ANSWER_BYTES: u64 = 64 << 10;
+/// How long the helper may be silent: the file system may be the process's own, and never answer. Chosen, not measured.
+const LONGEST_SILENCE: Duration = Duration::from_secs(10);
+/// How long the helper may take to remove the folder. Chosen, not measured.
+const LONGEST_REMOVAL: Duration = Duration::from_secs(3);
+/// How long the helper may take to end. Longer than it tries to remove the folder.
+const LONGEST_END: Duration = Duration::from_millis(1500);
+/// How long is waited between two looks at signals, in nanoseconds.
+const LOOK_NANOSECONDS: i64 = 50_000_000;
+/// Bytes that are copied at a time.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The folder.
-#[derive(Debug)]
-pub(super) struct Exchange {
-    folder: TempDir,
+pub(super) struct Exchange<'a> {
+    helper: Helper<'a>,
     /// Its path in the process.
     inner: PathBuf,
-    /// Whose files are read.
-    user: u32,
-    /// While it is open, the process is watched.
-    pipe: Option<File>,
 }
 
-impl Exchange {
+impl<'a> Exchange<'a> {
     /// Makes it, with what the process runs.
-    pub(super) fn make(target: &Target, settings: Settings) -> Result<Self> {
-        let outer = target.seen(Path::new(TEMPORARY));
-        let context = || format!("cannot use {TEMPORARY} of process {}", target.pid());
-        let mode = fs::metadata(&outer).with_context(context)?.mode();
-        ensure!(
-            mode & OTHERS_WRITE == 0 || mode & STICKY != 0,
-            "others can replace files in {TEMPORARY} of process {}: it must be sticky (chmod 1777 \
-             {TEMPORARY})",
-            target.pid()
-        );
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("whyoom-attach-").permissions(Permissions::from_mode(0o700));
-        let folder = builder.tempdir_in(&outer).with_context(context)?;
-        let inner = Path::new(TEMPORARY).join(folder.path().file_name().unwrap_or_default());
-        let text = inner.to_string_lossy();
-        private::write(&folder.path().join("start.py"), script::start(&text))?;
-        private::write(&folder.path().join("look.py"), script::look(&text, settings))?;
-        let pipe = folder.path().join("pipe");
-        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-        // For reading too: a FIFO is then opened at once. Before the folder is anybody else's.
-        let open = OpenOptions::new().read(true).write(true).open(&pipe)?;
-        let (user, group) = target.owner();
-        if user != geteuid().as_raw() {
-            for path in ["start.py", "look.py", "pipe", ""].map(|name| folder.path().join(name)) {
-                lchown(path, Some(user), Some(group)).with_context(context)?;
-            }
-        }
-        Ok(Self { folder, inner, user, pipe: Some(open) })
+    pub(super) fn make(
+        target: &Target,
+        settings: Settings,
+        patience: &'a Patience,
+    ) -> Result<Self> {
+        let name = format!("whyoom-attach-{:016x}", random()?);
+        let inner = Path::new(TEMPORARY).join(&name);
+        let text = inner.to_string_lossy().into_owned();
+        let mut helper = Helper::start(target, patience)?;
+        let (start, look) = (script::start(&text), script::look(&text, settings));
+        let request = Request::Make { name, start, look };
+        let made = helper.ask_for_done(&request);
+        made.with_context(|| format!("cannot use {TEMPORARY} of process {}", target.pid()))?;
+        Ok(Self { helper, inner })
     }
 
     /// What the interpreter runs, by its path in the process.
@@ -79,40 +79,192 @@ impl Exchange {
     }
 
     /// Watches no longer: the process sees it.
-    pub(super) fn release(&mut self) {
-        self.pipe = None;
+    pub(super) fn release(&mut self) -> Result<()> {
+        self.helper.ask_for_done(&Request::Release)
     }
 
     /// Whether the process has begun.
-    pub(super) fn has_begun(&self) -> bool {
-        self.path("begun").is_dir()
+    pub(super) fn has_begun(&mut self) -> Result<bool> {
+        Ok(self.find("begun")? == Entry::Folder)
     }
 
     /// A file that the process has finished.
-    pub(super) fn has(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path(name)).is_ok_and(|found| found.is_file())
+    pub(super) fn has(&mut self, name: &str) -> Result<bool> {
+        Ok(self.find(name)? == Entry::File)
+    }
+
+    fn find(&mut self, name: &str) -> Result<Entry> {
+        match self.helper.ask(&Request::Find { name: name.to_owned() })? {
+            Reply::Found(entry) => Ok(entry),
+            other => Err(unexpected(other)),
+        }
     }
 
     /// What the process answered.
-    pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        let bytes = untrusted::read_entry(&self.path(name), LONGEST_ANSWER)?;
+    pub(super) fn read<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
+        let mut bytes = Vec::new();
+        self.helper.read_file(name, MAX_ANSWER_BYTES, &mut bytes)?;
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// Copies a file out, if the process wrote it.
-    pub(super) fn take(&self, name: &str, to: &Path) -> Result<bool> {
-        if !self.has(name) {
+    /// Copies a file of at most `most_bytes` out, if the process wrote it. What cannot be read whole is removed.
+    pub(super) fn take(&mut self, name: &str, most_bytes: u64, to: &Path) -> Result<bool> {
+        if !self.has(name)? {
             return Ok(false);
         }
-        let mut from = untrusted::open_entry(&self.path(name))?;
-        ensure!(untrusted::belongs_to(&from, self.user), "{name} is not a file of the process");
         let shown = to.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let mut file = private::create_file(to).with_context(|| format!("cannot write {shown}"))?;
-        std::io::copy(&mut from, &mut file).with_context(|| format!("cannot write {shown}"))?;
+        let copied = self.helper.read_file(name, most_bytes, &mut file);
+        if copied.is_err() {
+            let _ = fs::remove_file(to);
+        }
+        copied.with_context(|| format!("cannot copy {name} out of the process"))?;
         Ok(true)
     }
+}
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+impl Drop for Exchange<'_> {
+    /// Removes the folder. The helper does it with or without a request, also where the process has ended.
+    fn drop(&mut self) {
+        self.helper.is_leaving = true;
+        let removed = self.helper.ask_for_done(&Request::Remove);
+        if let Err(error) = removed {
+            say(&format!("{} stays in the process's files: {error:#}", self.inner.display()));
+        }
+    }
+}
+
+/// Returns 64 random bits, so that another user cannot guess the folder's name.
+fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom(&mut bytes, GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+fn unexpected(reply: Reply) -> anyhow::Error {
+    match reply {
+        Reply::Failed(why) => anyhow::anyhow!(why),
+        other => anyhow::anyhow!("whyoom's helper answered {other:?}"),
+    }
+}
+
+/// whyoom's helper, which has the process's user's rights.
+struct Helper<'a> {
+    child: Child,
+    /// `None` once it is closed, by which the helper is asked to end.
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    /// What was read and not yet used.
+    buffer: Vec<u8>,
+    patience: &'a Patience,
+    /// True while the folder is removed: then signals are not heeded.
+    is_leaving: bool,
+}
+
+impl<'a> Helper<'a> {
+    fn start(target: &Target, patience: &'a Patience) -> Result<Self> {
+        let (user, group) = target.owner();
+        let served = Served { pid: target.pid(), started: target.started(), user, group };
+        let mut command = Command::new(OWN_PROGRAM);
+        // In a group of its own: Ctrl-C is for whyoom, and the helper removes the folder after it.
+        command.arg0(HELPER_NAME).args(served.words()).env_clear().process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().context("cannot start whyoom's helper")?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let output = output.context("whyoom's helper has no output")?;
+        Ok(Self { child, input, output, buffer: Vec::new(), patience, is_leaving: false })
+    }
+
+    fn ask_for_done(&mut self, request: &Request) -> Result<()> {
+        match self.ask(request)? {
+            Reply::Done => Ok(()),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply> {
+        let mut line = serde_json::to_vec(request)?;
+        line.push(b'\n');
+        let context = "whyoom's helper in the process's files has ended";
+        self.input.as_mut().context(context)?.write_all(&line).context(context)?;
+        let end = loop {
+            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                break end;
+            }
+            ensure!(self.buffer.len() < MAX_REPLY_BYTES, "whyoom's helper answers too much");
+            self.fill()?;
+        };
+        let rest = self.buffer.split_off(end + 1);
+        let line = std::mem::replace(&mut self.buffer, rest);
+        Ok(serde_json::from_slice(&line)?)
+    }
+
+    /// Copies a file of the folder.
+    fn read_file(&mut self, name: &str, most_bytes: u64, to: &mut impl Write) -> Result<()> {
+        let request = Request::Read { name: name.to_owned(), most_bytes };
+        let mut left = match self.ask(&request)? {
+            Reply::Bytes(bytes) if bytes <= most_bytes => bytes,
+            other => return Err(unexpected(other)),
+        };
+        while left > 0 {
+            if self.buffer.is_empty() {
+                self.fill()?;
+            }
+            let piece = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            to.write_all(&self.buffer[..piece])?;
+            self.buffer.drain(..piece);
+            left -= piece as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads what the helper says next.
+    fn fill(&mut self) -> Result<()> {
+        let longest = if self.is_leaving { LONGEST_REMOVAL } else { LONGEST_SILENCE };
+        let until = Instant::now() + longest;
+        while !self.is_readable()? {
+            if self.patience.gives_up() && !self.is_leaving {
+                bail!("interrupted");
+            }
+            ensure!(
+                Instant::now() < until,
+                "its file system did not answer within {} s",
+                longest.as_secs()
+            );
+        }
+        let mut piece = vec![0; PIECE_BYTES];
+        let read = self.output.read(&mut piece)?;
+        ensure!(read > 0, "whyoom's helper ended, or a file became shorter");
+        self.buffer.extend_from_slice(&piece[..read]);
+        Ok(())
+    }
+
+    fn is_readable(&self) -> Result<bool> {
+        let mut files = [PollFd::new(&self.output, PollFlags::IN)];
+        let look = Timespec { tv_sec: 0, tv_nsec: LOOK_NANOSECONDS };
+        match poll(&mut files, Some(&look)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+}
+
+impl Drop for Helper<'_> {
+    /// Ends the helper, which removes the folder if that was not yet done. A helper that waits for the process's file
+    /// system is killed.
+    fn drop(&mut self) {
+        self.input = None;
+        let until = Instant::now() + LONGEST_END;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
+                Ok(None) => break,
+                _ => return,
+            }
+        }
+        let _ = self.child.kill();
+        // It may not die at once: nothing is gained by waiting for it.
+        let _ = self.child.try_wait();
     }
 }

@@ -3,9 +3,12 @@
 mod answer;
 mod document;
 mod exchange;
+mod folder;
+pub(crate) mod helper;
 mod known;
 mod output;
 mod patience;
+mod protocol;
 mod script;
 mod visit;
 
@@ -21,7 +24,6 @@ use crate::{
 
 /// The exit code of the command.
 pub(crate) fn run(arguments: &AttachArguments) -> Result<u8> {
-    let patience = Patience::start()?;
     let target = Target::open(arguments.pid).map_err(|error| with_known(arguments.pid, error))?;
     let interpreter = match Interpreter::find(&target) {
         Ok(interpreter) => interpreter,
@@ -31,6 +33,8 @@ pub(crate) fn run(arguments: &AttachArguments) -> Result<u8> {
         Err(error) => return Err(error.into()),
     };
     say_before(arguments, &target);
+    // Until here nothing was done to the process, and a signal ends whyoom.
+    let patience = Patience::start(arguments.pid)?;
     let visit = Visit { arguments, target: &target, patience: &patience };
     let Some(found) = visit.make(&interpreter)? else {
         say("interrupted: nothing is left in the process");

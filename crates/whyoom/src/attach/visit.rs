@@ -1,12 +1,13 @@
 //! One visit to a process: the script gets in, answers, and is gone.
 
 use std::{
-    path::PathBuf,
+    fs,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, bail};
-use whyoom_attach::{AttachError, Injected, Interpreter, Route, Target, run_script};
+use whyoom_attach::{AttachError, Injected, Interpreter, Interrupts, Route, Target, run_script};
 use whyoom_reading::TORCH_FOLDER;
 
 use super::{
@@ -26,6 +27,10 @@ const SOON: Duration = Duration::from_secs(2);
 const LONGEST_LOOK: Duration = Duration::from_secs(300);
 /// What a process that ends still writes.
 const LAST_ACT: Duration = Duration::from_millis(200);
+/// Largest snapshot that is copied out, in bytes. Of 100,000 entries one has some hundred MB; chosen, not measured.
+const MAX_SNAPSHOT_BYTES: u64 = 4 << 30;
+/// Largest file of referrers, in bytes. It names 8192 blocks at most; chosen, not measured.
+const MAX_REFERRERS_BYTES: u64 = 64 << 20;
 /// What the folder is called, before the time.
 const PREFIX: &str = "whyoom-attach";
 
@@ -53,14 +58,17 @@ impl Visit<'_> {
             history: watches.then_some(ENTRIES),
         };
         let command = known::command(self.target.pid());
-        let mut exchange = Exchange::make(self.target, settings)?;
-        let injected = run_script(self.target, interpreter, &exchange.start())?;
-        if self.wait_for_begin(&injected, &exchange)? == Waited::Interrupted {
+        let mut exchange = Exchange::make(self.target, settings, self.patience)?;
+        if self.patience.wants_end() {
             return Ok(None);
         }
-        let watched = if watches { self.watch(&exchange)? } else { None };
-        exchange.release();
-        let look = self.wait_for_answer(&exchange)?;
+        let Some(injected) = self.inject(interpreter, &exchange)? else { return Ok(None) };
+        if self.wait_for_begin(&injected, &mut exchange)? == Waited::Interrupted {
+            return Ok(None);
+        }
+        let watched = if watches { self.watch(&mut exchange)? } else { None };
+        exchange.release()?;
+        let look = self.wait_for_answer(&mut exchange)?;
         let attached = Attached {
             pid: self.target.pid(),
             command,
@@ -69,12 +77,32 @@ impl Visit<'_> {
             watched_seconds: watched.map(|watched| watched.as_secs_f64()),
             look,
         };
-        self.bring_home(&exchange, attached).map(Some)
+        self.bring_home(&mut exchange, attached).map(Some)
     }
 
-    fn wait_for_begin(&self, injected: &Injected<'_>, exchange: &Exchange) -> Result<Waited> {
-        let is_over = || exchange.has_begun() || !self.target.is_alive();
-        let mut waited = self.patience.until(SOON.min(self.arguments.wait), is_over);
+    /// Has the process run the script. Returns `None` if a signal ended it before the script ran.
+    fn inject(
+        &self,
+        interpreter: &Interpreter,
+        exchange: &Exchange<'_>,
+    ) -> Result<Option<Injected<'_>>> {
+        self.patience.set_calling(true);
+        let injected = run_script(self.target, interpreter, &exchange.start(), self.patience);
+        self.patience.set_calling(false);
+        match injected {
+            Ok(injected) => Ok(Some(injected)),
+            Err(AttachError::Interrupted) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn wait_for_begin(
+        &self,
+        injected: &Injected<'_>,
+        exchange: &mut Exchange<'_>,
+    ) -> Result<Waited> {
+        let most = SOON.min(self.arguments.wait);
+        let mut waited = self.patience.until(most, || self.has_begun_or_ended(exchange))?;
         if waited == Waited::TimeOver && SOON < self.arguments.wait {
             let left = self.arguments.wait - SOON;
             say(&format!(
@@ -82,9 +110,9 @@ impl Visit<'_> {
                  looks when it returns",
                 left.as_secs()
             ));
-            waited = self.patience.until(left, is_over);
+            waited = self.patience.until(left, || self.has_begun_or_ended(exchange))?;
         }
-        if waited == Waited::Done && !exchange.has_begun() {
+        if waited == Waited::Done && !exchange.has_begun()? {
             return Err(AttachError::EndedMeanwhile(self.target.pid()).into());
         }
         if waited == Waited::TimeOver {
@@ -103,13 +131,20 @@ impl Visit<'_> {
         Ok(waited)
     }
 
+    fn has_begun_or_ended(&self, exchange: &mut Exchange<'_>) -> Result<bool> {
+        Ok(exchange.has_begun()? || !self.target.is_alive())
+    }
+
+    fn has_answered_or_ended(&self, exchange: &mut Exchange<'_>) -> Result<bool> {
+        Ok(exchange.has("answer.json")? || !self.target.is_alive())
+    }
+
     /// Watches; nothing where there is nothing to watch, or the program records by itself.
-    fn watch(&self, exchange: &Exchange) -> Result<Option<Duration>> {
-        let is_over = || {
-            exchange.has("watching.json") || exchange.has("answer.json") || !self.target.is_alive()
-        };
-        self.patience.stubbornly(LONGEST_LOOK, is_over);
-        if !exchange.has("watching.json") {
+    fn watch(&self, exchange: &mut Exchange<'_>) -> Result<Option<Duration>> {
+        self.patience.stubbornly(LONGEST_LOOK, || {
+            Ok(exchange.has("watching.json")? || self.has_answered_or_ended(exchange)?)
+        })?;
+        if !exchange.has("watching.json")? {
             return Ok(None);
         }
         let look: Look = exchange.read("watching.json")?;
@@ -123,21 +158,27 @@ impl Visit<'_> {
         ));
         let begun = Instant::now();
         let most = self.arguments.duration.unwrap_or(Duration::MAX);
-        self.patience.until(most, || exchange.has("answer.json") || !self.target.is_alive());
+        self.patience.until(most, || self.has_answered_or_ended(exchange))?;
         Ok(Some(begun.elapsed()))
     }
 
-    fn wait_for_answer(&self, exchange: &Exchange) -> Result<Look> {
-        let is_over = || exchange.has("answer.json") || !self.target.is_alive();
+    fn wait_for_answer(&self, exchange: &mut Exchange<'_>) -> Result<Look> {
         // Nothing is asked of it any more: it ends by itself.
-        let waited = self.patience.stubbornly(LONGEST_LOOK, is_over);
-        if waited == Waited::Done && !exchange.has("answer.json") {
-            self.patience.stubbornly(LAST_ACT, || exchange.has("answer.json"));
+        let waited =
+            self.patience.stubbornly(LONGEST_LOOK, || self.has_answered_or_ended(exchange))?;
+        if waited == Waited::Done && !exchange.has("answer.json")? {
+            self.patience.stubbornly(LAST_ACT, || exchange.has("answer.json"))?;
         }
-        match (exchange.has("answer.json"), waited) {
-            (true, _) => exchange.read("answer.json"),
-            (false, Waited::Done) => Err(AttachError::EndedMeanwhile(self.target.pid()).into()),
-            (false, _) => bail!(
+        if exchange.has("answer.json")? {
+            return exchange.read("answer.json");
+        }
+        match waited {
+            Waited::Done => Err(AttachError::EndedMeanwhile(self.target.pid()).into()),
+            Waited::Interrupted => bail!(
+                "interrupted: process {} had not answered; its thread ends by itself",
+                self.target.pid()
+            ),
+            Waited::TimeOver => bail!(
                 "process {} did not finish in {} s; its thread ends by itself",
                 self.target.pid(),
                 LONGEST_LOOK.as_secs()
@@ -145,7 +186,7 @@ impl Visit<'_> {
         }
     }
 
-    fn bring_home(&self, exchange: &Exchange, attached: Attached) -> Result<Found> {
+    fn bring_home(&self, exchange: &mut Exchange<'_>, attached: Attached) -> Result<Found> {
         if attached.look.history == Some(History::Own) && self.arguments.is_watching() {
             say(
                 "the program records PyTorch's history by itself: it was left alone, and looked at once",
@@ -154,15 +195,36 @@ impl Visit<'_> {
         if attached.look.state != State::Looked {
             return Ok(Found { attached, folder: None });
         }
+        let is_new = self.arguments.output.as_deref().is_none_or(|folder| !folder.exists());
         let folder = make_for(PREFIX, self.arguments.output.as_deref())?;
-        let torch = folder.join(TORCH_FOLDER);
-        own_folder(&torch)?;
-        let pid = attached.pid;
-        exchange.take("snapshot.pickle", &torch.join(format!("{pid}.pickle")))?;
-        exchange.take("keepers.json", &folder.join(format!("keepers-{pid}.json")))?;
-        attached.write(&folder)?;
+        if let Err(error) = bring_files(exchange, &attached, &folder) {
+            // Nothing of it can be used.
+            let _ = fs::remove_dir(folder.join(TORCH_FOLDER));
+            if is_new {
+                let _ = fs::remove_dir(&folder);
+            }
+            return Err(error);
+        }
         Ok(Found { attached, folder: Some(folder) })
     }
+}
+
+/// Copies what the process wrote into a folder of ours. What cannot be copied whole leaves nothing there.
+fn bring_files(exchange: &mut Exchange<'_>, attached: &Attached, folder: &Path) -> Result<()> {
+    let torch = folder.join(TORCH_FOLDER);
+    own_folder(&torch)?;
+    let pid = attached.pid;
+    let snapshot = torch.join(format!("{pid}.pickle"));
+    let referrers = folder.join(format!("keepers-{pid}.json"));
+    exchange.take("snapshot.pickle", MAX_SNAPSHOT_BYTES, &snapshot)?;
+    let taken = exchange.take("keepers.json", MAX_REFERRERS_BYTES, &referrers);
+    let written = taken.and_then(|_| attached.write(folder));
+    if written.is_err() {
+        for file in [&snapshot, &referrers] {
+            let _ = fs::remove_file(file);
+        }
+    }
+    written
 }
 
 impl AttachArguments {
