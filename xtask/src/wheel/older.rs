@@ -9,8 +9,10 @@ use super::{installed::Installed, output::output, system::System, unpacked::unpa
 
 /// Uses the wheel in each: their names, with the versions of their C libraries.
 pub(super) fn check(wheel: &Path) -> Result<String> {
-    let bullseye =
-        by_pip(&System::older("bullseye", Some(&own_mirror()?), "python3-minimal,python3-venv")?, wheel)?;
+    let bullseye = by_pip(
+        &System::older("bullseye", Some(&own_mirror()?), "python3-minimal,python3-venv")?,
+        wheel,
+    )?;
     let bionic = without_pip(&System::older("bionic", None, "libc-bin")?, wheel)?;
     Ok(format!("Debian 11 (glibc {bullseye}) and Ubuntu 18.04 (glibc {bionic})"))
 }
