@@ -225,6 +225,7 @@ fn owner(folder: BorrowedFd<'_>) -> Result<u32> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "the test's own files")]
 mod tests {
     use std::{
         fs,
