@@ -22,10 +22,13 @@ pub(crate) fn reports(
     reuse: Reuse,
 ) -> Result<Vec<Report>> {
     let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
-    let fingerprints = Fingerprints::compute()?;
-    match reuse {
-        Reuse::ResultsAndRecordings => fingerprints.write(&folder)?,
-        Reuse::Recordings => fingerprints.without_results().write(&folder)?,
+    // Fingerprints are of this checkout. Binaries that somebody names may be of another one.
+    if !Build::is_given() {
+        let fingerprints = Fingerprints::compute()?;
+        match reuse {
+            Reuse::ResultsAndRecordings => fingerprints.write(&folder)?,
+            Reuse::Recordings => fingerprints.without_results().write(&folder)?,
+        }
     }
     let build = Build::ready()?;
     let mut nextest = Command::new(env!("CARGO"));

@@ -18,7 +18,8 @@ use crate::{
     error::{ArchiveError, Put},
     folder::FolderStore,
     key::{Key, date_of},
-    store::{Object, Store},
+    listing::Object,
+    store::Store,
 };
 
 /// Objects that are read at the same time.

@@ -9,7 +9,7 @@ use crate::{
     archive::Archive,
     error::ArchiveError,
     key::{COMPACTED, folder_of},
-    store::Object,
+    listing::Object,
 };
 
 /// Objects are merged up to so many bytes together: a day of a large cluster has more incidents than memory holds,

@@ -13,7 +13,7 @@ use whyoom_files::{
 use crate::{
     error::{ArchiveError, Put},
     key::{EXTENSION, FOLDER, date_of_folder, is_object},
-    store::{Listing, Object},
+    listing::{Listing, Object},
 };
 
 /// The folder of an archive.

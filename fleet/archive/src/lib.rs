@@ -17,6 +17,7 @@ mod document;
 mod error;
 mod folder;
 mod key;
+mod listing;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use crate::{
     error::{ArchiveError, Put},
     folder::FolderStore,
     key::{FOLDER, folder_of, is_object},
+    listing::{Listing, Object},
 };
 
 /// The place of the objects.
@@ -20,25 +21,6 @@ pub(crate) enum Store {
     Bucket(Arc<dyn ObjectStore>),
     /// A folder.
     Folder(Arc<FolderStore>),
-}
-
-/// An object that was listed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Object {
-    /// Its path.
-    pub(crate) path: String,
-    /// Its length.
-    pub(crate) bytes: u64,
-}
-
-/// The objects of incidents.
-#[derive(Debug, Default)]
-pub(crate) struct Listing {
-    /// Those that whyoom-fleet named, in no order.
-    pub(crate) objects: Vec<Object>,
-    /// Paths of entries that are not read: links, other things that are no regular files, and Parquet files that
-    /// whyoom-fleet did not name.
-    pub(crate) passed_over: Vec<String>,
 }
 
 impl Store {
