@@ -1,8 +1,10 @@
 """Checks the table of stage inputs in .ci/run.
 
 - Every path that the table names exists.
-- Every file of the checkout is an input of at least one stage.
-- A change in each input changes the stage's fingerprint, and a change elsewhere does not: tried in a copy.
+- Every file in a folder other than .ci and .github is an input of a stage besides `words` and `hygiene`.
+- For each path one file is changed in a copy; exactly the stages that name it must get another fingerprint.
+
+Not checked: whether a stage reads a file that it does not name.
 
     python3 .ci/inputs.py
 """
@@ -36,7 +38,7 @@ def stage_inputs():
 def fingerprints(folder, stages):
     """Returns the fingerprint that .ci/run computes for each stage in a checkout."""
     script = (folder / ".ci/run").read_text()
-    table = script[script.index("code='") : script.index("# What a new machine may lack")]
+    table = script[script.index("code='") : script.index("# Installs what a new machine may lack")]
     # The versions of tools stay the same here, and asking for them is slow.
     fixed = "rustc() { :; }; python3() { :; }; uname() { :; }"
     loop = f'for stage in {" ".join(stages)}; do fingerprint "$stage"; done'
@@ -45,7 +47,7 @@ def fingerprints(folder, stages):
     return dict(zip(stages, ran.stdout.splitlines(), strict=True))
 
 
-def covers(path, file):
+def is_at_or_below(path, file):
     return path == "." or file == path or file.startswith(path + "/")
 
 
@@ -80,21 +82,21 @@ def main():
     sample = {}
     for stage, paths in inputs.items():
         for path in paths:
-            found = next((name for name in files if covers(path, name)), None)
+            found = next((name for name in files if is_at_or_below(path, name)), None)
             if found is None:
                 problems.append(f"{stage}: no file is below {path}")
             sample[path] = found
     # `hygiene` and `words` read everything; another stage must name what is built, run or rendered.
     named = {path for stage, paths in inputs.items() for path in paths if path != "."}
     for name in files:
-        if not any(covers(path, name) for path in named) and "/" in name and not name.startswith((".github/", ".ci/")):
+        if not any(is_at_or_below(path, name) for path in named) and "/" in name and not name.startswith((".github/", ".ci/")):
             problems.append(f"{name} is an input of no stage but `words` and `hygiene`")
     changed_files = sorted({name for name in sample.values() if name and not name.startswith(".ci/")})
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         copy_of_sample(folder, changed_files)
         for name in changed_files:
-            expected = {stage for stage, paths in inputs.items() if any(covers(path, name) for path in paths)}
+            expected = {stage for stage, paths in inputs.items() if any(is_at_or_below(path, name) for path in paths)}
             found = changed_stages(folder, list(inputs), name)
             for stage in sorted(expected ^ found):
                 verb = "does not make it run" if stage in expected else "makes it run, and it is no input"

@@ -1,5 +1,6 @@
 //! Any bytes as an export of Nsight Systems, as they are or over a sound one: refused or judged, never a panic.
 #![no_main]
+#![allow(clippy::disallowed_methods, reason = "the target's own file")]
 
 use std::{fs, path::PathBuf, sync::OnceLock};
 

@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::none());
     gzip.write_all(bytes).unwrap();
     let Ok(packed) = Packed::unpack("run.tar.gz", &*gzip.finish().unwrap()) else { return };
-    let mut inquiry = Inquiry::new(bytes.len() % 2 == 0);
+    let mut inquiry = Inquiry::new(bytes.len().is_multiple_of(2));
     if inquiry.take_packed(&packed).is_err() {
         return;
     }

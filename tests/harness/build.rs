@@ -63,10 +63,10 @@ impl Build {
         Ok(READY.get_or_init(|| build))
     }
 
-    /// Whether a folder was given: what is in it is not built anew.
+    /// Returns true if a variable names binaries, which are then used as they are.
     #[must_use]
     pub fn is_given() -> bool {
-        env::var_os(Self::VARIABLE).is_some()
+        [Self::VARIABLE, Self::FLEET_VARIABLE].iter().any(|name| env::var_os(name).is_some())
     }
 
     /// The build for a processor, which may be another than this machine's.

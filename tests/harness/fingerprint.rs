@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::checkout::{root, shared_data_folder};
 
-/// Crates that read recordings and never run in a recorded program, nor start one. `whyoom run` uses some of them
-/// after the program has ended, to print its verdict.
+/// Crates that do not contribute to a recording, but for the files below. `whyoom run` uses them after the program has
+/// ended, to print its verdict. With `--flight` it uses them earlier, so such recordings are never reused.
 const JUDGING_CRATES: &[&str] = &[
     "crates/browser/",
     "crates/causes/",
@@ -28,24 +28,40 @@ const JUDGING_CRATES: &[&str] = &[
     "crates/symbols/",
 ];
 
-/// Suites that ask for no verdict: a change in the crates that judge cannot change their results.
-const SUITES_WITHOUT_VERDICTS: &[&str] = &["lab", "who"];
+/// Suites that run no command that uses a judging crate.
+const SUITES_WITHOUT_VERDICTS: &[&str] = &["lab"];
+
+/// Files of the judging crates that define what `whyoom run` writes.
+const RECORDING_FORMAT_FILES: &[&str] =
+    &["crates/sources/src/recording/ending.rs", "crates/sources/src/recording/machine_samples.rs"];
 
 /// The operators' command. Only the suite `fleet` runs it.
 const FLEET: &str = "fleet/";
 
-/// Folders and files of which programs and checks are built and run. Documentation, workflows and pages are not
-/// among them: the suites do not read them.
-const BUILT_OR_RUN: &[&str] = &[
+/// Folders and files that the suites build, run or read. `inputs[suites]` of `.ci/run` must name them, too.
+const BUILT_RUN_OR_READ: &[&str] = &[
     ".cargo/",
     ".config/",
     "Cargo.lock",
     "Cargo.toml",
     "crates/",
+    "deploy/",
+    "docs/",
     "fleet/",
     "lab/",
     "python/",
+    "rust-toolchain.toml",
     "tests/",
+    "web/",
+];
+
+/// Inputs of recordings outside the crates: what programs are started with and measured by.
+const RECORDING_INPUTS: &[&str] = &[
+    "tests/harness/",
+    "tests/requirements/",
+    "tests/scenarios/recorder/",
+    "tests/scenarios/scene.sh",
+    "tests/suites/score/",
 ];
 
 /// The part of the checkout that a result depends on.
@@ -62,7 +78,7 @@ enum Scope {
 pub(crate) struct Checkout {
     /// Hash of each file by its path below the checkout.
     files: BTreeMap<String, String>,
-    /// Names behind `crate::` in the files of each suite.
+    /// Names after `crate::` in the sources of each suite.
     suite_references: BTreeMap<String, BTreeSet<String>>,
     /// Versions of the compiler and the kernel, this boot, and the shared data.
     machine: String,
@@ -74,15 +90,20 @@ impl Checkout {
         let mut files = BTreeMap::new();
         let mut suite_references: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for path in listed_files()? {
-            if !BUILT_OR_RUN.iter().any(|prefix| path.starts_with(prefix)) {
+            if !BUILT_RUN_OR_READ.iter().any(|prefix| path.starts_with(prefix)) {
                 continue;
             }
-            // A file that was deleted and not yet committed is listed, too.
-            let Ok(contents) = fs::read(root().join(&path)) else { continue };
+            let file = root().join(&path);
+            let contents = match fs::read(&file) {
+                Ok(contents) => contents,
+                // A file that was deleted and not yet committed is listed, too.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error).with_context(|| file.display().to_string()),
+            };
             if let Some(suite) = suite_of(&path) {
                 let source = String::from_utf8_lossy(&contents);
                 let references = suite_references.entry(suite.to_owned()).or_default();
-                references.extend(crate_references(&source).map(str::to_owned));
+                references.extend(crate_references(&source));
             }
             files.insert(path, hex(&Sha256::digest(contents)));
         }
@@ -99,7 +120,7 @@ impl Checkout {
         self.fingerprint(|path| {
             is_in_scope(path, scope)
                 && suite_of(path).is_none_or(|name| used.contains(name))
-                && (suite == "fleet" || !path.starts_with(FLEET))
+                && (used.contains("fleet") || !path.starts_with(FLEET))
         })
     }
 
@@ -124,15 +145,11 @@ impl Checkout {
     /// that all programs share. A program's own files are not part of it.
     #[must_use]
     pub(crate) fn of_recordings(&self) -> String {
+        let others = [FLEET, "deploy/", "docs/", "tests/", "web/"];
         self.fingerprint(|path| {
             is_in_scope(path, Scope::Recording)
-                && !path.starts_with(FLEET)
-                && (!path.starts_with("tests/")
-                    || path.starts_with("tests/harness/")
-                    || path.starts_with("tests/requirements/")
-                    || path.starts_with("tests/suites/score/")
-                    || path.starts_with("tests/scenarios/recorder/")
-                    || path == "tests/scenarios/scene.sh")
+                && (RECORDING_INPUTS.iter().any(|prefix| path.starts_with(prefix))
+                    || !others.iter().any(|prefix| path.starts_with(prefix)))
         })
     }
 
@@ -147,21 +164,35 @@ impl Checkout {
 }
 
 fn is_in_scope(path: &str, scope: Scope) -> bool {
-    scope == Scope::Everything || !JUDGING_CRATES.iter().any(|folder| path.starts_with(folder))
+    scope == Scope::Everything
+        || RECORDING_FORMAT_FILES.contains(&path)
+        || !JUDGING_CRATES.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Returns the suite that a file belongs to, or `None` if it belongs to no suite or to all of them.
+/// Returns the suite that a file belongs to. Returns `None` for files outside suite folders, which are inputs of every
+/// suite.
 fn suite_of(path: &str) -> Option<&str> {
     let (suite, _) = path.strip_prefix("tests/suites/")?.split_once('/')?;
     Some(suite)
 }
 
-/// Returns the names behind `crate::` in a source file of the suites.
-fn crate_references(source: &str) -> impl Iterator<Item = &str> {
-    source.split("crate::").skip(1).map(|rest| {
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        &rest[..end.unwrap_or(rest.len())]
-    })
+/// Returns the names after `crate::` in a source file of the suites, those in braces too.
+fn crate_references(source: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for rest in source.split("crate::").skip(1) {
+        let list = match rest.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap_or_default(),
+            None => rest.split(|c: char| !is_word(c)).next().unwrap_or_default(),
+        };
+        // Longer paths in braces add names that are no suite, which does no harm.
+        names.extend(list.split(|c: char| !is_word(c)).map(str::to_owned));
+    }
+    names.remove("");
+    names
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 /// Returns a hash of the contents of all files below a folder.
@@ -208,11 +239,13 @@ fn listed_files() -> Result<Vec<String>> {
 }
 
 /// Returns what a result depends on besides the checkout. The boot is part of it because a verdict treats a recording
-/// of an earlier boot differently.
+/// of an earlier boot differently. Other tools (gdb, cc, node, Chromium, valgrind) are not part of it: after an upgrade
+/// run with `WHYOOM_FRESH=1`.
 fn machine() -> Result<String> {
     let mut text = String::new();
     for (program, argument) in [("rustc", "--version"), ("uname", "-srm")] {
         let output = Command::new(program).arg(argument).output().context(program)?;
+        ensure!(output.status.success(), "{program} {argument} failed");
         text.push_str(&String::from_utf8_lossy(&output.stdout));
     }
     text.push_str(&fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default());
@@ -249,6 +282,7 @@ mod tests {
             "Cargo.lock",
             "crates/causes/src/lib.rs",
             "crates/recorder/src/lib.rs",
+            "crates/sources/src/recording/ending.rs",
             "fleet/agent/src/lib.rs",
             "lab/cuda/src/lib.rs",
             "tests/harness/lib.rs",
@@ -286,7 +320,12 @@ mod tests {
         let (before, causes) = (sample(""), sample("crates/causes/src/lib.rs"));
         assert_eq!(causes.of_recordings(), before.of_recordings());
         assert_eq!(causes.of_suite("lab"), before.of_suite("lab"));
-        for path in ["crates/recorder/src/lib.rs", "lab/cuda/src/lib.rs", "tests/harness/lib.rs"] {
+        for path in [
+            "crates/recorder/src/lib.rs",
+            "crates/sources/src/recording/ending.rs",
+            "lab/cuda/src/lib.rs",
+            "tests/harness/lib.rs",
+        ] {
             assert_ne!(sample(path).of_recordings(), before.of_recordings(), "{path}");
             assert_ne!(sample(path).of_suite("lab"), before.of_suite("lab"), "{path}");
         }
@@ -303,14 +342,32 @@ mod tests {
     fn suite_that_is_used_is_an_input() {
         let (before, after) = (sample(""), sample("tests/suites/fit/mod.rs"));
         assert_ne!(after.of_suite("stacks"), before.of_suite("stacks"));
-        let names: Vec<&str> = crate_references("use crate::fit::GATE; crate::lab").collect();
-        assert_eq!(names, ["fit", "lab"]);
+        let source = "use crate::fit::GATE; use crate::{lab, replay::run}; crate::pool";
+        for suite in ["fit", "lab", "pool", "replay"] {
+            assert!(crate_references(source).contains(suite), "{suite}");
+        }
     }
 
     #[test]
-    fn judging_crates_exist() {
-        for folder in JUDGING_CRATES {
-            assert!(root().join(folder).is_dir(), "{folder}");
+    fn named_paths_exist() {
+        let paths = [JUDGING_CRATES, RECORDING_FORMAT_FILES, BUILT_RUN_OR_READ, RECORDING_INPUTS];
+        for path in paths.concat() {
+            assert!(root().join(path).exists(), "{path}");
+        }
+    }
+
+    #[test]
+    fn gate_runs_the_suites_after_a_change_in_each_input() {
+        let script = fs::read_to_string(root().join(".ci/run")).unwrap();
+        let code = script.lines().find(|line| line.starts_with("code=")).unwrap();
+        let suites = script.lines().find(|line| line.contains("[suites]=")).unwrap();
+        let named: Vec<&str> = [code, suites]
+            .iter()
+            .flat_map(|line| line.split(|c: char| c.is_whitespace() || "='\"".contains(c)))
+            .collect();
+        for path in BUILT_RUN_OR_READ {
+            let name = path.trim_end_matches('/');
+            assert!(named.contains(&name), "{name} is no input of the stage `suites`");
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{
     trial::Ran,
 };
 
-/// Set to `1`, nothing of an earlier run is reused.
+/// If set to `1`, nothing is reused.
 const FRESH_VARIABLE: &str = "WHYOOM_FRESH";
 
 /// File in the shared folder of a run that holds its [`Fingerprints`].
@@ -27,12 +27,12 @@ const FINGERPRINTS_FILE: &str = "fingerprints.json";
 /// Exit statuses of timeout(1) for a program that it ended with SIGTERM, or with SIGKILL.
 const TIMED_OUT_STATUSES: [i32; 2] = [124, 137];
 
-/// Files beside a recording: how its program ended, and what it was made of.
+/// Files next to a recording: how its program ended, and the hash of its inputs.
 const RAN_FILE: &str = "ran.json";
-const MADE_OF_FILE: &str = "made-of";
+const INPUTS_HASH_FILE: &str = "inputs-hash";
 
 /// Fingerprints of the inputs of one run of the suites. They are computed once, before the first check.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprints {
     /// Fingerprint by suite, for suites whose results may be reused.
@@ -78,7 +78,7 @@ impl Fingerprints {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeptReport {
-    made_of: String,
+    inputs_hash: String,
     report: Report,
 }
 
@@ -87,7 +87,7 @@ struct KeptReport {
 pub(crate) fn kept_report(suite: &str, name: &str) -> Option<Report> {
     let fingerprint = Fingerprints::of_this_run()?.results.remove(suite)?;
     let kept: KeptReport = from_slice(&fs::read(report_file(name)).ok()?).ok()?;
-    let is_same = kept.made_of == fingerprint && kept.report.name == name;
+    let is_same = kept.inputs_hash == fingerprint && kept.report.name == name;
     is_same.then_some(Report { reused: true, ..kept.report })
 }
 
@@ -99,9 +99,9 @@ pub(crate) fn keep_report(suite: &str, report: &Report) -> Result<()> {
         return Ok(());
     }
     let Some(mut fingerprints) = Fingerprints::of_this_run() else { return Ok(()) };
-    let Some(made_of) = fingerprints.results.remove(suite) else { return Ok(()) };
+    let Some(inputs_hash) = fingerprints.results.remove(suite) else { return Ok(()) };
     fs::create_dir_all(results_folder())?;
-    let kept = KeptReport { made_of, report: report.clone() };
+    let kept = KeptReport { inputs_hash, report: report.clone() };
     // A result that was cut short must not be read.
     let unfinished = file.with_extension(format!("{}.part", std::process::id()));
     fs::write(&unfinished, serde_json::to_vec(&kept)?)?;
@@ -116,23 +116,32 @@ fn report_file(name: &str) -> PathBuf {
     results_folder().join(format!("{}.json", fingerprint_of_text(name)))
 }
 
-/// A folder with the recording of one program, which is recorded again only if something that it is made of has changed.
+/// The recording of one program, which is reused while the hash of its inputs is unchanged.
 #[derive(Debug)]
-pub struct KeptRecording<'a> {
+pub struct KeptRecording {
     /// Folder of the recording and of everything that belongs to it.
-    pub folder: &'a Path,
-    /// Folder with the program and the files that it uses.
-    pub sources: &'a Path,
-    /// The command, its environment and its options, as text.
-    pub description: &'a str,
+    folder: PathBuf,
+    /// Hash of everything that the recording depends on. `None` if nothing may be reused.
+    inputs_hash: Option<String>,
 }
 
-impl KeptRecording<'_> {
+impl KeptRecording {
+    /// Hashes the inputs of a recording: the folder with the program's sources, and the command, its environment and its
+    /// options as text.
+    pub fn new(folder: PathBuf, sources: &Path, description: &str) -> Result<Self> {
+        let Some(fingerprints) = Fingerprints::of_this_run() else {
+            return Ok(Self { folder, inputs_hash: None });
+        };
+        let sources = fingerprint_of_folder(sources)?;
+        let all = format!("{}\n{sources}\n{description}", fingerprints.recordings);
+        Ok(Self { folder, inputs_hash: Some(fingerprint_of_text(&all)) })
+    }
+
     /// Returns how the program ended in an earlier run. Returns `None` if it must be recorded again.
     pub fn earlier(&self) -> Result<Option<Ran>> {
-        let Some(made_of) = self.made_of()? else { return Ok(None) };
-        let kept = fs::read_to_string(self.folder.join(MADE_OF_FILE));
-        if kept.ok().as_deref() != Some(made_of.as_str()) {
+        let Some(inputs_hash) = &self.inputs_hash else { return Ok(None) };
+        let kept = fs::read_to_string(self.folder.join(INPUTS_HASH_FILE));
+        if kept.ok().as_ref() != Some(inputs_hash) {
             return Ok(None);
         }
         let ran = fs::read_to_string(self.folder.join(RAN_FILE))
@@ -142,18 +151,11 @@ impl KeptRecording<'_> {
 
     /// Marks the recording as finished, unless its program was ended because it took too long.
     pub fn keep(&self, ran: &Ran) -> Result<()> {
+        let Some(inputs_hash) = &self.inputs_hash else { return Ok(()) };
         if TIMED_OUT_STATUSES.contains(&ran.status) {
             return Ok(());
         }
-        let Some(made_of) = self.made_of()? else { return Ok(()) };
         fs::write(self.folder.join(RAN_FILE), serde_json::to_vec(ran)?)?;
-        Ok(fs::write(self.folder.join(MADE_OF_FILE), made_of)?)
-    }
-
-    fn made_of(&self) -> Result<Option<String>> {
-        let Some(fingerprints) = Fingerprints::of_this_run() else { return Ok(None) };
-        let sources = fingerprint_of_folder(self.sources)?;
-        let all = format!("{}\n{sources}\n{}", fingerprints.recordings, self.description);
-        Ok(Some(fingerprint_of_text(&all)))
+        Ok(fs::write(self.folder.join(INPUTS_HASH_FILE), inputs_hash)?)
     }
 }

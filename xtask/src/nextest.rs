@@ -22,15 +22,16 @@ pub(crate) fn reports(
     reuse: Reuse,
 ) -> Result<Vec<Report>> {
     let folder = ReportFolder::create(scratch("reports")?.join(std::process::id().to_string()))?;
-    // Fingerprints are of this checkout. Binaries that somebody names may be of another one.
-    if !Build::is_given() {
-        let fingerprints = Fingerprints::compute()?;
+    let fingerprints = Fingerprints::compute()?;
+    let build = Build::ready()?;
+    // Fingerprints are of this checkout. Binaries that somebody names, or that were built while a file was edited, are
+    // not.
+    if !Build::is_given() && Fingerprints::compute()? == fingerprints {
         match reuse {
             Reuse::ResultsAndRecordings => fingerprints.write(&folder)?,
             Reuse::Recordings => fingerprints.without_results().write(&folder)?,
         }
     }
-    let build = Build::ready()?;
     let mut nextest = Command::new(env!("CARGO"));
     nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);
     nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);

@@ -63,14 +63,14 @@ impl<'a> Program<'a> {
     /// Runs the program under `whyoom run`, or finds the recording that an earlier run made of the same program. Returns
     /// the recording and how the program ended.
     pub(super) fn recorded(&self, name: &str) -> Result<(PathBuf, Ran)> {
-        // A scene runs `whyoom why` and `whyoom who` itself, so what it leaves depends on the crates that judge, too.
-        if self.is_scene() {
+        // What a scene or a flight recorder leaves depends on the crates that judge, too.
+        if self.is_scene() || self.options.iter().any(|option| option == "--flight") {
             self.recordings.recorded.update(|count| count + 1);
             return self.record(name);
         }
         let folder = scratch("fresh")?.join(self.folder_name(name));
-        let (sources, description) = (self.sources_folder()?, self.description()?);
-        let kept = KeptRecording { folder: &folder, sources: &sources, description: &description };
+        let kept =
+            KeptRecording::new(folder.clone(), &self.sources_folder()?, &self.description()?)?;
         if let Some(ran) = kept.earlier()? {
             self.recordings.reused.update(|count| count + 1);
             return Ok((folder.join("run"), ran));
