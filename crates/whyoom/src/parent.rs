@@ -17,6 +17,8 @@ pub(crate) fn end_with_server() -> bool {
     if !is_parent() {
         return is_running(server);
     }
+    // The kernel sends the signal when the *thread* ends that started this process. The server's thread waits for this process,
+    // so it ends with the server or after this process.
     // The server may have ended between the two questions: then no signal comes any more.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
     is_parent()

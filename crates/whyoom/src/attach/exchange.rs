@@ -45,6 +45,8 @@ const LONGEST_REMOVAL: Duration = Duration::from_secs(3);
 const LONGEST_END: Duration = Duration::from_millis(1500);
 /// How long is waited between two looks at signals, in nanoseconds.
 const LOOK_NANOSECONDS: i64 = 50_000_000;
+/// Error of a request to a helper that has ended, or is asked nothing more.
+const ENDED: &str = "whyoom's helper in the process's files has ended";
 /// Bytes that are copied at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -126,9 +128,7 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     /// Removes the folder. The helper does it with or without a request, also where the process has ended.
     fn drop(&mut self) {
-        self.helper.is_leaving = true;
-        let removed = self.helper.ask_for_done(&Request::Remove);
-        if let Err(error) = removed {
+        if let Err(error) = self.helper.remove_folder() {
             say(&format!("{} stays in the process's files: {error:#}", self.inner.display()));
         }
     }
@@ -153,7 +153,8 @@ struct Helper<'a> {
     child: Child,
     /// `None` once it is closed, by which the helper is asked to end.
     input: Option<ChildStdin>,
-    output: ChildStdout,
+    /// `None` once it is closed, by which a helper that still writes is asked to end.
+    output: Option<ChildStdout>,
     /// What was read and not yet used.
     buffer: Vec<u8>,
     patience: &'a Patience,
@@ -166,12 +167,16 @@ impl<'a> Helper<'a> {
         let (user, group) = target.owner();
         let served = Served { pid: target.pid(), started: target.started(), user, group };
         let mut command = Command::new(OWN_PROGRAM);
+        command.arg0(HELPER_NAME).args(served.words()).env_clear();
+        Self::spawn(command, patience)
+    }
+
+    fn spawn(mut command: Command, patience: &'a Patience) -> Result<Self> {
         // In a group of its own: Ctrl-C is for whyoom, and the helper removes the folder after it.
-        command.arg0(HELPER_NAME).args(served.words()).env_clear().process_group(0);
+        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start whyoom's helper")?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        let output = output.context("whyoom's helper has no output")?;
         Ok(Self { child, input, output, buffer: Vec::new(), patience, is_leaving: false })
     }
 
@@ -182,11 +187,20 @@ impl<'a> Helper<'a> {
         }
     }
 
+    /// Sends a request, and returns the reply. If no whole reply comes, the helper is asked nothing more: the next bytes
+    /// would still belong to this reply.
     fn ask(&mut self, request: &Request) -> Result<Reply> {
+        let reply = self.exchange(request);
+        if reply.is_err() {
+            self.hang_up();
+        }
+        reply
+    }
+
+    fn exchange(&mut self, request: &Request) -> Result<Reply> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
-        let context = "whyoom's helper in the process's files has ended";
-        self.input.as_mut().context(context)?.write_all(&line).context(context)?;
+        self.input.as_mut().context(ENDED)?.write_all(&line).context(ENDED)?;
         let end = loop {
             if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
                 break end;
@@ -199,13 +213,26 @@ impl<'a> Helper<'a> {
         Ok(serde_json::from_slice(&line)?)
     }
 
-    /// Copies a file of the folder.
+    /// Copies a file of the folder. If the copy cannot be written whole, the helper is asked nothing more: the rest of the
+    /// file is in the pipe.
     fn read_file(&mut self, name: &str, most_bytes: u64, to: &mut impl Write) -> Result<()> {
         let request = Request::Read { name: name.to_owned(), most_bytes };
-        let mut left = match self.ask(&request)? {
+        let bytes = match self.ask(&request)? {
             Reply::Bytes(bytes) if bytes <= most_bytes => bytes,
-            other => return Err(unexpected(other)),
+            Reply::Failed(why) => bail!(why),
+            other => {
+                self.hang_up();
+                return Err(unexpected(other));
+            }
         };
+        let copied = self.copy_bytes(bytes, to);
+        if copied.is_err() {
+            self.hang_up();
+        }
+        copied
+    }
+
+    fn copy_bytes(&mut self, mut left: u64, to: &mut impl Write) -> Result<()> {
         while left > 0 {
             if self.buffer.is_empty() {
                 self.fill()?;
@@ -233,14 +260,15 @@ impl<'a> Helper<'a> {
             );
         }
         let mut piece = vec![0; PIECE_BYTES];
-        let read = self.output.read(&mut piece)?;
+        let read = self.output.as_mut().context(ENDED)?.read(&mut piece)?;
         ensure!(read > 0, "whyoom's helper ended, or a file became shorter");
         self.buffer.extend_from_slice(&piece[..read]);
         Ok(())
     }
 
     fn is_readable(&self) -> Result<bool> {
-        let mut files = [PollFd::new(&self.output, PollFlags::IN)];
+        let output = self.output.as_ref().context(ENDED)?;
+        let mut files = [PollFd::new(output, PollFlags::IN)];
         let look = Timespec { tv_sec: 0, tv_nsec: LOOK_NANOSECONDS };
         match poll(&mut files, Some(&look)) {
             Ok(ready) => Ok(ready > 0),
@@ -248,23 +276,115 @@ impl<'a> Helper<'a> {
             Err(error) => Err(io::Error::from(error).into()),
         }
     }
-}
 
-impl Drop for Helper<'_> {
-    /// Ends the helper, which removes the folder if that was not yet done. A helper that waits for the process's file
-    /// system is killed.
-    fn drop(&mut self) {
+    /// Has the helper remove the folder: by a request, or by closing the pipes if the helper can be asked nothing more. A
+    /// helper that could not remove the folder tries again when the pipes are closed.
+    fn remove_folder(&mut self) -> Result<()> {
+        self.is_leaving = true;
+        if self.input.is_none() {
+            return self.end(LONGEST_REMOVAL);
+        }
+        let removed = self.ask_for_done(&Request::Remove);
+        if removed.is_err() && self.end(LONGEST_END).is_ok() {
+            return Ok(());
+        }
+        removed
+    }
+
+    /// Closes the pipes. A helper that waits for a request reads the end of its input. One that writes gets EPIPE. Both
+    /// then remove the folder and end.
+    fn hang_up(&mut self) {
         self.input = None;
-        let until = Instant::now() + LONGEST_END;
+        self.output = None;
+        self.buffer.clear();
+    }
+
+    /// Ends the helper, which first removes the folder if that was not yet done. A helper that waits for the process's
+    /// file system is killed. Returns an error if the helper could not remove the folder, or was killed.
+    fn end(&mut self, most: Duration) -> Result<()> {
+        self.hang_up();
+        let until = Instant::now() + most;
         loop {
-            match self.child.try_wait() {
-                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(5)),
-                Ok(None) => break,
-                _ => return,
+            match self.child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(_) => bail!("whyoom's helper could not remove it"),
+                None if Instant::now() >= until => break,
+                None => thread::sleep(Duration::from_millis(5)),
             }
         }
         let _ = self.child.kill();
         // It may not die at once: nothing is gained by waiting for it.
         let _ = self.child.try_wait();
+        bail!("its file system did not answer within {:.1} s", most.as_secs_f64())
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        let _ = self.end(LONGEST_END);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A file system that is full.
+    struct Full;
+
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Runs a shell script as the helper, in a folder.
+    fn helper<'a>(script: &str, folder: &TempDir, patience: &'a Patience) -> Helper<'a> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(folder);
+        Helper::spawn(command, patience).expect("there is a shell")
+    }
+
+    #[test]
+    fn a_copy_that_fails_ends_the_helper_which_removes_the_folder() {
+        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        let script = r#"trap '' PIPE; read request; echo '{"Bytes":1000000}'
+            head -c 1000000 /dev/zero; touch removed"#;
+        let mut helper = helper(script, &folder, &patience);
+        helper.read_file("snapshot.pickle", 1 << 30, &mut Full).expect_err("the disk is full");
+        helper.remove_folder().expect("the helper removed it");
+        assert!(folder.path().join("removed").exists(), "the helper was killed");
+    }
+
+    #[test]
+    fn a_removal_that_fails_is_tried_again_at_the_end() {
+        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        for (status, is_removed) in [(0, true), (1, false)] {
+            let script = format!(
+                r#"read request; echo '{{"Failed":"it is busy"}}'; read end; exit {status}"#
+            );
+            let mut helper = helper(&script, &folder, &patience);
+            let removed = helper.remove_folder();
+            assert_eq!(removed.is_ok(), is_removed, "{removed:?}");
+            if let Err(error) = removed {
+                assert_eq!(error.to_string(), "it is busy");
+            }
+        }
+    }
+
+    #[test]
+    fn a_refused_file_leaves_the_helper_to_be_asked() {
+        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        let script = r#"read request; echo '{"Failed":"holes"}'; read request; echo '"Done"'"#;
+        let mut helper = helper(script, &folder, &patience);
+        let error = helper.read_file("keepers.json", 9, &mut Full).expect_err("it is refused");
+        assert_eq!(error.to_string(), "holes");
+        helper.ask_for_done(&Request::Remove).expect("the helper answers");
     }
 }

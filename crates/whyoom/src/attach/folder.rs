@@ -78,7 +78,13 @@ impl Folder {
         check_temporary(&temporary, root, user)?;
         mkdirat(&temporary, name, Mode::RWXU)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(&temporary, name, flags, Mode::empty())?;
+        let folder = match openat(&temporary, name, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(error) => {
+                let _ = unlinkat(&temporary, name, AtFlags::REMOVEDIR);
+                return Err(error.into());
+            }
+        };
         let mut made = Self { temporary, folder, name: name.to_owned(), user, pipe: None };
         if let Err(error) = made.fill(scripts) {
             let _ = made.remove();

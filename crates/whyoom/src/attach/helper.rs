@@ -163,10 +163,12 @@ impl Server {
         Ok(())
     }
 
+    /// Removes the folder. A folder that could not be removed is tried again at the end.
     fn remove(&mut self) -> Result<Reply> {
-        if let Some(mut folder) = self.folder.take() {
+        if let Some(folder) = &mut self.folder {
             folder.remove()?;
         }
+        self.folder = None;
         Ok(Reply::Done)
     }
 }
@@ -180,4 +182,31 @@ fn send(reply: &Reply, output: &mut impl Write) -> Result<()> {
     line.push(b'\n');
     output.write_all(&line)?;
     Ok(output.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use anyhow::anyhow;
+    use rustix::fs::{OFlags, open};
+
+    use super::*;
+
+    #[test]
+    fn a_removal_that_failed_can_be_asked_again() {
+        let root = tempfile::tempdir().expect("a folder");
+        fs::create_dir(root.path().join("tmp")).expect("a folder");
+        let user = geteuid().as_raw();
+        let opened = open(root.path(), OFlags::PATH, Mode::empty()).expect("it is there");
+        let scripts = Scripts { start: "", look: "" };
+        let folder = Folder::make(&opened, user, "visit", &scripts).expect("it is made");
+        let mut server = Server { root: Err(anyhow!("not used")), user, folder: Some(folder) };
+        let path = root.path().join("tmp/visit");
+        fs::write(path.join("other"), "in the way").expect("it is written");
+        server.remove().expect_err("it is not empty");
+        fs::remove_file(path.join("other")).expect("it is there");
+        server.remove().expect("it is empty");
+        assert!(!path.exists(), "it was not tried again");
+    }
 }

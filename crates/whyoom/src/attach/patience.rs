@@ -36,7 +36,7 @@ pub(super) enum Waited {
 
 /// Heeds signals: whatever comes, the process is left as it was. The first signal ends what can be ended at once, the second
 /// whatever whyoom waits for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Patience {
     state: Arc<State>,
 }
