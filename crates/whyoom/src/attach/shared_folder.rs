@@ -24,10 +24,10 @@ use whyoom_attach::{Interrupts, Target};
 use whyoom_files::private;
 
 use super::{
-    helper::Served,
-    patience::Patience,
+    helper::TargetProcess,
     protocol::{Entry, HELPER_NAME, MAX_REPLY_BYTES, Reply, Request},
     script::{self, Settings},
+    signals::SignalState,
 };
 use crate::terminal::say;
 
@@ -39,35 +39,35 @@ const OWN_PROGRAM: &str = "/proc/self/exe";
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 /// How long the helper may be silent: the file system may be the process's own, and never answer. Chosen, not measured.
 const LONGEST_SILENCE: Duration = Duration::from_secs(10);
-/// How long the helper may take to remove the folder. Chosen, not measured.
-const LONGEST_REMOVAL: Duration = Duration::from_secs(3);
+/// How long the helper may take to reply that it removed the folder. Chosen, not measured.
+const REMOVAL_REPLY_LIMIT: Duration = Duration::from_secs(3);
 /// How long the helper may take to end. Longer than it tries to remove the folder.
 const LONGEST_END: Duration = Duration::from_millis(1500);
-/// How long is waited between two looks at signals, in nanoseconds.
-const LOOK_NANOSECONDS: i64 = 50_000_000;
+/// Longest wait between two checks for a signal, in nanoseconds.
+const SIGNAL_POLL_NS: i64 = 50_000_000;
 /// Error of a request to a helper that has ended, or is asked nothing more.
 const ENDED: &str = "whyoom's helper in the process's files has ended";
 /// Bytes that are copied at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The folder.
-pub(super) struct Exchange<'a> {
+/// The folder, kept by a helper process.
+pub(super) struct SharedFolder<'a> {
     helper: Helper<'a>,
-    /// Its path in the process.
+    /// Path of the folder, as the process sees it.
     inner: PathBuf,
 }
 
-impl<'a> Exchange<'a> {
-    /// Makes it, with what the process runs.
+impl<'a> SharedFolder<'a> {
+    /// Starts the helper and creates the folder with the scripts.
     pub(super) fn make(
         target: &Target,
         settings: Settings,
-        patience: &'a Patience,
+        signals: &'a SignalState,
     ) -> Result<Self> {
         let name = format!("whyoom-attach-{:016x}", random()?);
         let inner = Path::new(TEMPORARY).join(&name);
         let text = inner.to_string_lossy().into_owned();
-        let mut helper = Helper::start(target, patience)?;
+        let mut helper = Helper::start(target, signals)?;
         let (start, look) = (script::start(&text), script::look(&text, settings));
         let request = Request::Make { name, start, look };
         let made = helper.ask_for_done(&request);
@@ -75,22 +75,22 @@ impl<'a> Exchange<'a> {
         Ok(Self { helper, inner })
     }
 
-    /// What the interpreter runs, by its path in the process.
+    /// Returns the path of start.py, as the process sees it.
     pub(super) fn start(&self) -> PathBuf {
         self.inner.join("start.py")
     }
 
-    /// Watches no longer: the process sees it.
+    /// Closes the pipe; the process notices that nobody watches.
     pub(super) fn release(&mut self) -> Result<()> {
         self.helper.ask_for_done(&Request::Release)
     }
 
-    /// Whether the process has begun.
+    /// Returns true if the process runs start.py.
     pub(super) fn has_begun(&mut self) -> Result<bool> {
         Ok(self.find("begun")? == Entry::Folder)
     }
 
-    /// A file that the process has finished.
+    /// Returns true if the process finished this file.
     pub(super) fn has(&mut self, name: &str) -> Result<bool> {
         Ok(self.find(name)? == Entry::File)
     }
@@ -102,15 +102,16 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// What the process answered.
+    /// Reads a JSON answer of the process.
     pub(super) fn read<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
         let mut bytes = Vec::new();
         self.helper.read_file(name, MAX_ANSWER_BYTES, &mut bytes)?;
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// Copies a file of at most `most_bytes` out, if the process wrote it. What cannot be read whole is removed.
-    pub(super) fn take(&mut self, name: &str, most_bytes: u64, to: &Path) -> Result<bool> {
+    /// Copies a file of at most `most_bytes` out. Returns false if the process did not write it. A copy that is not whole is
+    /// removed.
+    pub(super) fn copy_out(&mut self, name: &str, most_bytes: u64, to: &Path) -> Result<bool> {
         if !self.has(name)? {
             return Ok(false);
         }
@@ -125,7 +126,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-impl Drop for Exchange<'_> {
+impl Drop for SharedFolder<'_> {
     /// Removes the folder. The helper does it with or without a request, also where the process has ended.
     fn drop(&mut self) {
         if let Err(error) = self.helper.remove_folder() {
@@ -155,29 +156,29 @@ struct Helper<'a> {
     input: Option<ChildStdin>,
     /// `None` once it is closed, by which a helper that still writes is asked to end.
     output: Option<ChildStdout>,
-    /// What was read and not yet used.
+    /// Bytes that were read and not yet used.
     buffer: Vec<u8>,
-    patience: &'a Patience,
-    /// True while the folder is removed: then signals are not heeded.
+    signals: &'a SignalState,
+    /// True while the folder is removed. Signals do not end that.
     is_leaving: bool,
 }
 
 impl<'a> Helper<'a> {
-    fn start(target: &Target, patience: &'a Patience) -> Result<Self> {
+    fn start(target: &Target, signals: &'a SignalState) -> Result<Self> {
         let (user, group) = target.owner();
-        let served = Served { pid: target.pid(), started: target.started(), user, group };
+        let process = TargetProcess { pid: target.pid(), started: target.started(), user, group };
         let mut command = Command::new(OWN_PROGRAM);
-        command.arg0(HELPER_NAME).args(served.words()).env_clear();
-        Self::spawn(command, patience)
+        command.arg0(HELPER_NAME).args(process.words()).env_clear();
+        Self::spawn(command, signals)
     }
 
-    fn spawn(mut command: Command, patience: &'a Patience) -> Result<Self> {
+    fn spawn(mut command: Command, signals: &'a SignalState) -> Result<Self> {
         // In a group of its own: Ctrl-C is for whyoom, and the helper removes the folder after it.
         command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start whyoom's helper")?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        Ok(Self { child, input, output, buffer: Vec::new(), patience, is_leaving: false })
+        Ok(Self { child, input, output, buffer: Vec::new(), signals, is_leaving: false })
     }
 
     fn ask_for_done(&mut self, request: &Request) -> Result<()> {
@@ -190,14 +191,14 @@ impl<'a> Helper<'a> {
     /// Sends a request, and returns the reply. If no whole reply comes, the helper is asked nothing more: the next bytes
     /// would still belong to this reply.
     fn ask(&mut self, request: &Request) -> Result<Reply> {
-        let reply = self.exchange(request);
+        let reply = self.send_and_receive(request);
         if reply.is_err() {
             self.hang_up();
         }
         reply
     }
 
-    fn exchange(&mut self, request: &Request) -> Result<Reply> {
+    fn send_and_receive(&mut self, request: &Request) -> Result<Reply> {
         let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         self.input.as_mut().context(ENDED)?.write_all(&line).context(ENDED)?;
@@ -206,7 +207,7 @@ impl<'a> Helper<'a> {
                 break end;
             }
             ensure!(self.buffer.len() < MAX_REPLY_BYTES, "whyoom's helper answers too much");
-            self.fill()?;
+            self.read_more()?;
         };
         let rest = self.buffer.split_off(end + 1);
         let line = std::mem::replace(&mut self.buffer, rest);
@@ -235,7 +236,7 @@ impl<'a> Helper<'a> {
     fn copy_bytes(&mut self, mut left: u64, to: &mut impl Write) -> Result<()> {
         while left > 0 {
             if self.buffer.is_empty() {
-                self.fill()?;
+                self.read_more()?;
             }
             let piece = self.buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             to.write_all(&self.buffer[..piece])?;
@@ -245,12 +246,12 @@ impl<'a> Helper<'a> {
         Ok(())
     }
 
-    /// Reads what the helper says next.
-    fn fill(&mut self) -> Result<()> {
-        let longest = if self.is_leaving { LONGEST_REMOVAL } else { LONGEST_SILENCE };
+    /// Reads the next bytes of the helper into the buffer.
+    fn read_more(&mut self) -> Result<()> {
+        let longest = if self.is_leaving { REMOVAL_REPLY_LIMIT } else { LONGEST_SILENCE };
         let until = Instant::now() + longest;
         while !self.is_readable()? {
-            if self.patience.gives_up() && !self.is_leaving {
+            if self.signals.is_second_signal() && !self.is_leaving {
                 bail!("interrupted");
             }
             ensure!(
@@ -269,8 +270,8 @@ impl<'a> Helper<'a> {
     fn is_readable(&self) -> Result<bool> {
         let output = self.output.as_ref().context(ENDED)?;
         let mut files = [PollFd::new(output, PollFlags::IN)];
-        let look = Timespec { tv_sec: 0, tv_nsec: LOOK_NANOSECONDS };
-        match poll(&mut files, Some(&look)) {
+        let interval = Timespec { tv_sec: 0, tv_nsec: SIGNAL_POLL_NS };
+        match poll(&mut files, Some(&interval)) {
             Ok(ready) => Ok(ready > 0),
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(error) => Err(io::Error::from(error).into()),
@@ -282,7 +283,7 @@ impl<'a> Helper<'a> {
     fn remove_folder(&mut self) -> Result<()> {
         self.is_leaving = true;
         if self.input.is_none() {
-            return self.end(LONGEST_REMOVAL);
+            return self.end(REMOVAL_REPLY_LIMIT);
         }
         let removed = self.ask_for_done(&Request::Remove);
         if removed.is_err() && self.end(LONGEST_END).is_ok() {
@@ -313,9 +314,9 @@ impl<'a> Helper<'a> {
             }
         }
         let _ = self.child.kill();
-        // It may not die at once: nothing is gained by waiting for it.
+        // It may be in an uninterruptible sleep: do not wait.
         let _ = self.child.try_wait();
-        bail!("its file system did not answer within {:.1} s", most.as_secs_f64())
+        bail!("its file system did not answer within {} s", most.as_secs_f32())
     }
 }
 
@@ -345,18 +346,18 @@ mod tests {
     }
 
     /// Runs a shell script as the helper, in a folder.
-    fn helper<'a>(script: &str, folder: &TempDir, patience: &'a Patience) -> Helper<'a> {
+    fn helper<'a>(script: &str, folder: &TempDir, signals: &'a SignalState) -> Helper<'a> {
         let mut command = Command::new("sh");
         command.args(["-c", script]).current_dir(folder);
-        Helper::spawn(command, patience).expect("there is a shell")
+        Helper::spawn(command, signals).expect("there is a shell")
     }
 
     #[test]
     fn a_copy_that_fails_ends_the_helper_which_removes_the_folder() {
-        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        let (folder, signals) = (tempfile::tempdir().expect("a folder"), SignalState::default());
         let script = r#"trap '' PIPE; read request; echo '{"Bytes":1000000}'
             head -c 1000000 /dev/zero; touch removed"#;
-        let mut helper = helper(script, &folder, &patience);
+        let mut helper = helper(script, &folder, &signals);
         helper.read_file("snapshot.pickle", 1 << 30, &mut Full).expect_err("the disk is full");
         helper.remove_folder().expect("the helper removed it");
         assert!(folder.path().join("removed").exists(), "the helper was killed");
@@ -364,12 +365,12 @@ mod tests {
 
     #[test]
     fn a_removal_that_fails_is_tried_again_at_the_end() {
-        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        let (folder, signals) = (tempfile::tempdir().expect("a folder"), SignalState::default());
         for (status, is_removed) in [(0, true), (1, false)] {
             let script = format!(
                 r#"read request; echo '{{"Failed":"it is busy"}}'; read end; exit {status}"#
             );
-            let mut helper = helper(&script, &folder, &patience);
+            let mut helper = helper(&script, &folder, &signals);
             let removed = helper.remove_folder();
             assert_eq!(removed.is_ok(), is_removed, "{removed:?}");
             if let Err(error) = removed {
@@ -380,9 +381,9 @@ mod tests {
 
     #[test]
     fn a_refused_file_leaves_the_helper_to_be_asked() {
-        let (folder, patience) = (tempfile::tempdir().expect("a folder"), Patience::default());
+        let (folder, signals) = (tempfile::tempdir().expect("a folder"), SignalState::default());
         let script = r#"read request; echo '{"Failed":"holes"}'; read request; echo '"Done"'"#;
-        let mut helper = helper(script, &folder, &patience);
+        let mut helper = helper(script, &folder, &signals);
         let error = helper.read_file("keepers.json", 9, &mut Full).expect_err("it is refused");
         assert_eq!(error.to_string(), "holes");
         helper.ask_for_done(&Request::Remove).expect("the helper answers");
