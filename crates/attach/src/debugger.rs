@@ -228,8 +228,8 @@ impl<'a> Session<'a> {
                 Err(why) => return Err(self.failure(why)),
             }
             // The first signal ends what has not begun; a call in the process goes on until the second.
-            let is_over =
-                self.interrupts.gives_up() || (!self.is_handed_over && self.interrupts.wants_end());
+            let is_over = self.interrupts.is_second_signal()
+                || (!self.is_handed_over && self.interrupts.wants_end());
             if is_over {
                 return Err(AttachError::Interrupted);
             }

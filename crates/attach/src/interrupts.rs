@@ -2,9 +2,9 @@
 
 /// The wish of a person to end, while a process is asked.
 pub trait Interrupts {
-    /// Returns true after the first signal: nothing more is begun.
+    /// Returns true after the first signal. Then nothing more is begun.
     fn wants_end(&self) -> bool;
 
-    /// Returns true after the second: a call that is under way in the process is not waited for.
-    fn gives_up(&self) -> bool;
+    /// Returns true after the second signal. Then a call that is under way in the process is not waited for.
+    fn is_second_signal(&self) -> bool;
 }

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         return ended(outcome.map(|()| ANSWERED));
     }
     #[cfg(target_os = "linux")]
-    if let Some(outcome) = attach::helper::run_if_wanted() {
+    if let Some(outcome) = attach::helper::run_if_started_as_helper() {
         return ended(outcome.map(|()| ANSWERED));
     }
     #[cfg(target_os = "linux")]

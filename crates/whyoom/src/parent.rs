@@ -17,12 +17,14 @@ pub(crate) fn end_with_server() -> bool {
     if !is_parent() {
         return is_running(server);
     }
-    // The server may have ended between the two questions: then no signal comes any more.
+    // The kernel sends the signal when the *thread* ends that started this process. The server's thread waits for this process,
+    // so it ends with the server or after this process.
+    // The server may have ended between `getppid` and `prctl`; then no signal arrives.
     let _ = set_parent_process_death_signal(Some(Signal::TERM));
     is_parent()
 }
 
-/// Returns true if a process runs. One that has ended and waits to be collected does not.
+/// Returns true if the process exists and is not a zombie.
 fn is_running(pid: i32) -> bool {
     let line = kernel::bytes(Path::new("/proc").join(pid.to_string()).join("stat"));
     let stat = line.ok().and_then(|line| Stat::parse(&String::from_utf8_lossy(&line)));

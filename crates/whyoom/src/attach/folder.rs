@@ -25,8 +25,9 @@ use super::protocol::Entry;
 
 /// The folder of the process in which the other one is made, without the root's slash.
 const TEMPORARY: &str = "tmp";
-/// Writable by others, and sticky.
-const OTHERS_WRITE: u32 = 0o022;
+/// Mode bits by which the group or others may write.
+const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
+/// Mode bit of a folder in which only the owner of a file, or of the folder, may rename or remove the file.
 const STICKY: u32 = 0o1000;
 /// What stands in the folder: what the helper writes, and what the process does.
 const FILES: [&str; 11] = [
@@ -45,7 +46,7 @@ const FILES: [&str; 11] = [
 /// The folder in it, by which a thread says that it has begun.
 const BEGUN: &str = "begun";
 /// How long removing is tried again while the process still writes. Chosen, not measured.
-const LONGEST_REMOVAL: Duration = Duration::from_secs(1);
+const REMOVAL_RETRY_LIMIT: Duration = Duration::from_secs(1);
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(50);
 
 /// The folder, held open.
@@ -78,7 +79,13 @@ impl Folder {
         check_temporary(&temporary, root, user)?;
         mkdirat(&temporary, name, Mode::RWXU)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(&temporary, name, flags, Mode::empty())?;
+        let folder = match openat(&temporary, name, flags, Mode::empty()) {
+            Ok(folder) => folder,
+            Err(error) => {
+                let _ = unlinkat(&temporary, name, AtFlags::REMOVEDIR);
+                return Err(error.into());
+            }
+        };
         let mut made = Self { temporary, folder, name: name.to_owned(), user, pipe: None };
         if let Err(error) = made.fill(scripts) {
             let _ = made.remove();
@@ -151,7 +158,7 @@ impl Folder {
     /// Removes what may stand in the folder, and the folder.
     pub(super) fn remove(&mut self) -> Result<()> {
         self.release();
-        let until = Instant::now() + LONGEST_REMOVAL;
+        let until = Instant::now() + REMOVAL_RETRY_LIMIT;
         loop {
             let removed = self.remove_once();
             if removed.is_ok() || Instant::now() >= until {
@@ -214,7 +221,7 @@ fn check_temporary(temporary: &OwnedFd, root: &OwnedFd, user: u32) -> Result<()>
     );
     let mode = found.st_mode;
     ensure!(
-        mode & OTHERS_WRITE == 0 || mode & STICKY != 0,
+        mode & GROUP_OR_OTHERS_WRITE == 0 || mode & STICKY != 0,
         "others can replace files in it: it must be sticky (chmod 1777 /tmp)"
     );
     Ok(())

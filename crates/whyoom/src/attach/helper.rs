@@ -1,8 +1,9 @@
 //! The helper: whyoom itself, started anew, which alone touches files of the process.
 //!
-//! It acts with the rights of the process's user from its second system call on. So whatever that user puts in the way (a
-//! mount, a link, another root), the helper can do there no more than the user could. It dies with whyoom, and then
-//! removes the folder.
+//! It opens the root folder of the process, checks that the process is still the one that whyoom looked at, and then gives up
+//! all rights but those of the process's user. Only then does it touch files below that root. So whatever that user puts in
+//! the way (a mount, a link, another root), the helper can do there no more than the user could. When whyoom ends, the
+//! helper removes the folder and ends.
 
 use std::{
     ffi::OsString,
@@ -28,7 +29,7 @@ use super::{
 };
 
 /// The process whose files are touched, as the command line has it.
-pub(super) struct Served {
+pub(super) struct TargetProcess {
     pub(super) pid: u32,
     /// When the process started: numbers are used again.
     pub(super) started: u64,
@@ -36,7 +37,7 @@ pub(super) struct Served {
     pub(super) group: u32,
 }
 
-impl Served {
+impl TargetProcess {
     /// Returns the words of the command line.
     pub(super) fn words(&self) -> [String; 4] {
         let Self { pid, started, user, group } = self;
@@ -54,8 +55,8 @@ impl Served {
     }
 }
 
-/// Serves whyoom where this program was started as the helper. Returns `None` if it was started as something else.
-pub(crate) fn run_if_wanted() -> Option<Result<()>> {
+/// Runs the helper if this process was started under its name. Returns `None` otherwise.
+pub(crate) fn run_if_started_as_helper() -> Option<Result<()>> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let name = words.first().and_then(|first| Path::new(first).file_name());
     if name?.to_str() != Some(HELPER_NAME) {
@@ -65,9 +66,10 @@ pub(crate) fn run_if_wanted() -> Option<Result<()>> {
 }
 
 fn serve(words: &[OsString]) -> Result<()> {
-    let served = Served::parse(words).context("this name is whyoom's own")?;
-    // What is wrong is answered to the first request.
-    let mut server = Server { root: prepare(&served), user: served.user, folder: None };
+    let process = TargetProcess::parse(words)
+        .with_context(|| format!("{HELPER_NAME} is started by whyoom attach only"))?;
+    // An error of `prepare` is the reply to the first request.
+    let mut server = Server { root: prepare(&process), user: process.user, folder: None };
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let mut line = String::new();
     // At the end of its input whyoom is gone.
@@ -85,20 +87,20 @@ fn serve(words: &[OsString]) -> Result<()> {
 }
 
 /// Opens the root of the process, and gives up all rights but those of its user.
-fn prepare(served: &Served) -> Result<ProcessRoot> {
-    let root = ProcessRoot::open(served.pid).context("its root cannot be opened")?;
-    ensure!(started(served.pid) == Some(served.started), "the process ended meanwhile");
-    give_up_rights(served)?;
+fn prepare(process: &TargetProcess) -> Result<ProcessRoot> {
+    let root = ProcessRoot::open(process.pid).context("its root cannot be opened")?;
+    ensure!(started(process.pid) == Some(process.started), "the process ended meanwhile");
+    give_up_rights(process)?;
     Ok(root)
 }
 
-/// Becomes the user as whom files are touched. Where root attaches, the real and the saved user stay root's: the process's
-/// user can then neither stop the helper nor look into it. Without capabilities, root's number is of no use but for that.
-fn give_up_rights(served: &Served) -> Result<()> {
+/// Sets the effective user to the process's. If root attaches, real and saved user stay root's, so the process's user can
+/// neither signal nor trace the helper. It has no capabilities.
+fn give_up_rights(process: &TargetProcess) -> Result<()> {
     let own = geteuid();
-    if own.as_raw() != served.user {
+    if own.as_raw() != process.user {
         let (user, group) =
-            (rustix::fs::Uid::from_raw(served.user), rustix::fs::Gid::from_raw(served.group));
+            (rustix::fs::Uid::from_raw(process.user), rustix::fs::Gid::from_raw(process.group));
         set_thread_groups(&[]).context("cannot give up the groups")?;
         set_thread_res_gid(group, group, group).context("cannot become its group")?;
         set_thread_res_uid(own, user, own).context("cannot become its user")?;
@@ -110,7 +112,7 @@ fn give_up_rights(served: &Served) -> Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     umask(Mode::RWXG | Mode::RWXO);
     let left = capabilities(None)?.permitted;
-    ensure!(geteuid().as_raw() == served.user && left.is_empty(), "rights are left");
+    ensure!(geteuid().as_raw() == process.user && left.is_empty(), "rights are left");
     Ok(())
 }
 
@@ -163,10 +165,12 @@ impl Server {
         Ok(())
     }
 
+    /// Removes the folder. A folder that could not be removed is tried again at the end.
     fn remove(&mut self) -> Result<Reply> {
-        if let Some(mut folder) = self.folder.take() {
+        if let Some(folder) = &mut self.folder {
             folder.remove()?;
         }
+        self.folder = None;
         Ok(Reply::Done)
     }
 }
@@ -180,4 +184,31 @@ fn send(reply: &Reply, output: &mut impl Write) -> Result<()> {
     line.push(b'\n');
     output.write_all(&line)?;
     Ok(output.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use anyhow::anyhow;
+    use rustix::fs::{OFlags, open};
+
+    use super::*;
+
+    #[test]
+    fn a_removal_that_failed_can_be_asked_again() {
+        let root = tempfile::tempdir().expect("a folder");
+        fs::create_dir(root.path().join("tmp")).expect("a folder");
+        let user = geteuid().as_raw();
+        let opened = open(root.path(), OFlags::PATH, Mode::empty()).expect("it is there");
+        let scripts = Scripts { start: "", look: "" };
+        let folder = Folder::make(&opened, user, "visit", &scripts).expect("it is made");
+        let mut server = Server { root: Err(anyhow!("not used")), user, folder: Some(folder) };
+        let path = root.path().join("tmp/visit");
+        fs::write(path.join("other"), "in the way").expect("it is written");
+        server.remove().expect_err("it is not empty");
+        fs::remove_file(path.join("other")).expect("it is there");
+        server.remove().expect("it is empty");
+        assert!(!path.exists(), "it was not tried again");
+    }
 }

@@ -2,20 +2,20 @@
 
 mod answer;
 mod document;
-mod exchange;
 mod folder;
 pub(crate) mod helper;
 mod known;
 mod output;
-mod patience;
 mod protocol;
 mod script;
+mod shared_folder;
+mod signals;
 mod visit;
 
 use anyhow::{Result, anyhow};
 use whyoom_attach::{AttachError, Interpreter, Target};
 
-use self::{answer::State, patience::Patience, visit::Visit};
+use self::{answer::State, signals::SignalState, visit::Visit};
 use crate::{
     arguments::AttachArguments,
     exit_status::{ANSWERED, FAILED, INTERRUPTED, NOTHING_TO_SEE},
@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &AttachArguments) -> Result<u8> {
     };
     say_before(arguments, &target);
     // Until here nothing was done to the process, and a signal ends whyoom.
-    let patience = Patience::start(arguments.pid)?;
-    let visit = Visit { arguments, target: &target, patience: &patience };
+    let signals = SignalState::start(arguments.pid)?;
+    let visit = Visit { arguments, target: &target, signals: &signals };
     let Some(found) = visit.make(&interpreter)? else {
         say("interrupted: nothing is left in the process");
         return Ok(INTERRUPTED);

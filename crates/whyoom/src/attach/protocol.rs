@@ -25,7 +25,7 @@ pub(super) enum Request {
     Read { name: String, most_bytes: u64 },
     /// Closes the pipe.
     Release,
-    /// Removes the folder. The helper then ends.
+    /// Removes the folder. The helper ends when its input is closed.
     Remove,
 }
 

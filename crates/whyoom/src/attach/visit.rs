@@ -12,10 +12,10 @@ use whyoom_reading::TORCH_FOLDER;
 
 use super::{
     answer::{Attached, History, Look, State},
-    exchange::Exchange,
     known,
-    patience::{Patience, Waited},
     script::Settings,
+    shared_folder::SharedFolder,
+    signals::{SignalState, Waited},
 };
 use crate::{arguments::AttachArguments, run::make_for, sitecustomize::own_folder, terminal::say};
 
@@ -38,7 +38,7 @@ const PREFIX: &str = "whyoom-attach";
 pub(super) struct Visit<'a> {
     pub(super) arguments: &'a AttachArguments,
     pub(super) target: &'a Target,
-    pub(super) patience: &'a Patience,
+    pub(super) signals: &'a SignalState,
 }
 
 /// What was brought home.
@@ -58,17 +58,17 @@ impl Visit<'_> {
             history: watches.then_some(ENTRIES),
         };
         let command = known::command(self.target.pid());
-        let mut exchange = Exchange::make(self.target, settings, self.patience)?;
-        if self.patience.wants_end() {
+        let mut shared_folder = SharedFolder::make(self.target, settings, self.signals)?;
+        if self.signals.wants_end() {
             return Ok(None);
         }
-        let Some(injected) = self.inject(interpreter, &exchange)? else { return Ok(None) };
-        if self.wait_for_begin(&injected, &mut exchange)? == Waited::Interrupted {
+        let Some(injected) = self.inject(interpreter, &shared_folder)? else { return Ok(None) };
+        if self.wait_for_begin(&injected, &mut shared_folder)? == Waited::Interrupted {
             return Ok(None);
         }
-        let watched = if watches { self.watch(&mut exchange)? } else { None };
-        exchange.release()?;
-        let look = self.wait_for_answer(&mut exchange)?;
+        let watched = if watches { self.watch(&mut shared_folder)? } else { None };
+        shared_folder.release()?;
+        let look = self.wait_for_answer(&mut shared_folder)?;
         let attached = Attached {
             pid: self.target.pid(),
             command,
@@ -77,18 +77,18 @@ impl Visit<'_> {
             watched_seconds: watched.map(|watched| watched.as_secs_f64()),
             look,
         };
-        self.bring_home(&mut exchange, attached).map(Some)
+        self.bring_home(&mut shared_folder, attached).map(Some)
     }
 
     /// Has the process run the script. Returns `None` if a signal ended it before the script ran.
     fn inject(
         &self,
         interpreter: &Interpreter,
-        exchange: &Exchange<'_>,
+        shared_folder: &SharedFolder<'_>,
     ) -> Result<Option<Injected<'_>>> {
-        self.patience.set_calling(true);
-        let injected = run_script(self.target, interpreter, &exchange.start(), self.patience);
-        self.patience.set_calling(false);
+        self.signals.set_calling(true);
+        let injected = run_script(self.target, interpreter, &shared_folder.start(), self.signals);
+        self.signals.set_calling(false);
         match injected {
             Ok(injected) => Ok(Some(injected)),
             Err(AttachError::Interrupted) => Ok(None),
@@ -99,10 +99,11 @@ impl Visit<'_> {
     fn wait_for_begin(
         &self,
         injected: &Injected<'_>,
-        exchange: &mut Exchange<'_>,
+        shared_folder: &mut SharedFolder<'_>,
     ) -> Result<Waited> {
         let most = SOON.min(self.arguments.wait);
-        let mut waited = self.patience.until(most, || self.has_begun_or_ended(exchange))?;
+        let mut waited =
+            self.signals.wait_until(most, || self.has_begun_or_ended(shared_folder))?;
         if waited == Waited::TimeOver && SOON < self.arguments.wait {
             let left = self.arguments.wait - SOON;
             say(&format!(
@@ -110,9 +111,9 @@ impl Visit<'_> {
                  looks when it returns",
                 left.as_secs()
             ));
-            waited = self.patience.until(left, || self.has_begun_or_ended(exchange))?;
+            waited = self.signals.wait_until(left, || self.has_begun_or_ended(shared_folder))?;
         }
-        if waited == Waited::Done && !exchange.has_begun()? {
+        if waited == Waited::Done && !shared_folder.has_begun()? {
             return Err(AttachError::EndedMeanwhile(self.target.pid()).into());
         }
         if waited == Waited::TimeOver {
@@ -131,23 +132,23 @@ impl Visit<'_> {
         Ok(waited)
     }
 
-    fn has_begun_or_ended(&self, exchange: &mut Exchange<'_>) -> Result<bool> {
-        Ok(exchange.has_begun()? || !self.target.is_alive())
+    fn has_begun_or_ended(&self, shared_folder: &mut SharedFolder<'_>) -> Result<bool> {
+        Ok(shared_folder.has_begun()? || !self.target.is_alive())
     }
 
-    fn has_answered_or_ended(&self, exchange: &mut Exchange<'_>) -> Result<bool> {
-        Ok(exchange.has("answer.json")? || !self.target.is_alive())
+    fn has_answered_or_ended(&self, shared_folder: &mut SharedFolder<'_>) -> Result<bool> {
+        Ok(shared_folder.has("answer.json")? || !self.target.is_alive())
     }
 
     /// Watches; nothing where there is nothing to watch, or the program records by itself.
-    fn watch(&self, exchange: &mut Exchange<'_>) -> Result<Option<Duration>> {
-        self.patience.stubbornly(LONGEST_LOOK, || {
-            Ok(exchange.has("watching.json")? || self.has_answered_or_ended(exchange)?)
+    fn watch(&self, shared_folder: &mut SharedFolder<'_>) -> Result<Option<Duration>> {
+        self.signals.wait_until_second_signal(LONGEST_LOOK, || {
+            Ok(shared_folder.has("watching.json")? || self.has_answered_or_ended(shared_folder)?)
         })?;
-        if !exchange.has("watching.json")? {
+        if !shared_folder.has("watching.json")? {
             return Ok(None);
         }
-        let look: Look = exchange.read("watching.json")?;
+        let look: Look = shared_folder.read("watching.json")?;
         let until = match self.arguments.duration {
             Some(duration) => format!("for {} s; Ctrl-C ends it earlier", duration.as_secs()),
             None => "until Ctrl-C".to_owned(),
@@ -158,19 +159,20 @@ impl Visit<'_> {
         ));
         let begun = Instant::now();
         let most = self.arguments.duration.unwrap_or(Duration::MAX);
-        self.patience.until(most, || self.has_answered_or_ended(exchange))?;
+        self.signals.wait_until(most, || self.has_answered_or_ended(shared_folder))?;
         Ok(Some(begun.elapsed()))
     }
 
-    fn wait_for_answer(&self, exchange: &mut Exchange<'_>) -> Result<Look> {
+    fn wait_for_answer(&self, shared_folder: &mut SharedFolder<'_>) -> Result<Look> {
         // Nothing is asked of it any more: it ends by itself.
-        let waited =
-            self.patience.stubbornly(LONGEST_LOOK, || self.has_answered_or_ended(exchange))?;
-        if waited == Waited::Done && !exchange.has("answer.json")? {
-            self.patience.stubbornly(LAST_ACT, || exchange.has("answer.json"))?;
+        let waited = self
+            .signals
+            .wait_until_second_signal(LONGEST_LOOK, || self.has_answered_or_ended(shared_folder))?;
+        if waited == Waited::Done && !shared_folder.has("answer.json")? {
+            self.signals.wait_until_second_signal(LAST_ACT, || shared_folder.has("answer.json"))?;
         }
-        if exchange.has("answer.json")? {
-            return exchange.read("answer.json");
+        if shared_folder.has("answer.json")? {
+            return shared_folder.read("answer.json");
         }
         match waited {
             Waited::Done => Err(AttachError::EndedMeanwhile(self.target.pid()).into()),
@@ -186,7 +188,11 @@ impl Visit<'_> {
         }
     }
 
-    fn bring_home(&self, exchange: &mut Exchange<'_>, attached: Attached) -> Result<Found> {
+    fn bring_home(
+        &self,
+        shared_folder: &mut SharedFolder<'_>,
+        attached: Attached,
+    ) -> Result<Found> {
         if attached.look.history == Some(History::Own) && self.arguments.is_watching() {
             say(
                 "the program records PyTorch's history by itself: it was left alone, and looked at once",
@@ -197,7 +203,7 @@ impl Visit<'_> {
         }
         let is_new = self.arguments.output.as_deref().is_none_or(|folder| !folder.exists());
         let folder = make_for(PREFIX, self.arguments.output.as_deref())?;
-        if let Err(error) = bring_files(exchange, &attached, &folder) {
+        if let Err(error) = bring_files(shared_folder, &attached, &folder) {
             // Nothing of it can be used.
             let _ = fs::remove_dir(folder.join(TORCH_FOLDER));
             if is_new {
@@ -210,14 +216,18 @@ impl Visit<'_> {
 }
 
 /// Copies what the process wrote into a folder of ours. What cannot be copied whole leaves nothing there.
-fn bring_files(exchange: &mut Exchange<'_>, attached: &Attached, folder: &Path) -> Result<()> {
+fn bring_files(
+    shared_folder: &mut SharedFolder<'_>,
+    attached: &Attached,
+    folder: &Path,
+) -> Result<()> {
     let torch = folder.join(TORCH_FOLDER);
     own_folder(&torch)?;
     let pid = attached.pid;
     let snapshot = torch.join(format!("{pid}.pickle"));
     let referrers = folder.join(format!("keepers-{pid}.json"));
-    exchange.take("snapshot.pickle", MAX_SNAPSHOT_BYTES, &snapshot)?;
-    let taken = exchange.take("keepers.json", MAX_REFERRERS_BYTES, &referrers);
+    shared_folder.copy_out("snapshot.pickle", MAX_SNAPSHOT_BYTES, &snapshot)?;
+    let taken = shared_folder.copy_out("keepers.json", MAX_REFERRERS_BYTES, &referrers);
     let written = taken.and_then(|_| attached.write(folder));
     if written.is_err() {
         for file in [&snapshot, &referrers] {

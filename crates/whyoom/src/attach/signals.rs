@@ -1,4 +1,4 @@
-//! Waiting for a process, until Ctrl-C.
+//! Signals to end, and waits that they end.
 
 use std::{
     sync::{
@@ -18,15 +18,15 @@ use whyoom_attach::Interrupts;
 
 use crate::terminal::say;
 
-/// A person does not notice this.
-const GLANCE: Duration = Duration::from_millis(10);
-/// Signals that come sooner after the first are the same wish: `timeout` sends two. Chosen, not measured.
-const SAME_WISH: Duration = Duration::from_millis(300);
+/// Time between two checks of a wait. A person does not notice it.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Signals within this time after the first count as the first, because `timeout` sends two. Chosen, not measured.
+const REPEAT_WINDOW: Duration = Duration::from_millis(300);
 
-/// Why waiting ended.
+/// Reason why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// What was waited for is there.
+    /// The condition became true.
     Done,
     /// The time is over.
     TimeOver,
@@ -34,64 +34,70 @@ pub(super) enum Waited {
     Interrupted,
 }
 
-/// Heeds signals: whatever comes, the process is left as it was. The first signal ends what can be ended at once, the second
-/// whatever whyoom waits for.
-#[derive(Debug)]
-pub(super) struct Patience {
+/// Handles SIGINT, SIGTERM and SIGHUP. The first signal ends waits that can be ended at once, the second ends all.
+#[derive(Debug, Default)]
+pub(super) struct SignalState {
     state: Arc<State>,
+}
+
+/// Signal that ends a wait.
+#[derive(Debug, Clone, Copy)]
+enum EndedBy {
+    FirstSignal,
+    SecondSignal,
 }
 
 #[derive(Debug, Default)]
 struct State {
     interrupted: AtomicBool,
     gave_up: AtomicBool,
-    /// True while gdb has a function called in the process.
+    /// True while gdb calls a function in the process.
     calls: AtomicBool,
 }
 
-impl Patience {
-    /// Begins to heed signals. Before, each of them ends whyoom.
+impl SignalState {
+    /// Begins to handle the signals. Before, each of them ends whyoom.
     pub(super) fn start(pid: u32) -> Result<Self> {
         let state = Arc::new(State::default());
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        let heeded = Arc::clone(&state);
+        let counting = Arc::clone(&state);
         thread::spawn(move || {
             let mut first = None;
             for _ in signals.forever() {
                 let since = *first.get_or_insert_with(Instant::now);
-                heeded.heed(since, pid);
+                counting.count_signal(since, pid);
             }
         });
         Ok(Self { state })
     }
 
-    /// Says whether gdb has a function called in the process.
+    /// Sets whether gdb calls a function in the process.
     pub(super) fn set_calling(&self, calls: bool) {
         self.state.calls.store(calls, Relaxed);
     }
 
-    /// Waits until something is there.
-    pub(super) fn until(
+    /// Waits until `is_there` returns true, at most for `most`. The first signal ends the wait.
+    pub(super) fn wait_until(
         &self,
         most: Duration,
         is_there: impl FnMut() -> Result<bool>,
     ) -> Result<Waited> {
-        self.wait(most, true, is_there)
+        self.wait(most, EndedBy::FirstSignal, is_there)
     }
 
-    /// The same, but only the second signal ends it.
-    pub(super) fn stubbornly(
+    /// Waits like `wait_until`, but only the second signal ends the wait.
+    pub(super) fn wait_until_second_signal(
         &self,
         most: Duration,
         is_there: impl FnMut() -> Result<bool>,
     ) -> Result<Waited> {
-        self.wait(most, false, is_there)
+        self.wait(most, EndedBy::SecondSignal, is_there)
     }
 
     fn wait(
         &self,
         most: Duration,
-        heed: bool,
+        ended_by: EndedBy,
         mut is_there: impl FnMut() -> Result<bool>,
     ) -> Result<Waited> {
         let until = Instant::now().checked_add(most);
@@ -99,30 +105,34 @@ impl Patience {
             if is_there()? {
                 return Ok(Waited::Done);
             }
-            if (heed && self.wants_end()) || self.gives_up() {
+            let is_ended = match ended_by {
+                EndedBy::FirstSignal => self.wants_end(),
+                EndedBy::SecondSignal => self.is_second_signal(),
+            };
+            if is_ended {
                 return Ok(Waited::Interrupted);
             }
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(Waited::TimeOver);
             }
-            thread::sleep(GLANCE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-impl Interrupts for Patience {
+impl Interrupts for SignalState {
     fn wants_end(&self) -> bool {
         self.state.interrupted.load(Relaxed)
     }
 
-    fn gives_up(&self) -> bool {
+    fn is_second_signal(&self) -> bool {
         self.state.gave_up.load(Relaxed)
     }
 }
 
 impl State {
-    /// Counts a signal, of which the first came at `since`.
-    fn heed(&self, since: Instant, pid: u32) {
+    /// Counts a signal. The first one came at `since`. Of signals at 0, 100 and 400 ms the third gives up.
+    fn count_signal(&self, since: Instant, pid: u32) {
         if !self.interrupted.swap(true, Relaxed) {
             if self.calls.load(Relaxed) {
                 say(&format!(
@@ -132,8 +142,10 @@ impl State {
             }
             return;
         }
-        if since.elapsed() >= SAME_WISH && !self.gave_up.swap(true, Relaxed) {
-            say(&format!("giving up: what still runs in process {pid} for whyoom ends by itself"));
+        if since.elapsed() >= REPEAT_WINDOW && !self.gave_up.swap(true, Relaxed) {
+            say(&format!(
+                "giving up; the code that whyoom started in process {pid} ends by itself"
+            ));
         }
     }
 }
@@ -143,14 +155,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_signal_gives_up() {
+    fn a_signal_after_the_repeat_window_gives_up() {
         let state = State::default();
-        let before = Instant::now().checked_sub(SAME_WISH).expect("the machine runs longer");
-        state.heed(Instant::now(), 7);
+        let before = Instant::now().checked_sub(REPEAT_WINDOW).expect("the machine runs longer");
+        state.count_signal(Instant::now(), 7);
         assert!(state.interrupted.load(Relaxed) && !state.gave_up.load(Relaxed));
-        state.heed(Instant::now(), 7);
-        assert!(!state.gave_up.load(Relaxed), "the same wish");
-        state.heed(before, 7);
+        state.count_signal(Instant::now(), 7);
+        assert!(!state.gave_up.load(Relaxed), "it came within the window");
+        state.count_signal(before, 7);
         assert!(state.gave_up.load(Relaxed));
     }
 }
