@@ -183,7 +183,7 @@ fuzz_target!(|bytes: &[u8]| {
     let plan = &mut Plan(bytes);
     let run = make(plan);
     let (measured, ahead) = (Measured::default(), Ahead::default());
-    let own = Origin { is_own: true, running: (0..8).collect() };
+    let own = Origin { is_own: true, running: (0..8).collect(), ..Origin::default() };
     lines(&judge_on(&run.model, &run.tables, measured, &own, &ahead));
     let verdict = judge_on(&run.model, &run.tables, measured, &Origin::default(), &ahead);
     lines(&verdict);

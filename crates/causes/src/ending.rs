@@ -3,8 +3,8 @@
 use whyoom_memory::Holder;
 
 use crate::{
-    diagnosis::Diagnosis,
     finding::Remedy,
+    origin::Origin,
     other_gpu_processes::{held, pids},
     shell_line::ShellLine,
 };
@@ -20,27 +20,72 @@ pub(crate) enum Signal {
 
 /// Returns the remedy that ends processes: `kill` if each process ID still means the process that the input names, or
 /// else `whyoom who`. A process ID of another machine, or from before a restart, means another process here.
-pub(crate) fn end(
-    diagnosis: &Diagnosis<'_>,
-    signal: Signal,
-    holders: &[&Holder],
-    what: &str,
-) -> Remedy {
+pub(crate) fn end(origin: &Origin, signal: Signal, holders: &[&Holder], what: &str) -> Remedy {
     let numbers: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
-    let remedy = if holders.iter().all(|holder| diagnosis.origin.may_end(holder.pid)) {
+    // `kill` without a process ID is an error.
+    let may_end_all =
+        !holders.is_empty() && holders.iter().all(|holder| origin.may_end(holder.pid));
+    let remedy = if may_end_all {
         let line = match signal {
             Signal::Term => ShellLine::new("kill"),
             Signal::Kill => ShellLine::new("kill -9"),
         };
         Remedy::command(line.words_of(numbers), what)
     } else {
-        let named = if numbers.len() == 1 { "process" } else { "processes" };
-        let look = format!(
-            "{what}; on the machine of the program, this shows whether {named} {} still holds memory, and how to \
-             stop it",
-            pids(holders)
-        );
-        Remedy::line("whyoom who", look)
+        let shows = match holders {
+            [] => "which processes hold memory, and how to stop them".to_owned(),
+            [one] => format!("whether process {} still holds memory, and how to stop it", one.pid),
+            several => {
+                format!(
+                    "whether processes {} still hold memory, and how to stop them",
+                    pids(several)
+                )
+            }
+        };
+        let what = format!("{what}; on the machine of the program, this shows {shows}");
+        Remedy::line("whyoom who", what)
     };
     remedy.freeing(held(holders))
+}
+
+#[cfg(test)]
+mod tests {
+    use whyoom_trace::{Bytes, ProcessState, StringId};
+
+    use super::*;
+
+    fn holder(pid: u32) -> Holder {
+        let (command, standing) = (StringId(0), ProcessState::Orphan);
+        Holder { pid, bytes: Bytes(1), command, standing }
+    }
+
+    fn remedy(running: &[u32], holders: &[&Holder]) -> Remedy {
+        let running = running.iter().copied().collect();
+        let origin = Origin { is_own: true, running, ..Origin::default() };
+        end(&origin, Signal::Term, holders, "stop it")
+    }
+
+    #[test]
+    fn kill_has_process_ids() {
+        let (first, second) = (holder(70), holder(71));
+        let pasted = |remedy: Remedy| remedy.paste.unwrap_or_default();
+        assert_eq!(pasted(remedy(&[70, 71], &[&first, &second])), "kill 70 71");
+        assert_eq!(pasted(remedy(&[70], &[&first, &second])), "whyoom who");
+        assert_eq!(pasted(remedy(&[70, 71], &[])), "whyoom who");
+    }
+
+    #[test]
+    fn one_process_holds_and_several_hold() {
+        let (first, second) = (holder(70), holder(71));
+        let one = remedy(&[], &[&first]).what;
+        assert!(
+            one.ends_with("whether process 70 still holds memory, and how to stop it"),
+            "{one}"
+        );
+        let both = remedy(&[], &[&first, &second]).what;
+        assert!(
+            both.ends_with("whether processes 70 71 still hold memory, and how to stop them"),
+            "{both}"
+        );
+    }
 }

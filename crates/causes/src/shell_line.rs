@@ -1,10 +1,10 @@
 //! A command line for a POSIX shell, kept as the words that the shell must pass on.
 
-/// Characters, beside ASCII letters and digits, that no shell reads in a special way anywhere in a word. Two of them
-/// are special at the start of a word in some shells: see [`is_plain`].
+/// Characters, beside ASCII letters and digits, that no shell reads in a special way within a word. Zsh does so with
+/// `=` at the start of a word: see [`is_plain`].
 const PLAIN: &str = "/._-+,:@%=";
 
-/// A command line to paste. It holds words, and every word from an input is quoted in one place, [`for_shell`].
+/// A command line to paste. It holds words, unquoted; [`Self::text`] quotes each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellLine {
     words: Vec<String>,
@@ -76,7 +76,8 @@ impl ShellLine {
     }
 }
 
-/// Returns a word as a POSIX shell takes it for one word.
+/// Returns a word, quoted for a POSIX shell where it needs that: the shell passes it on as this one word. Unlike
+/// [`ShellLine::text`], it keeps characters that a terminal acts on.
 #[must_use]
 pub fn for_shell(word: &str) -> String {
     quoted(word, None)
@@ -100,10 +101,30 @@ fn is_plain(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
 }
 
-/// Returns true if a terminal shows the word as it is, and passes it on as it is when it is pasted: letters, digits
-/// and marks of any script, and what a keyboard has.
+/// Returns true if a terminal shows the word as it is, and passes it on as it is when it is pasted: what a keyboard
+/// has, and visible letters and digits that are written from left to right.
 fn is_shown_as_is(word: &str) -> bool {
-    word.chars().all(|c| c == ' ' || c.is_ascii_graphic() || c.is_alphanumeric())
+    word.chars().all(|c| {
+        c == ' '
+            || c.is_ascii_graphic()
+            || c.is_alphanumeric() && !is_filler(c) && !is_right_to_left(c)
+    })
+}
+
+/// Returns true for the Hangul fillers: the only letters that show nothing (property `Default_Ignorable_Code_Point`).
+fn is_filler(c: char) -> bool {
+    matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// Returns true in the blocks of right-to-left scripts, as `DerivedBidiClass.txt` of the Unicode Character Database
+/// lists them. Many terminals show such letters, and what stands between them, in another order than the line has.
+fn is_right_to_left(c: char) -> bool {
+    matches!(c,
+        '\u{590}'..='\u{8ff}'
+        | '\u{fb1d}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{feff}'
+        | '\u{10800}'..='\u{10fff}'
+        | '\u{1e800}'..='\u{1efff}')
 }
 
 #[cfg(test)]
@@ -145,7 +166,21 @@ mod tests {
         for word in ["a\nb", "a\rb", "\u{1b}[201~", "\u{202e}x", "a\u{a0}b", "a\tb", "\u{200b}"] {
             assert_eq!(ShellLine::new("whyoom why").word(word).text(), None, "{word:?}");
         }
-        assert!(ShellLine::new("whyoom why").word("Übung 日本.log").text().is_some());
+        for word in [
+            "a\u{3164}b",
+            "\u{115f}",
+            "\u{1160}",
+            "\u{ffa0}",
+            "\u{17b4}",
+            "שלום",
+            "مرحبا",
+            "\u{1e900}",
+        ] {
+            assert_eq!(ShellLine::new("whyoom why").word(word).text(), None, "{word:?}");
+        }
+        for word in ["Übung 日本.log", "한국어", "Ελλάδα", "Москва"] {
+            assert!(ShellLine::new("whyoom why").word(word).text().is_some(), "{word}");
+        }
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn verdicts(hostile: &str, origin: &Origin) -> Vec<Verdict> {
 
 #[test]
 fn a_shell_splits_each_line_into_the_words_that_were_meant() {
-    let own = Origin { is_own: true, running: (2..200).collect() };
+    let own = Origin { is_own: true, running: (2..200).collect(), ..Origin::default() };
     let mut with_program = 0;
     for hostile in HOSTILE {
         for verdict in verdicts(hostile, &own) {
@@ -140,9 +140,12 @@ fn a_process_is_ended_only_if_its_number_still_means_it() {
         let verdict = verdicts("x", origin).remove(2);
         remedies(&verdict).any(|one| one.paste.as_deref().unwrap_or("").starts_with("kill"))
     };
-    assert!(ended(&Origin { is_own: true, running: (2..200).collect() }));
+    assert!(ended(&Origin { is_own: true, running: (2..200).collect(), ..Origin::default() }));
     assert!(!ended(&Origin { is_own: true, ..Origin::default() }), "it has ended");
-    assert!(!ended(&Origin { is_own: false, running: (2..200).collect() }), "from elsewhere");
+    assert!(
+        !ended(&Origin { is_own: false, running: (2..200).collect(), ..Origin::default() }),
+        "from elsewhere"
+    );
 }
 
 #[test]

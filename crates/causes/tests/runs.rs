@@ -137,7 +137,7 @@ fn judged(run: &Run) -> Verdict {
         let event = reader.read(line, &mut tables).expect("every line is an event");
         model.event(&event, &tables);
     }
-    let origin = Origin { is_own: true, running: (2..20_000).collect() };
+    let origin = Origin { is_own: true, running: (2..20_000).collect(), ..Origin::default() };
     judge_on(&model, &tables, Measured::default(), &origin, &Ahead::default())
 }
 

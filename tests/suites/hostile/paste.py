@@ -45,6 +45,8 @@ def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, hol
     ending.pop("boot_id", None)
     if boot_id:
         ending["boot_id"] = boot_id
+    found = os.stat(folder)
+    ending["folder"] = {"device": found.st_dev, "inode": found.st_ino}
     (folder / "run.json").write_text(json.dumps(ending))
     samples = [json.loads(line) for line in (folder / "machine.jsonl").read_text().splitlines()]
     for device in (device for sample in samples for device in sample["devices"]):

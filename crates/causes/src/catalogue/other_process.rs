@@ -213,7 +213,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
         let apart = "both are processes of this run: give each a GPU of its own \
                      (CUDA_VISIBLE_DEVICES, torch.cuda.set_device), or run one after the other";
         let stop = format!("stop {}, if it is not needed", diagnosis.name_of(holder));
-        let stop = end(diagnosis, Signal::Term, &[holder], &stop);
+        let stop = end(diagnosis.origin, Signal::Term, &[holder], &stop);
         return vec![Remedy::advice(apart), stop, list_gpus()];
     }
     let look = match holder {
@@ -227,7 +227,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
                 .map_or(String::new(), |age| format!(", running for {age}"));
             let name = diagnosis.name_of(holder);
             let what = format!("stop {name}{age}, if it is yours and not needed");
-            end(diagnosis, Signal::Term, &[holder], &what)
+            end(diagnosis.origin, Signal::Term, &[holder], &what)
         }
         Some(holder) => {
             let what = format!(

@@ -75,7 +75,11 @@ impl Run {
 
     pub(crate) fn refused(&mut self, requested: u64, free: u64) -> Verdict {
         self.refuse(requested, free);
-        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+        self.judge_from(&causes::Origin {
+            is_own: true,
+            running: (2..20_000).collect(),
+            ..causes::Origin::default()
+        })
     }
 
     /// A request that fails.

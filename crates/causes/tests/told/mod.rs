@@ -64,7 +64,11 @@ impl Run {
 
     /// Judges it as this user's own recording, whose processes still run.
     pub(crate) fn judge(&self) -> Verdict {
-        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+        self.judge_from(&causes::Origin {
+            is_own: true,
+            running: (2..20_000).collect(),
+            ..causes::Origin::default()
+        })
     }
 
     pub(crate) fn judge_from(&self, origin: &causes::Origin) -> Verdict {

@@ -85,6 +85,7 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         applied: None,
         disk_full: !has_recorded(folder) && unrecorded::is_full(folder),
         boot_id: origin::boot_id(),
+        folder: origin::folder_id(folder),
     };
     let _ = ending.write(folder);
 }
