@@ -2,8 +2,8 @@
 
 use crate::shell_line::ShellLine;
 
-/// What people call the number of things that are worked on at once, and what it is for people. The earlier
-/// is tried first: a batch is given up sooner than a length.
+/// Option names that set the amount of work, by kind, in the order in which they are tried: a smaller batch costs the
+/// user less than a shorter sequence.
 const KINDS: [(&str, &[&str]); 3] = [
     (
         "batch",
@@ -133,21 +133,21 @@ const PROCESS_COUNTS: [&str; 8] = [
     "--np",
 ];
 
-/// An argument that says how much is worked on at once.
+/// An option that sets the batch size, length or other size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Size {
-    /// What it is called in the command: `--batch`.
+    /// The option as the command has it: `--batch`.
     pub(crate) option: String,
     /// Its value.
     pub(crate) value: u64,
-    /// The name that stands for it in a pattern.
+    /// The name of the placeholder in the pattern.
     name: String,
     /// The command with the name in braces in place of the value.
     pattern: Vec<String>,
 }
 
 impl Size {
-    /// The argument of a command that reads most like it, if one does and can be lowered.
+    /// Returns the size option of a command. Returns `None` if there is none, or its value is below 2.
     pub(crate) fn of(words: &[&str]) -> Option<Self> {
         let program = program_index(words)?;
         KINDS.iter().find_map(|(kind, names)| {
@@ -156,28 +156,28 @@ impl Size {
         })
     }
 
-    /// Returns a word for the argument that is our own, whoever wrote the command.
-    pub(crate) fn known_name(&self) -> &str {
+    /// Returns the option's name from [`KINDS`], never text of the command.
+    pub(crate) fn trusted_name(&self) -> &str {
         &self.name
     }
 
     /// Adds the search for the largest value that fits to a line, up to the `--` before the program.
     pub(crate) fn search(&self, line: ShellLine) -> ShellLine {
         let Self { name, value, pattern, .. } = self;
-        let line = match processes(pattern) {
-            Some(count) => line.own("--gpus").word(count.to_string()),
+        let line = match gpus_of_launcher(pattern) {
+            Some(count) => line.literal("--gpus").word(count.to_string()),
             None => line,
         };
-        line.own("--vary").word(format!("{name}=1..{value}")).own("--")
+        line.literal("--vary").word(format!("{name}=1..{value}")).literal("--")
     }
 
-    /// Adds the command to a line, with the mark for the value in its place.
+    /// Adds the command to a line, with the placeholder for the value in its place.
     pub(crate) fn add_program(&self, line: ShellLine) -> ShellLine {
         line.pattern(&self.pattern, &format!("{{{}}}", self.name))
     }
 }
 
-/// The size that the word at an index names, in one of the ways in which people write options.
+/// Returns the size option at `index`, for `--key value`, `--key=value` and `a.key=value`.
 fn size_at(
     words: &[&str],
     index: usize,
@@ -199,17 +199,17 @@ fn size_at(
     }
     let value: u64 = attached.or(words.get(index + 1).copied())?.parse().ok()?;
     let name = if plain.len() > 1 { plain.replace('-', "_") } else { kind.to_owned() };
-    let mark = format!("{{{name}}}");
+    let placeholder = format!("{{{name}}}");
     let mut pattern: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     match attached {
-        Some(_) => pattern[index] = format!("{key}={mark}"),
-        None => pattern[index + 1] = mark,
+        Some(_) => pattern[index] = format!("{key}={placeholder}"),
+        None => pattern[index + 1] = placeholder,
     }
     (value > 1).then_some(Size { option: key.to_owned(), value, name, pattern })
 }
 
-/// How many processes a launcher starts, each of which has a GPU.
-fn processes(words: &[String]) -> Option<u64> {
+/// Returns the number of processes that a launcher starts, if more than one. Each of them uses one GPU.
+fn gpus_of_launcher(words: &[String]) -> Option<u64> {
     let mut of_mpi = false;
     for (index, word) in words.iter().enumerate() {
         of_mpi |= MPI_LAUNCHERS.contains(&file_name(word));

@@ -8,21 +8,21 @@ const PLAIN: &str = "/._-+,:@%=";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellLine {
     words: Vec<String>,
-    /// A mark in braces that whyoom itself put into words, such as `{batch}`. It stays unquoted.
-    mark: Option<String>,
+    /// A placeholder in braces that whyoom itself put into words, such as `{batch}`. It stays unquoted.
+    placeholder: Option<String>,
 }
 
 impl ShellLine {
-    /// Returns a line of words of our own, separated by blanks.
+    /// Returns a line of words of whyoom's own text, separated by blanks.
     #[must_use]
-    pub fn new(own: &'static str) -> Self {
-        Self { words: Vec::new(), mark: None }.own(own)
+    pub fn new(literal: &'static str) -> Self {
+        Self { words: Vec::new(), placeholder: None }.literal(literal)
     }
 
-    /// Adds words of our own, separated by blanks.
+    /// Adds words of whyoom's own text, separated by blanks.
     #[must_use]
-    pub fn own(mut self, own: &'static str) -> Self {
-        self.words.extend(own.split_whitespace().map(str::to_owned));
+    pub fn literal(mut self, literal: &'static str) -> Self {
+        self.words.extend(literal.split_whitespace().map(str::to_owned));
         self
     }
 
@@ -35,7 +35,7 @@ impl ShellLine {
 
     /// Adds words, which may come from an input.
     #[must_use]
-    pub fn words_of(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+    pub fn inputs(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.words.extend(words.into_iter().map(Into::into));
         self
     }
@@ -49,11 +49,11 @@ impl ShellLine {
         }
     }
 
-    /// Adds words with a mark in braces, such as `{batch}`.
+    /// Adds words with a placeholder in braces, such as `{batch}`.
     #[must_use]
-    pub(crate) fn pattern(mut self, words: &[String], mark: &str) -> Self {
-        self.mark = Some(mark.to_owned());
-        self.words_of(words)
+    pub(crate) fn pattern(mut self, words: &[String], placeholder: &str) -> Self {
+        self.placeholder = Some(placeholder.to_owned());
+        self.inputs(words)
     }
 
     /// Returns the words that a shell passes on.
@@ -66,11 +66,11 @@ impl ShellLine {
     /// act on or show differently, such as a line break: then no line means these words.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        let mark = self.mark.as_deref();
+        let placeholder = self.placeholder.as_deref();
         let words: Option<Vec<String>> = self
             .words
             .iter()
-            .map(|word| is_shown_as_is(word).then(|| quoted(word, mark)))
+            .map(|word| is_shown_as_is(word).then(|| shell_quoted(word, placeholder)))
             .collect();
         words.map(|words| words.join(" "))
     }
@@ -80,14 +80,15 @@ impl ShellLine {
 /// [`ShellLine::text`], it keeps characters that a terminal acts on.
 #[must_use]
 pub fn for_shell(word: &str) -> String {
-    quoted(word, None)
+    shell_quoted(word, None)
 }
 
-/// Returns a word in single quotes, unless nothing in it is special to a shell. The mark is not special: braces
+/// Returns a word in single quotes, unless nothing in it is special to a shell. The placeholder is not special: braces
 /// without a comma or two dots within are not expanded.
-fn quoted(word: &str, mark: Option<&str>) -> String {
-    let without_mark = mark.map_or_else(|| word.to_owned(), |mark| word.replace(mark, "x"));
-    match is_plain(&without_mark) {
+fn shell_quoted(word: &str, placeholder: Option<&str>) -> String {
+    let without_placeholder =
+        placeholder.map_or_else(|| word.to_owned(), |placeholder| word.replace(placeholder, "x"));
+    match is_plain(&without_placeholder) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_mark_of_our_own_stays_unquoted() {
+    fn only_the_placeholder_of_our_own_stays_unquoted() {
         let words = ["{batch}", "--batch={batch}", "{a,b}", "{{batch},b}", "a b{batch}"];
         let line = ShellLine::new("whyoom fit --").pattern(&words.map(str::to_owned), "{batch}");
         assert_eq!(

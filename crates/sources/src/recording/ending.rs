@@ -62,7 +62,7 @@ pub struct Ending {
 }
 
 /// Numbers that identify a folder on a running machine. They stay the same if the folder is moved within its file
-/// system; a copy has others.
+/// system; a copy has others. After the folder is removed, another folder may get them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderId {
     /// The device number of its file system.

@@ -1,4 +1,4 @@
-//! Where the inputs of a verdict come from: a stranger's command and the process IDs of another machine are no advice.
+//! The origin of a verdict's inputs: this user or others. Commands and PIDs of others are not offered for pasting.
 
 use std::{collections::BTreeSet, ops::RangeInclusive};
 
@@ -6,9 +6,9 @@ use std::{collections::BTreeSet, ops::RangeInclusive};
 /// the kernel has none above `PID_MAX_LIMIT` (include/linux/threads.h).
 const PROCESS_IDS: RangeInclusive<u32> = 2..=4_194_304;
 
-/// Where the inputs of a verdict come from. The default is elsewhere: nothing in the inputs is to be trusted.
+/// Origin of the inputs of a verdict. The default is elsewhere: nothing in the inputs is to be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct InputOrigin {
     /// True if this user recorded all inputs, on this machine, since its last start.
     pub is_own: bool,
     /// Processes that the inputs name and that still run: both process ID and start time are the same.
@@ -18,12 +18,12 @@ pub struct Origin {
     pub ended: BTreeSet<u32>,
 }
 
-impl Origin {
+impl InputOrigin {
     /// Inputs from elsewhere.
     pub(crate) const ELSEWHERE: &'static Self =
         &Self { is_own: false, running: BTreeSet::new(), ended: BTreeSet::new() };
 
-    /// Returns the origin of two inputs together: one from elsewhere makes both so.
+    /// Combines two origins: own only if both are.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.is_own &= other.is_own;
@@ -51,17 +51,18 @@ mod tests {
     #[test]
     fn only_a_running_process_of_an_own_recording_may_be_ended() {
         let pids = [0, 1, 2, 77, 4_194_304, 4_194_305, u32::MAX];
-        let own = Origin { is_own: true, running: pids.into(), ..Origin::default() };
+        let own = InputOrigin { is_own: true, running: pids.into(), ..InputOrigin::default() };
         let ended: Vec<u32> = pids.into_iter().filter(|pid| own.may_end(*pid)).collect();
         assert_eq!(ended, [2, 77, 4_194_304]);
         assert!(!own.may_end(78), "it does not run");
-        assert!(!own.and(Origin::default()).may_end(77), "another input is from elsewhere");
+        assert!(!own.and(InputOrigin::default()).may_end(77), "another input is from elsewhere");
     }
 
     #[test]
     fn a_process_id_that_another_input_used_for_an_ended_process_is_not_signalled() {
-        let alive = Origin { is_own: true, running: [500, 501].into(), ..Origin::default() };
-        let dead = Origin { is_own: true, ended: [500].into(), ..Origin::default() };
+        let alive =
+            InputOrigin { is_own: true, running: [500, 501].into(), ..InputOrigin::default() };
+        let dead = InputOrigin { is_own: true, ended: [500].into(), ..InputOrigin::default() };
         for both in [alive.clone().and(dead.clone()), dead.and(alive)] {
             assert!(!both.may_end(500), "one input names an ended process 500");
             assert!(both.may_end(501));

@@ -1,19 +1,19 @@
 //! Names from inputs, quoted in sentences of our own.
 
 /// Characters of a name that are shown. Chosen, not measured: a program and its first arguments.
-const LONGEST: usize = 60;
+const MAX_SHOWN_CHARS: usize = 60;
 
 /// Returns a name from an input in quotation marks, cut. Quotation marks and line breaks within cannot end it.
-pub(crate) fn quoted(name: &str) -> String {
+pub(crate) fn in_quotation_marks(name: &str) -> String {
     format!("“{}”", within_quotes(name))
 }
 
 /// Returns the name of a file or a symbol from an input as it is if it is one short word, or else quoted.
 pub(crate) fn word_or_quoted(name: &str) -> String {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_.+-:<>*&,()~".contains(c);
-    let is_short = (1..=LONGEST).contains(&name.chars().count());
+    let is_short = (1..=MAX_SHOWN_CHARS).contains(&name.chars().count());
     let is_word = is_short && name.chars().all(is_of_word);
-    if is_word { name.to_owned() } else { quoted(name) }
+    if is_word { name.to_owned() } else { in_quotation_marks(name) }
 }
 
 /// Returns a name from an input as it stands between quotation marks, cut.
@@ -23,8 +23,8 @@ pub(crate) fn within_quotes(name: &str) -> String {
         c if c.is_control() || is_invisible(c) => ' ',
         c => c,
     };
-    let shown: String = name.chars().take(LONGEST).map(plain).collect();
-    let cut = if name.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    let shown: String = name.chars().take(MAX_SHOWN_CHARS).map(plain).collect();
+    let cut = if name.chars().nth(MAX_SHOWN_CHARS).is_some() { "…" } else { "" };
     format!("{shown}{cut}")
 }
 
@@ -67,13 +67,13 @@ mod tests {
 
     #[test]
     fn a_name_cannot_end_its_quotation() {
-        assert_eq!(quoted("python train.py"), "“python train.py”");
-        assert_eq!(quoted("a” b\" c\nd"), "“a' b' c d”");
+        assert_eq!(in_quotation_marks("python train.py"), "“python train.py”");
+        assert_eq!(in_quotation_marks("a” b\" c\nd"), "“a' b' c d”");
         for invisible in
             ['\u{ad}', '\u{200b}', '\u{200f}', '\u{2028}', '\u{2029}', '\u{202e}', '\u{2066}']
         {
-            assert_eq!(quoted(&format!("a{invisible}b")), "“a b”", "{invisible:?}");
+            assert_eq!(in_quotation_marks(&format!("a{invisible}b")), "“a b”", "{invisible:?}");
         }
-        assert_eq!(quoted(&"x".repeat(61)), format!("“{}…”", "x".repeat(60)));
+        assert_eq!(in_quotation_marks(&"x".repeat(61)), format!("“{}…”", "x".repeat(60)));
     }
 }

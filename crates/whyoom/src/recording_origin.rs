@@ -1,20 +1,20 @@
-//! Whether a recording is this user's own, from this machine: only then is its command one to paste, and are its
-//! process IDs of this machine.
+//! Decides whether this user made a recording on this machine since boot. Only then may its command be pasted and its
+//! PIDs be signalled.
 
 use std::path::Path;
 
-use whyoom_causes::Origin;
+use whyoom_causes::InputOrigin;
 
-/// Returns where a recording's folder comes from.
+/// Returns the origin of a recording's folder.
 #[cfg(target_os = "linux")]
-pub(crate) fn of_recording(folder: &Path) -> Origin {
+pub(crate) fn of_recording(folder: &Path) -> InputOrigin {
     linux::of_recording(folder)
 }
 
-/// Returns where a recording's folder comes from: nothing is recorded on this system.
+/// Returns that a recording is from elsewhere: nothing is recorded on this system.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn of_recording(_: &Path) -> Origin {
-    Origin::default()
+pub(crate) fn of_recording(_: &Path) -> InputOrigin {
+    InputOrigin::default()
 }
 
 #[cfg(target_os = "linux")]
@@ -25,10 +25,12 @@ mod linux {
     use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
     use rustix::process::geteuid;
-    use whyoom_causes::Origin;
+    use whyoom_causes::InputOrigin;
     use whyoom_files::{folder::Folder, kernel};
     use whyoom_node::proc::stat::Stat;
-    use whyoom_sources::recording::{ENDING, Ending, FolderId, MACHINE_SAMPLES, holder_starts};
+    use whyoom_sources::recording::{
+        ENDING, Ending, FolderId, MACHINE_SAMPLES, holder_start_ticks,
+    };
 
     /// Permission of the group and of others to write.
     const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -51,21 +53,21 @@ mod linux {
         Some(FolderId { device: found.dev(), inode: found.ino() })
     }
 
-    pub(super) fn of_recording(folder: &Path) -> Origin {
+    pub(super) fn of_recording(folder: &Path) -> InputOrigin {
         if !is_writable_by_owner_only(folder) || !is_only_own(&folder.join(ENDING)) {
-            return Origin::default();
+            return InputOrigin::default();
         }
-        let Some(ending) = Ending::read(folder) else { return Origin::default() };
+        let Some(ending) = Ending::read(folder) else { return InputOrigin::default() };
         if ending.boot_id.is_none() || ending.boot_id != boot_id() {
-            return Origin::default();
+            return InputOrigin::default();
         }
         // A copy of another user's recording belongs to this user, too.
         if ending.folder.is_none() || ending.folder != folder_id(folder) {
-            return Origin::default();
+            return InputOrigin::default();
         }
         let are_samples_own = is_only_own(&folder.join(MACHINE_SAMPLES));
-        let mut origin = Origin { is_own: true, ..Origin::default() };
-        for (pid, started) in holder_starts(&Folder::from(folder)) {
+        let mut origin = InputOrigin { is_own: true, ..InputOrigin::default() };
+        for (pid, started) in holder_start_ticks(&Folder::from(folder)) {
             let runs = are_samples_own && started.is_some() && started == start_ticks(pid);
             let processes = if runs { &mut origin.running } else { &mut origin.ended };
             processes.insert(pid);

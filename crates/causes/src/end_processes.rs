@@ -4,7 +4,7 @@ use whyoom_memory::Holder;
 
 use crate::{
     finding::Remedy,
-    origin::Origin,
+    input_origin::InputOrigin,
     other_gpu_processes::{held, pids},
     shell_line::ShellLine,
 };
@@ -20,7 +20,12 @@ pub(crate) enum Signal {
 
 /// Returns the remedy that ends processes: `kill` if each process ID still means the process that the input names, or
 /// else `whyoom who`. A process ID of another machine, or from before a restart, means another process here.
-pub(crate) fn end(origin: &Origin, signal: Signal, holders: &[&Holder], what: &str) -> Remedy {
+pub(crate) fn end_processes(
+    origin: &InputOrigin,
+    signal: Signal,
+    holders: &[&Holder],
+    what: &str,
+) -> Remedy {
     let numbers: Vec<String> = holders.iter().map(|holder| holder.pid.to_string()).collect();
     // `kill` without a process ID is an error.
     let may_end_all =
@@ -30,7 +35,7 @@ pub(crate) fn end(origin: &Origin, signal: Signal, holders: &[&Holder], what: &s
             Signal::Term => ShellLine::new("kill"),
             Signal::Kill => ShellLine::new("kill -9"),
         };
-        Remedy::command(line.words_of(numbers), what)
+        Remedy::command(line.inputs(numbers), what)
     } else {
         let shows = match holders {
             [] => "which processes hold memory, and how to stop them".to_owned(),
@@ -61,8 +66,8 @@ mod tests {
 
     fn remedy(running: &[u32], holders: &[&Holder]) -> Remedy {
         let running = running.iter().copied().collect();
-        let origin = Origin { is_own: true, running, ..Origin::default() };
-        end(&origin, Signal::Term, holders, "stop it")
+        let origin = InputOrigin { is_own: true, running, ..InputOrigin::default() };
+        end_processes(&origin, Signal::Term, holders, "stop it")
     }
 
     #[test]
