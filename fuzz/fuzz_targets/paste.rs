@@ -4,11 +4,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use whyoom_causes::{Ahead, Measured, Origin, Verdict, for_shell, judge_on};
+use whyoom_causes::{Ahead, InputOrigin, Measured, Verdict, for_shell, judge_on};
 use whyoom_memory::Model;
 use whyoom_trace::{
-    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, Origin as EventOrigin, ProcessId,
-    ProcessState, SegmentGrowth, SizeClass, StackId, StringId, Tables, facts::Fact,
+    Action, Address, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ProcessState,
+    SegmentGrowth, SizeClass, StackId, StringId, Tables, facts::Fact,
 };
 
 const GIB: u64 = 1 << 30;
@@ -56,7 +56,7 @@ struct Run {
 impl Run {
     fn push(&mut self, action: Action) {
         let device = DeviceId(0);
-        let origin = EventOrigin { process: self.process, device, ..EventOrigin::default() };
+        let origin = Origin { process: self.process, device, ..Origin::default() };
         let event = Event { origin, stack: self.stack, action, ..Event::default() };
         self.model.event(&event, &self.tables);
     }
@@ -183,9 +183,9 @@ fuzz_target!(|bytes: &[u8]| {
     let plan = &mut Plan(bytes);
     let run = make(plan);
     let (measured, ahead) = (Measured::default(), Ahead::default());
-    let own = Origin { is_own: true, running: (0..8).collect() };
+    let own = InputOrigin { is_own: true, running: (0..8).collect(), ..InputOrigin::default() };
     lines(&judge_on(&run.model, &run.tables, measured, &own, &ahead));
-    let verdict = judge_on(&run.model, &run.tables, measured, &Origin::default(), &ahead);
+    let verdict = judge_on(&run.model, &run.tables, measured, &InputOrigin::default(), &ahead);
     lines(&verdict);
     for finding in std::iter::once(&verdict.primary).chain(&verdict.contributing) {
         let pasted = finding.remedies.iter().filter_map(|remedy| remedy.paste.as_deref());

@@ -13,7 +13,7 @@ use crate::{
     diagnosis::{Diagnosis, Measured},
     finding::{Finding, Strength},
     findings::findings,
-    origin::Origin,
+    input_origin::InputOrigin,
     ranking::rank,
     verdict::Verdict,
 };
@@ -36,7 +36,7 @@ impl Found {
 /// Judges everything that a model holds, as of inputs from elsewhere.
 #[must_use]
 pub fn judge(model: &Model, tables: &Tables) -> Verdict {
-    judge_on(model, tables, Measured::default(), Origin::ELSEWHERE, &Ahead::default())
+    judge_on(model, tables, Measured::default(), InputOrigin::ELSEWHERE, &Ahead::default())
 }
 
 /// Judges everything that a model holds, with what was measured of the machine, where the inputs come from and what
@@ -46,7 +46,7 @@ pub fn judge_on(
     model: &Model,
     tables: &Tables,
     measured: Measured,
-    origin: &Origin,
+    origin: &InputOrigin,
     ahead: &Ahead,
 ) -> Verdict {
     let diagnoses = diagnoses(model, tables, measured, origin, ahead);

@@ -8,8 +8,8 @@ use whyoom_trace::{DeviceId, FrameText, ProcessId, Tables};
 use crate::{
     ahead::Ahead,
     diagnosis::{Diagnosis, Measured},
+    input_origin::InputOrigin,
     observed::ObservedFigures,
-    origin::Origin,
 };
 
 /// A loop that retries runs out again and again for the same reason: so many of its failures are
@@ -21,7 +21,7 @@ pub(crate) fn diagnoses<'a>(
     model: &'a Model,
     tables: &'a Tables,
     measured: Measured,
-    origin: &'a Origin,
+    origin: &'a InputOrigin,
     ahead: &Ahead,
 ) -> Vec<Diagnosis<'a>> {
     let growths: BTreeMap<(ProcessId, DeviceId), Growth> = model
@@ -181,7 +181,7 @@ impl<'a> Diagnosis<'a> {
             growth: None,
             observed,
             measured: Measured::default(),
-            origin: Origin::ELSEWHERE,
+            origin: InputOrigin::ELSEWHERE,
             ahead: None,
         }
     }

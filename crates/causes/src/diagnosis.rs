@@ -17,8 +17,8 @@ use crate::{
     command::Size,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     gpu_models,
+    input_origin::InputOrigin,
     observed::{CONTEXT_ALLOWANCE, ObservedFigures, name_of},
-    origin::Origin,
     shell::Shell,
     shell_line::ShellLine,
 };
@@ -46,7 +46,7 @@ pub struct Diagnosis<'a> {
     /// What was measured of the machine.
     pub measured: Measured,
     /// Where the inputs come from.
-    pub origin: &'a Origin,
+    pub origin: &'a InputOrigin,
     /// The rest of the iteration that failed, where no allocator can serve it.
     pub ahead: Option<TooLarge>,
 }
@@ -366,8 +366,8 @@ impl<'a> Diagnosis<'a> {
     /// command is not known.
     pub(crate) fn with_program(&self, line: ShellLine, what: &str) -> Option<Remedy> {
         let command = self.command().filter(|command| !command.is_empty())?;
-        let line = line.own("--");
-        Some(self.own_or_example(line.clone().words_of(command.split('\0')), line, what))
+        let line = line.literal("--");
+        Some(self.own_or_example(line.clone().inputs(command.split('\0')), line, what))
     }
 
     /// Returns the whole line to paste if the inputs are this user's own, or else an example without the program.
@@ -378,24 +378,24 @@ impl<'a> Diagnosis<'a> {
                 return remedy;
             }
         }
-        example(&without_program.own("COMMAND"), what)
+        example(&without_program.literal("COMMAND"), what)
     }
 
     /// The program once more under `whyoom run`: a line to paste if its command is known and this user's own.
     pub(crate) fn rerun(&self, options: &'static str, what: &str) -> Remedy {
-        let line = ShellLine::new("whyoom run").own(options);
+        let line = ShellLine::new("whyoom run").literal(options);
         if let Some(remedy) = self.with_program(line.clone(), what) {
             return remedy;
         }
-        let line = line.own("--");
+        let line = line.literal("--");
         match self.script() {
             // A traceback names the script, and whoever wrote the traceback chose the name.
-            Some(script) => example(&line.own("python").file(script), what),
+            Some(script) => example(&line.literal("python").file(script), what),
             // Nothing that llama.cpp says comes from Python; of a message of somebody's own, nobody knows.
             None if matches!(self.software(), Some(Software::LlamaCpp | Software::Program)) => {
-                example(&line.own("COMMAND"), what)
+                example(&line.literal("COMMAND"), what)
             }
-            None => example(&line.own("python train.py"), what),
+            None => example(&line.literal("python train.py"), what),
         }
     }
 
@@ -412,7 +412,7 @@ impl<'a> Diagnosis<'a> {
     /// has none, or where no caching allocator of PyTorch's serves the run.
     pub(crate) fn search_size(&self) -> Option<Remedy> {
         let size = self.size_argument().filter(|_| self.uses_allocator())?;
-        let name = if self.origin.is_own { &size.option } else { size.known_name() };
+        let name = if self.origin.is_own { &size.option } else { size.trusted_name() };
         let what = format!(
             "finds the largest {name} that fits on such a GPU, using a simulated one: {} does not fit",
             size.value
@@ -426,13 +426,13 @@ impl<'a> Diagnosis<'a> {
         let capacity = self.observed.capacity?;
         let gpu = self.fact_of_run(FactKind::Gpu).and_then(|fact| match fact {
             Fact::Gpu { model, total } => {
-                Some((gpu_models::known(self.tables.text(model))?, total))
+                Some((gpu_models::known_model(self.tables.text(model))?, total))
             }
             _ => None,
         });
         let line = ShellLine::new("whyoom fit");
         let (line, total) = match gpu {
-            Some((model, total)) => (line.own("--gpu").own(model), total),
+            Some((model, total)) => (line.literal("--gpu").literal(model), total),
             None => (line, Bytes::ZERO),
         };
         // Drivers differ by a hundredth in what they leave of a GPU.
@@ -440,9 +440,9 @@ impl<'a> Diagnosis<'a> {
         Some(match capacity.0 {
             _ if as_sold => line,
             bytes if bytes.is_multiple_of(1 << 30) => {
-                line.own("--memory").word(format!("{}GiB", bytes >> 30))
+                line.literal("--memory").word(format!("{}GiB", bytes >> 30))
             }
-            bytes => line.own("--memory").word(format!("{}MiB", bytes >> 20)),
+            bytes => line.literal("--memory").word(format!("{}MiB", bytes >> 20)),
         })
     }
 

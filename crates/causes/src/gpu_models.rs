@@ -50,6 +50,6 @@ pub const GPU_MODELS: [&str; 45] = [
 ];
 
 /// Returns our own text for the name of a model. `None` if the table has no such model.
-pub(crate) fn known(name: &str) -> Option<&'static str> {
+pub(crate) fn known_model(name: &str) -> Option<&'static str> {
     GPU_MODELS.into_iter().find(|known| *known == name)
 }

@@ -6,7 +6,7 @@ use whyoom_trace::{Bytes, Counter, ProcessId, ProcessState, Tables};
 
 use crate::{
     finding::{Basis, Evidence},
-    quoted::quoted,
+    quotation_marks::in_quotation_marks,
 };
 
 /// A context takes a few hundred MiB, on old GPUs up to 725: less than this beside the allocator's
@@ -347,7 +347,8 @@ impl ObservedFigures {
             Evidence::bytes(label, holder.bytes, told)
         });
         let recorded = self.recorded_others.iter().map(|(process, bytes)| {
-            let label = format!("allocated by {}", quoted(tables.process_name(*process)));
+            let label =
+                format!("allocated by {}", in_quotation_marks(tables.process_name(*process)));
             Evidence::bytes(label, *bytes, Basis::Recorded)
         });
         let pieces = self.fragmentation().map(|fragmentation| {
@@ -364,13 +365,13 @@ impl ObservedFigures {
 /// A process that holds memory, as people know it: `“python train.py” (process 4711)`.
 pub(crate) fn name_of(holder: &Holder, tables: &Tables) -> String {
     if holder.standing == ProcessState::Recorded {
-        return quoted(tables.text(holder.command));
+        return in_quotation_marks(tables.text(holder.command));
     }
     let mut words = tables.text(holder.command).split_whitespace();
     let Some(program) = words.next() else { return format!("process {}", holder.pid) };
     let program = program.rsplit('/').next().unwrap_or(program);
     let command: Vec<&str> = std::iter::once(program).chain(words).collect();
-    format!("{} (process {})", quoted(&command.join(" ")), holder.pid)
+    format!("{} (process {})", in_quotation_marks(&command.join(" ")), holder.pid)
 }
 
 /// An amount that is not nothing.

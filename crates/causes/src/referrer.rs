@@ -2,7 +2,7 @@
 
 use whyoom_trace::{Address, Bytes};
 
-use crate::quoted::{within_quotes, word_or_quoted};
+use crate::quotation_marks::{within_quotes, word_or_quoted};
 
 /// A name in a Python program under which tensors were kept when it was asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

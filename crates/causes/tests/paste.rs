@@ -5,7 +5,7 @@ mod pytorch_run;
 use std::process::Command;
 
 use pytorch_run::{GIB, MIB, Run};
-use whyoom_causes::{Origin, Remedy, ShellLine, Verdict};
+use whyoom_causes::{InputOrigin, Remedy, ShellLine, Verdict};
 use whyoom_trace::{Action, Bytes, ProcessState, facts::Fact};
 
 /// What somebody may put into any text of an input.
@@ -68,7 +68,7 @@ fn run(hostile: &str) -> Run {
 }
 
 /// The verdicts on runs with a hostile text in each place.
-fn verdicts(hostile: &str, origin: &Origin) -> Vec<Verdict> {
+fn verdicts(hostile: &str, origin: &InputOrigin) -> Vec<Verdict> {
     let mut full = run(hostile);
     full.segment(GIB, 7 * GIB);
     full.block(GIB, 7 * GIB);
@@ -88,7 +88,7 @@ fn verdicts(hostile: &str, origin: &Origin) -> Vec<Verdict> {
 
 #[test]
 fn a_shell_splits_each_line_into_the_words_that_were_meant() {
-    let own = Origin { is_own: true, running: (2..200).collect() };
+    let own = InputOrigin { is_own: true, running: (2..200).collect(), ..InputOrigin::default() };
     let mut with_program = 0;
     for hostile in HOSTILE {
         for verdict in verdicts(hostile, &own) {
@@ -107,7 +107,7 @@ fn a_shell_splits_each_line_into_the_words_that_were_meant() {
 
 #[test]
 fn the_words_are_those_of_the_command() {
-    let own = Origin { is_own: true, ..Origin::default() };
+    let own = InputOrigin { is_own: true, ..InputOrigin::default() };
     for hostile in HOSTILE.into_iter().filter(|text| !text.contains('\n')) {
         let verdict = verdicts(hostile, &own).remove(0);
         let lines = remedies(&verdict).filter_map(|remedy| remedy.shell_line.as_ref());
@@ -121,7 +121,7 @@ fn the_words_are_those_of_the_command() {
 #[test]
 fn a_command_from_elsewhere_is_an_example_without_its_words() {
     for hostile in ["evil", "$(touch x)"] {
-        let verdicts = verdicts(hostile, &Origin::default());
+        let verdicts = verdicts(hostile, &InputOrigin::default());
         let all: Vec<&Remedy> = verdicts.iter().flat_map(remedies).collect();
         for remedy in &all {
             let paste = remedy.paste.as_deref().unwrap_or_default();
@@ -136,18 +136,29 @@ fn a_command_from_elsewhere_is_an_example_without_its_words() {
 
 #[test]
 fn a_process_is_ended_only_if_its_number_still_means_it() {
-    let ended = |origin: &Origin| {
+    let ended = |origin: &InputOrigin| {
         let verdict = verdicts("x", origin).remove(2);
         remedies(&verdict).any(|one| one.paste.as_deref().unwrap_or("").starts_with("kill"))
     };
-    assert!(ended(&Origin { is_own: true, running: (2..200).collect() }));
-    assert!(!ended(&Origin { is_own: true, ..Origin::default() }), "it has ended");
-    assert!(!ended(&Origin { is_own: false, running: (2..200).collect() }), "from elsewhere");
+    assert!(ended(&InputOrigin {
+        is_own: true,
+        running: (2..200).collect(),
+        ..InputOrigin::default()
+    }));
+    assert!(!ended(&InputOrigin { is_own: true, ..InputOrigin::default() }), "it has ended");
+    assert!(
+        !ended(&InputOrigin {
+            is_own: false,
+            running: (2..200).collect(),
+            ..InputOrigin::default()
+        }),
+        "from elsewhere"
+    );
 }
 
 #[test]
 fn a_line_that_begins_on_windows_has_no_words_in_posix_quotes() {
-    let own = Origin { is_own: true, ..Origin::default() };
+    let own = InputOrigin { is_own: true, ..InputOrigin::default() };
     for shell in ["cmd", "powershell"] {
         let mut run = Run::new(&[("main", "C:\\x\\train.py", 1)], &[("shell", shell)]);
         run.command("python\0a & calc\0--batch\x0064");

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use whyoom_causes::{Ahead, Figure, Measured, Origin, Verdict, judge_on};
+use whyoom_causes::{Ahead, Figure, InputOrigin, Measured, Verdict, judge_on};
 use whyoom_memory::Model;
 use whyoom_trace::{EventSink, Tables, lines};
 
@@ -137,7 +137,8 @@ fn judged(run: &Run) -> Verdict {
         let event = reader.read(line, &mut tables).expect("every line is an event");
         model.event(&event, &tables);
     }
-    let origin = Origin { is_own: true, running: (2..20_000).collect() };
+    let origin =
+        InputOrigin { is_own: true, running: (2..20_000).collect(), ..InputOrigin::default() };
     judge_on(&model, &tables, Measured::default(), &origin, &Ahead::default())
 }
 

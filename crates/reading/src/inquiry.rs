@@ -7,8 +7,8 @@ use std::{
 
 use whyoom_allocators::{Run, Workloads};
 use whyoom_causes::{
-    Ahead, Measured, Origin, Referrer, Verdict, has_provable_remedies, judge_on, name_referrers,
-    prove, was_applied,
+    Ahead, InputOrigin, Measured, Referrer, Verdict, has_provable_remedies, judge_on,
+    name_referrers, prove, was_applied,
 };
 use whyoom_files::folder::Folder;
 use whyoom_flight::Checkpoint;
@@ -55,7 +55,7 @@ pub struct Inquiry {
     /// What was measured of the machine.
     pub measured: Measured,
     /// Where the inputs come from. `None` if that was not asked: then they are from elsewhere.
-    origin: Option<Origin>,
+    origin: Option<InputOrigin>,
 }
 
 /// What a report has beside the verdict.
@@ -83,7 +83,7 @@ impl Inquiry {
     }
 
     /// Sets where another input comes from. One from elsewhere makes all so.
-    pub fn add_origin(&mut self, origin: Origin) {
+    pub fn add_origin(&mut self, origin: InputOrigin) {
         self.origin = Some(match self.origin.take() {
             Some(before) => before.and(origin),
             None => origin,
@@ -223,7 +223,7 @@ impl Inquiry {
     }
 
     fn judge_with(&self, ahead: &Ahead) -> Verdict {
-        let elsewhere = Origin::default();
+        let elsewhere = InputOrigin::default();
         let origin = self.origin.as_ref().unwrap_or(&elsewhere);
         judge_on(&self.model, &self.tables, self.measured, origin, ahead)
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use whyoom_causes::{Origin, Referrer, Verdict};
+use whyoom_causes::{InputOrigin, Referrer, Verdict};
 use whyoom_files::folder::Folder;
 use whyoom_reading::{Inquiry, ReportOf, referrers};
 use whyoom_report::{Answer, Report};
@@ -15,7 +15,7 @@ use whyoom_sources::{InputKind, recording::is_recording};
 use crate::{
     beside::{process_in, snapshots},
     machine::MachineFile,
-    origin,
+    recording_origin,
     source::{Frames, packed, read, read_entry},
 };
 
@@ -52,8 +52,8 @@ impl Reading {
         let kind = self.add_one(path)?;
         self.inquiry.add_origin(
             match kind == InputKind::Recording && !self.packed.contains(path) {
-                true => origin::of_recording(path),
-                false => Origin::default(),
+                true => recording_origin::of_recording(path),
+                false => InputOrigin::default(),
             },
         );
         if process_in(path).is_some() {

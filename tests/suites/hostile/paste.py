@@ -45,6 +45,8 @@ def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, hol
     ending.pop("boot_id", None)
     if boot_id:
         ending["boot_id"] = boot_id
+    found = os.stat(folder)
+    ending["folder"] = {"device": found.st_dev, "inode": found.st_ino}
     (folder / "run.json").write_text(json.dumps(ending))
     samples = [json.loads(line) for line in (folder / "machine.jsonl").read_text().splitlines()]
     for device in (device for sample in samples for device in sample["devices"]):
@@ -161,7 +163,11 @@ def senders_command():
         "no boot ID": made("no-boot", command=COMMAND, boot_id=None),
         "another boot ID": made("other-boot", command=COMMAND, boot_id=OTHER_BOOT_ID),
         "packed": packed(made("packed", command=COMMAND)),
+        "copied": FOLDER / "copy",
+        "writable by others": made("writable", command=COMMAND),
     }
+    shutil.copytree(made("original", command=COMMAND), inputs["copied"])
+    inputs["writable by others"].chmod(0o777)
     if os.getuid() == 0:
         inputs |= {"another user's": of_other, "run.json of another user": made_by_other}
     server = Server()
@@ -175,10 +181,10 @@ def senders_command():
         for shown in [why(path), server.tool("why", path=str(path))[1]]:
             must("for example: whyoom fit --gpu 3060 --memory" in shown, f"{what}: no example in\n{shown}")
             must("evil" not in shown, f"{what}: the sender's command is in\n{shown}")
-    own = made("own", command=COMMAND)
+    own = made("unmoved", command=COMMAND).rename(FOLDER / "own")
     fits = [remedy["paste"] for remedy in remedies(own) if "whyoom fit" in (remedy["paste"] or "")]
     must(fits and words_of(fits[0])[-6:] == ["--", *COMMAND[:4], "{batch}"], f"the user's own command: {fits}")
-    print(f"{len(inputs)} recordings from elsewhere: an example with COMMAND; the user's own: the whole line")
+    print(f"{len(inputs)} recordings from elsewhere: an example with COMMAND; the user's own, moved: the whole line")
 
 
 def shell_words():

@@ -7,7 +7,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     other_gpu_processes::idle_cache_beside,
-    quoted::quoted,
+    quotation_marks::in_quotation_marks,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -63,7 +63,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
 
 /// A process of the same run keeps memory that it does not use.
 fn beside_process(diagnosis: &Diagnosis<'_>, process: ProcessId, idle: Bytes) -> Finding {
-    let whose = quoted(diagnosis.tables.process_name(process));
+    let whose = in_quotation_marks(diagnosis.tables.process_name(process));
     let missing = diagnosis.observed.missing().unwrap_or_default();
     let mut finding = diagnosis.finding(
         CAUSE.id,

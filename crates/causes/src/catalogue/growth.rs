@@ -7,7 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    quoted::within_quotes,
+    quotation_marks::within_quotes,
     referrer::RetentionKind,
 };
 

@@ -11,7 +11,7 @@ use crate::{
     library_knobs::{knobs, nccl},
     observed::CONTEXT_ALLOWANCE,
     outside::{block_in_advance, names_library},
-    quoted::word_or_quoted,
+    quotation_marks::word_or_quoted,
 };
 
 pub(super) const CAUSE: Cause = Cause {

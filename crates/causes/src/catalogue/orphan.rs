@@ -6,7 +6,7 @@ use whyoom_trace::{Bytes, ProcessState, Symptom};
 use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
-    ending::{Signal, end},
+    end_processes::{Signal, end_processes},
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     other_gpu_processes::{OtherGpuProcesses, held, pids},
 };
@@ -122,7 +122,7 @@ fn remedies(diagnosis: &Diagnosis<'_>, orphans: &[&Holder]) -> Vec<Remedy> {
     let abandoned = stand(ProcessState::Orphan);
     if !abandoned.is_empty() {
         let what = "it is orphaned; only its own user and root may stop it";
-        remedies.push(end(diagnosis, Signal::Term, &abandoned, what));
+        remedies.push(end_processes(diagnosis.origin, Signal::Term, &abandoned, what));
         let what = "or: stops all of your orphaned processes, after asking";
         let line = Remedy::line("whyoom who --kill-orphans", what);
         remedies.push(line.freeing(held(&abandoned)));
@@ -130,13 +130,13 @@ fn remedies(diagnosis: &Diagnosis<'_>, orphans: &[&Holder]) -> Vec<Remedy> {
     let leaders = stand(ProcessState::ZombieLeader);
     if !leaders.is_empty() {
         let what = "stops its other threads as well";
-        remedies.push(end(diagnosis, Signal::Kill, &leaders, what));
+        remedies.push(end_processes(diagnosis.origin, Signal::Kill, &leaders, what));
     }
     let hanging = stand(ProcessState::Hangs);
     if !hanging.is_empty() {
         let what = "signal 9 may end such a wait when other signals do not; if the process stays, \
                     whyoom who shows what it waits for";
-        remedies.push(end(diagnosis, Signal::Kill, &hanging, what));
+        remedies.push(end_processes(diagnosis.origin, Signal::Kill, &hanging, what));
     }
     let stuck = stand(ProcessState::Stuck);
     if !stuck.is_empty() {

@@ -6,11 +6,11 @@ use whyoom_trace::{Bytes, ProcessState, Software, StringId, Symptom};
 use crate::{
     cause::Cause,
     diagnosis::{Diagnosis, Era},
-    ending::{Signal, end},
+    end_processes::{Signal, end_processes},
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     observed::CONTEXT_ALLOWANCE,
     other_gpu_processes::{OtherGpuProcesses, held, idle_cache_beside},
-    quoted::quoted,
+    quotation_marks::in_quotation_marks,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -192,7 +192,7 @@ fn concerned<'a>(
 /// What other recorded processes had taken.
 fn recorded(diagnosis: &Diagnosis<'_>, held: Bytes) -> String {
     let others = &diagnosis.observed.recorded_others;
-    let name = |process| quoted(diagnosis.tables.process_name(process));
+    let name = |process| in_quotation_marks(diagnosis.tables.process_name(process));
     match others.as_slice() {
         [(process, bytes)] => format!(
             "{} had allocated {bytes} of this GPU; without it, this request would fit",
@@ -213,7 +213,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
         let apart = "both are processes of this run: give each a GPU of its own \
                      (CUDA_VISIBLE_DEVICES, torch.cuda.set_device), or run one after the other";
         let stop = format!("stop {}, if it is not needed", diagnosis.name_of(holder));
-        let stop = end(diagnosis, Signal::Term, &[holder], &stop);
+        let stop = end_processes(diagnosis.origin, Signal::Term, &[holder], &stop);
         return vec![Remedy::advice(apart), stop, list_gpus()];
     }
     let look = match holder {
@@ -227,7 +227,7 @@ fn stop_or_move(diagnosis: &Diagnosis<'_>, holder: Option<&Holder>, held: Bytes)
                 .map_or(String::new(), |age| format!(", running for {age}"));
             let name = diagnosis.name_of(holder);
             let what = format!("stop {name}{age}, if it is yours and not needed");
-            end(diagnosis, Signal::Term, &[holder], &what)
+            end_processes(diagnosis.origin, Signal::Term, &[holder], &what)
         }
         Some(holder) => {
             let what = format!(

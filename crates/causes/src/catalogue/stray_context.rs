@@ -10,7 +10,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Finding, Remedy, Strength},
     other_gpu_processes::{OtherGpuProcesses, works_elsewhere},
-    quoted::quoted,
+    quotation_marks::in_quotation_marks,
     shell_line::ShellLine,
 };
 
@@ -85,7 +85,7 @@ fn headline(diagnosis: &Diagnosis<'_>, strays: &[Stray]) -> String {
     match strays {
         [one] => format!(
             "{} holds a context on {} and does not use it",
-            quoted(diagnosis.tables.process_name(one.process)),
+            in_quotation_marks(diagnosis.tables.process_name(one.process)),
             one.device
         ),
         _ => format!(

@@ -7,7 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    quoted::word_or_quoted,
+    quotation_marks::word_or_quoted,
     result_code::code_name,
 };
 

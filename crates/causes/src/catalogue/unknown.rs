@@ -229,7 +229,7 @@ fn pytorchs_word(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
 fn try_others(diagnosis: &Diagnosis<'_>) -> Remedy {
     let log = diagnosis.tables.process_name(diagnosis.process);
     Remedy::command(
-        ShellLine::new("whyoom replay").file(log).own("--capacity 8GiB"),
+        ShellLine::new("whyoom replay").file(log).literal("--capacity 8GiB"),
         "shows whether another allocator fits the same requests into that much: the limit of the \
          pool, or of the device",
     )

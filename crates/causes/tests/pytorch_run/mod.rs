@@ -75,7 +75,11 @@ impl Run {
 
     pub(crate) fn refused(&mut self, requested: u64, free: u64) -> Verdict {
         self.refuse(requested, free);
-        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+        self.judge_from(&causes::InputOrigin {
+            is_own: true,
+            running: (2..20_000).collect(),
+            ..causes::InputOrigin::default()
+        })
     }
 
     /// A request that fails.
@@ -86,7 +90,7 @@ impl Run {
         self.push(Action::OutOfMemory { requested: Bytes(requested) });
     }
 
-    pub(crate) fn judge_from(&self, origin: &causes::Origin) -> Verdict {
+    pub(crate) fn judge_from(&self, origin: &causes::InputOrigin) -> Verdict {
         judge_on(&self.model, &self.tables, Measured::default(), origin, &Ahead::default())
     }
 }

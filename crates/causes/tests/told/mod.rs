@@ -64,10 +64,14 @@ impl Run {
 
     /// Judges it as this user's own recording, whose processes still run.
     pub(crate) fn judge(&self) -> Verdict {
-        self.judge_from(&causes::Origin { is_own: true, running: (2..20_000).collect() })
+        self.judge_from(&causes::InputOrigin {
+            is_own: true,
+            running: (2..20_000).collect(),
+            ..causes::InputOrigin::default()
+        })
     }
 
-    pub(crate) fn judge_from(&self, origin: &causes::Origin) -> Verdict {
+    pub(crate) fn judge_from(&self, origin: &causes::InputOrigin) -> Verdict {
         judge_on(&self.model, &self.tables, Measured::default(), origin, &Ahead::default())
     }
 }

@@ -56,6 +56,19 @@ pub struct Ending {
     /// The kernel's boot ID when it ran. `None` in a file of an older version, and if the kernel has none.
     #[serde(default)]
     pub boot_id: Option<String>,
+    /// The recording's folder when it was recorded. `None` in a file of an older version, and if it is not known.
+    #[serde(default)]
+    pub folder: Option<FolderId>,
+}
+
+/// Numbers that identify a folder on a running machine. They stay the same if the folder is moved within its file
+/// system; a copy has others. After the folder is removed, another folder may get them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderId {
+    /// The device number of its file system.
+    pub device: u64,
+    /// Its inode number.
+    pub inode: u64,
 }
 
 /// A second run with one thing changed.

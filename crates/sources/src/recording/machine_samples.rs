@@ -137,7 +137,7 @@ impl MachineSample {
 /// Reads the start times of the holders in a recording's folder, in clock ticks since boot, by process ID. `None` for a
 /// holder of which a sample has none, or of which two samples differ: then the ID means several processes.
 #[must_use]
-pub fn holder_starts(folder: &Folder) -> BTreeMap<u32, Option<u64>> {
+pub fn holder_start_ticks(folder: &Folder) -> BTreeMap<u32, Option<u64>> {
     let mut starts: BTreeMap<u32, Option<u64>> = BTreeMap::new();
     let samples = MachineSamples::read(folder);
     let devices = samples.iter().flat_map(|sample| &sample.devices);

@@ -30,11 +30,11 @@ use whyoom_trace::{
 };
 
 pub use self::{
-    ending::{Applied, ENDING, Ending},
+    ending::{Applied, ENDING, Ending, FolderId},
     folder::{has_recorded, is_recording},
     machine_samples::{
         MACHINE_SAMPLES, MACHINE_SAMPLES_NAMES, MAX_MACHINE_SAMPLES_BYTES, MachineSample,
-        SeenDevice, SeenHolder, SeenModel, holder_starts,
+        SeenDevice, SeenHolder, SeenModel, holder_start_ticks,
     },
 };
 use self::{

@@ -21,7 +21,7 @@ use super::{
     unrecorded,
     watcher::Watcher,
 };
-use crate::{origin, terminal::say, unstartable::Unstartable};
+use crate::{recording_origin, terminal::say, unstartable::Unstartable};
 
 /// What shells exit with if a program cannot be started.
 const NOT_STARTED: u8 = 126;
@@ -84,7 +84,8 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         simulated: std::env::var_os(STATE_VARIABLE).is_some(),
         applied: None,
         disk_full: !has_recorded(folder) && unrecorded::is_full(folder),
-        boot_id: origin::boot_id(),
+        boot_id: recording_origin::boot_id(),
+        folder: recording_origin::folder_id(folder),
     };
     let _ = ending.write(folder);
 }

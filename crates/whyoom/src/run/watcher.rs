@@ -22,7 +22,7 @@ use whyoom_recording::LiveView;
 use whyoom_sources::recording::{MachineSample, SeenDevice, SeenHolder, SeenModel};
 use whyoom_trace::ProcessState;
 
-use crate::origin;
+use crate::recording_origin;
 
 /// Between two searches for new processes, and the longest that the end is waited for.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -217,7 +217,7 @@ fn device(report: &DeviceReport, time: u64) -> SeenDevice {
             command: command(holder),
             standing: standing_of(holder, report),
             age: holder.started.map(|started| time.saturating_sub(started) / 1_000_000_000),
-            started_ticks: origin::start_ticks(holder.pid),
+            started_ticks: recording_origin::start_ticks(holder.pid),
         })
     });
     SeenDevice {

@@ -1,0 +1,71 @@
+//! The origin of a verdict's inputs: this user or others. Commands and PIDs of others are not offered for pasting.
+
+use std::{collections::BTreeSet, ops::RangeInclusive};
+
+/// Process IDs that may be signalled. `kill 0` reaches the caller's whole process group, 1 is the init process, and
+/// the kernel has none above `PID_MAX_LIMIT` (include/linux/threads.h).
+const PROCESS_IDS: RangeInclusive<u32> = 2..=4_194_304;
+
+/// Origin of the inputs of a verdict. The default is elsewhere: nothing in the inputs is to be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InputOrigin {
+    /// True if this user recorded all inputs, on this machine, since its last start.
+    pub is_own: bool,
+    /// Processes that the inputs name and that still run: both process ID and start time are the same.
+    pub running: BTreeSet<u32>,
+    /// Processes that an input names and that have ended, or whose start time is not known. Another process may have
+    /// the same ID now.
+    pub ended: BTreeSet<u32>,
+}
+
+impl InputOrigin {
+    /// Inputs from elsewhere.
+    pub(crate) const ELSEWHERE: &'static Self =
+        &Self { is_own: false, running: BTreeSet::new(), ended: BTreeSet::new() };
+
+    /// Combines two origins: own only if both are.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.is_own &= other.is_own;
+        self.running.extend(other.running);
+        self.ended.extend(other.ended);
+        self
+    }
+
+    /// Returns true if the process ID meant the process that the inputs name when they were read. It is false if one
+    /// input means a process of that ID that has ended. The process may end, and its ID be used again, before the
+    /// user signals it.
+    #[must_use]
+    pub fn may_end(&self, pid: u32) -> bool {
+        self.is_own
+            && PROCESS_IDS.contains(&pid)
+            && self.running.contains(&pid)
+            && !self.ended.contains(&pid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_running_process_of_an_own_recording_may_be_ended() {
+        let pids = [0, 1, 2, 77, 4_194_304, 4_194_305, u32::MAX];
+        let own = InputOrigin { is_own: true, running: pids.into(), ..InputOrigin::default() };
+        let ended: Vec<u32> = pids.into_iter().filter(|pid| own.may_end(*pid)).collect();
+        assert_eq!(ended, [2, 77, 4_194_304]);
+        assert!(!own.may_end(78), "it does not run");
+        assert!(!own.and(InputOrigin::default()).may_end(77), "another input is from elsewhere");
+    }
+
+    #[test]
+    fn a_process_id_that_another_input_used_for_an_ended_process_is_not_signalled() {
+        let alive =
+            InputOrigin { is_own: true, running: [500, 501].into(), ..InputOrigin::default() };
+        let dead = InputOrigin { is_own: true, ended: [500].into(), ..InputOrigin::default() };
+        for both in [alive.clone().and(dead.clone()), dead.and(alive)] {
+            assert!(!both.may_end(500), "one input names an ended process 500");
+            assert!(both.may_end(501));
+        }
+    }
+}
