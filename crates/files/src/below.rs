@@ -176,7 +176,7 @@ impl Root {
             let _ = unlinkat(&folder, &staged.name, AtFlags::empty());
         }
         published?;
-        Ok(fsync(&folder)?)
+        sync(&folder)
     }
 
     /// Opens a folder below this one. The empty path is this folder.
@@ -190,16 +190,14 @@ impl Root {
         let mut folder = self.open_folder(Path::new(""))?;
         for part in path.components() {
             let Component::Normal(name) = part else { return Err(leaves_the_folder()) };
-            let made = match mkdirat(&folder, name, self.access.folder_mode()) {
-                Ok(()) => true,
-                Err(Errno::EXIST) => false,
+            match mkdirat(&folder, name, self.access.folder_mode()) {
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
-            };
+            }
             let next =
                 linux::open_folder_below(&folder, Path::new(name)).map_err(without_link_number)?;
-            if made {
-                fsync(&folder)?;
-            }
+            // Also if it exists: another program may have made it and not have synced it yet.
+            sync(&folder)?;
             folder = next;
         }
         Ok(folder)
@@ -262,6 +260,13 @@ impl Staged {
     }
 }
 
+/// Writes a folder's entries to the disk.
+fn sync(folder: &File) -> io::Result<()> {
+    #[cfg(test)]
+    tests::note_sync(folder);
+    Ok(fsync(folder)?)
+}
+
 fn kind_of(folder: &File, name: &OsStr) -> io::Result<EntryKind> {
     let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(match FileType::from_raw_mode(found.st_mode) {
@@ -275,6 +280,13 @@ fn kind_of(folder: &File, name: &OsStr) -> io::Result<EntryKind> {
 
 fn leaves_the_folder() -> io::Error {
     refused("the path leads out of the folder".to_owned())
+}
+
+/// Returns true if a path was refused because a part of it is a link, or because it leads out of the folder.
+#[must_use]
+pub fn is_refused(error: &io::Error) -> bool {
+    // The system's own EACCES has a number.
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 /// Says what ELOOP and EXDEV mean here.
@@ -291,13 +303,24 @@ fn without_link_number(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use std::{
+        cell::RefCell,
         fs,
-        os::unix::fs::{PermissionsExt as _, symlink},
+        os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
         sync::atomic::{AtomicBool, Ordering},
         thread,
     };
 
     use super::*;
+
+    thread_local! {
+        /// Inodes of the folders that were synced by this thread.
+        static SYNCED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn note_sync(folder: &File) {
+        let inode = folder.metadata().unwrap().ino();
+        SYNCED.with_borrow_mut(|synced| synced.push(inode));
+    }
 
     struct Scene {
         outer: tempfile::TempDir,
@@ -315,6 +338,13 @@ mod tests {
         Scene { outer, root }
     }
 
+    /// Returns the umask of this process.
+    fn umask() -> u32 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let octal = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap();
+        u32::from_str_radix(octal.trim(), 8).unwrap()
+    }
+
     fn read(root: &Root, path: &str) -> io::Result<Vec<u8>> {
         untrusted::whole(&root.open_file(Path::new(path))?, 100)
     }
@@ -322,7 +352,7 @@ mod tests {
     #[test]
     fn create_and_replace_write_whole_files_with_the_permissions_of_the_root() {
         for (access, file_mode, folder_mode) in
-            [(Access::Private, 0o600, 0o700), (Access::Umask, 0o644, 0o755)]
+            [(Access::Private, 0o600, 0o700), (Access::Umask, 0o666, 0o777)]
         {
             let scene = scene(access);
             let path = Path::new("a/b/file");
@@ -337,13 +367,25 @@ mod tests {
                 let found = fs::metadata(scene.outer.path().join("in").join(name)).unwrap();
                 found.permissions().mode() & 0o777
             };
-            // The umask of whoever runs this may take more.
-            assert_eq!(mode("a/b/file") | 0o600, mode("a/b/file"));
-            assert_eq!(mode("a/b/file") & !file_mode, 0);
-            assert_eq!(mode("a/b") & !folder_mode & !0o022, 0);
+            assert_eq!(mode("a/b/file"), file_mode & !umask());
+            assert_eq!(mode("a/b"), folder_mode & !umask());
             scene.root.remove(path).unwrap();
             let gone = scene.root.remove(path).unwrap_err();
             assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        }
+    }
+
+    /// Another program may have made the folders a moment ago and not have synced them yet.
+    #[test]
+    fn folders_that_exist_already_are_synced_too() {
+        let scene = scene(Access::Umask);
+        let inner = scene.outer.path().join("in");
+        fs::create_dir_all(inner.join("a/b")).unwrap();
+        scene.root.create(Path::new("a/b/file"), b"one").unwrap();
+        let synced = SYNCED.take();
+        for folder in ["", "a", "a/b"] {
+            let inode = fs::metadata(inner.join(folder)).unwrap().ino();
+            assert!(synced.contains(&inode), "the folder {folder:?} was not synced");
         }
     }
 

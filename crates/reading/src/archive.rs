@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use thiserror::Error;
 use whyoom_files::folder::Contents;
 use whyoom_flight::CHECKPOINT;
@@ -52,6 +52,11 @@ pub enum ArchiveError {
         "it contains more than {MOST_FILES} files: unpack it, and let whyoom why read the folder"
     )]
     TooMany,
+    /// It contains files of recordings in different folders.
+    #[error(
+        "it contains several recordings: pack the folder of one with tar czf NAME.tar.gz FOLDER"
+    )]
+    SeveralRecordings,
     /// It cannot be unpacked.
     #[error("it cannot be unpacked: {0}")]
     Damaged(#[from] io::Error),
@@ -72,36 +77,64 @@ impl From<FillError> for ArchiveError {
 }
 
 /// Returns the files of a recording's archive, by the last parts of their names; those in a folder of snapshots with
-/// its name, too. Files that no recording has are left out.
+/// its name, too. Files that no recording has are left out. Bytes that are no tar archive have no files.
 ///
 /// # Errors
-/// Where it is damaged or too large.
+/// Returns an error if the archive is damaged or too large, or contains several recordings.
 pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<dyn Contents>>, ArchiveError> {
     let mut files = BTreeMap::new();
     let mut store = ContentsStore::default();
-    let mut tar = GzDecoder::new(CountedReader { reader: archive, bytes: 0 });
+    // Some programs compress a file in several members, and `cat` joins archives.
+    let mut tar = MultiGzDecoder::new(CountedReader { reader: archive, bytes: 0 });
     let mut left = MOST_BYTES;
-    let mut long_name = None;
-    while let Some(header) = next_header(&mut tar)? {
-        // The end of the archive is zeros.
-        let Some(size) = size_of(&header) else { break };
+    let mut long_name: Option<Vec<u8>> = None;
+    let mut recording_folder: Option<Vec<u8>> = None;
+    let mut is_tar = false;
+    loop {
+        let mut header = [0; UNIT];
+        let length = read_block(&mut tar, &mut header)?;
+        if length == 0 {
+            break;
+        }
+        if header == [0; UNIT] {
+            // Zeros are the end of an archive, but another one may follow.
+            left = left.checked_sub(UNIT as u64).ok_or(ArchiveError::TooLarge)?;
+            continue;
+        }
+        if length < UNIT {
+            match is_tar {
+                true => return Err(ArchiveError::Damaged(io::ErrorKind::UnexpectedEof.into())),
+                false => break,
+            }
+        }
+        is_tar |= header[257..262] == *b"ustar";
+        let size = match size_of(&header) {
+            Ok(size) => size,
+            Err(error) if is_tar => return Err(error),
+            // The first block is no header: something else than a tar archive was compressed.
+            Err(_) => break,
+        };
+        is_tar = true;
         let padded = size.next_multiple_of(UNIT as u64) + UNIT as u64;
         left = left.checked_sub(padded).ok_or(ArchiveError::TooLarge)?;
         let mut kept = 0;
         match header[156] {
             LONG_NAME if size <= LONGEST_NAME => {
                 let name = name_record(&mut tar, size)?;
-                long_name = Some(end_of(until_zero(&name)).to_vec());
+                long_name = Some(until_zero(&name).to_vec());
                 kept = size;
             }
             EXTENDED if size <= LONGEST_NAME => {
                 let records = name_record(&mut tar, size)?;
-                long_name = path_in(&records).map(|path| end_of(path).to_vec());
+                long_name = path_in(&records).map(<[u8]>::to_vec);
                 kept = size;
             }
             REGULAR | OLD_REGULAR => {
                 let path = long_name.take().unwrap_or_else(|| path_of(&header));
-                if let Some(name) = name_in(&path) {
+                if let Some(name) = name_in(end_of(&path)) {
+                    if is_in_each_recording(&name) {
+                        check_folder(&path, &mut recording_folder)?;
+                    }
                     kept = size.min(kept_bytes(&name));
                     let mut contents = store.begin();
                     store.fill(&mut contents, &mut tar, kept, |tar| tar.get_ref().bytes)?;
@@ -122,11 +155,37 @@ pub fn unpack(archive: impl Read) -> Result<BTreeMap<String, Arc<dyn Contents>>,
     Ok(files)
 }
 
-/// Nothing at the end, also where the archive has no word for it.
-fn next_header(tar: &mut impl Read) -> io::Result<Option<[u8; UNIT]>> {
-    let mut header = Vec::new();
-    tar.take(UNIT as u64).read_to_end(&mut header)?;
-    Ok(header.try_into().ok())
+/// Reads a block. Returns its length, which is less than a block's at the end of the archive.
+fn read_block(tar: &mut impl Read, block: &mut [u8; UNIT]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < UNIT {
+        match tar.read(&mut block[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// Returns true for files of which each recording has one or more.
+fn is_in_each_recording(name: &str) -> bool {
+    name == ENDING || name.ends_with(PART_EXTENSION)
+}
+
+/// Checks that a file of a recording is in the same folder as those before it.
+fn check_folder(path: &[u8], known: &mut Option<Vec<u8>>) -> Result<(), ArchiveError> {
+    let length = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    let folder = &path[..length];
+    match known {
+        Some(known) if known.as_slice() != folder => Err(ArchiveError::SeveralRecordings),
+        Some(_) => Ok(()),
+        None => {
+            *known = Some(folder.to_vec());
+            Ok(())
+        }
+    }
 }
 
 /// Counts the bytes of the archive that were read.
@@ -227,15 +286,30 @@ fn kept_bytes(name: &str) -> u64 {
     }
 }
 
-/// Nothing of zeros. Twelve octal digits are 36 bits.
-fn size_of(header: &[u8; UNIT]) -> Option<u64> {
-    let digits = std::str::from_utf8(&header[124..136]).ok()?;
-    u64::from_str_radix(digits.trim_matches(['\0', ' ']), 8).ok()
+/// Returns the size of a file: octal digits, at most twelve, which are 36 bits.
+///
+/// # Errors
+/// Returns `TooLarge` for a number in base 256, with which GNU tar writes sizes of 8 GiB and more, and `Damaged` for
+/// anything else.
+fn size_of(header: &[u8; UNIT]) -> Result<u64, ArchiveError> {
+    let field = &header[124..136];
+    if field[0] & 0x80 != 0 {
+        return Err(ArchiveError::TooLarge);
+    }
+    let digits = std::str::from_utf8(field).unwrap_or("?").trim_matches(['\0', ' ']);
+    let is_octal = digits.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
+    match u64::from_str_radix(digits, 8) {
+        Ok(size) if is_octal => Ok(size),
+        _ => {
+            let error = "the size in a header of the tar archive is no octal number";
+            Err(ArchiveError::Damaged(io::Error::new(io::ErrorKind::InvalidData, error)))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{fs, io::Write, path::Path};
 
     use flate2::{Compression, write::GzEncoder};
 
@@ -249,10 +323,18 @@ mod tests {
         header
     }
 
-    fn unpacked(tar: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, ArchiveError> {
+    fn packed(tar: &[u8]) -> Vec<u8> {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(tar).expect("it is written");
-        let files = unpack(&*gzip.finish().expect("it is finished"))?;
+        gzip.finish().expect("it is finished")
+    }
+
+    fn unpacked(tar: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, ArchiveError> {
+        contents_of(&packed(tar))
+    }
+
+    fn contents_of(archive: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, ArchiveError> {
+        let files = unpack(archive)?;
         let bytes = |contents: Arc<dyn Contents>| contents.to_vec().expect("it is read");
         Ok(files.into_iter().map(|(name, contents)| (name, bytes(contents))).collect())
     }
@@ -344,6 +426,96 @@ mod tests {
         let cut = [header("a/7-1.part", "00000010000", REGULAR), vec![7; 100]].concat();
         assert!(matches!(unpacked(&cut), Err(ArchiveError::Damaged(_))));
         assert!(matches!(unpack(&[0x1f, 0x8b, 1][..]), Err(ArchiveError::Damaged(_))));
+    }
+
+    #[test]
+    fn a_header_without_an_octal_size_is_not_the_end() {
+        let before = header("run/run.json", "00000000000", REGULAR);
+        for size in ["", "0000000000x", "00000-00001", "00000000 00", "+0000000001", "\u{1}"] {
+            let tar = [before.clone(), header("run/7-1.part", size, REGULAR)].concat();
+            assert!(matches!(unpacked(&tar), Err(ArchiveError::Damaged(_))), "{size}");
+        }
+        let mut large = header("run/7-1.part", "", REGULAR);
+        large[124] = 0x80;
+        large[130] = 2;
+        let tar = [before.clone(), large].concat();
+        assert!(matches!(unpacked(&tar), Err(ArchiveError::TooLarge)));
+        let mut negative = header("run/7-1.part", "", REGULAR);
+        negative[124..136].fill(0xff);
+        let tar = [before.clone(), negative].concat();
+        assert!(matches!(unpacked(&tar), Err(ArchiveError::TooLarge)));
+        let tar = [before, vec![b'7'; 100]].concat();
+        assert!(matches!(unpacked(&tar), Err(ArchiveError::Damaged(_))), "a cut header");
+    }
+
+    #[test]
+    fn what_is_no_tar_archive_has_no_files() {
+        for text in [&b"a log\n"[..], &[b'a'; 3 * UNIT]] {
+            assert!(unpacked(text).expect("it is read").is_empty());
+        }
+    }
+
+    #[test]
+    fn all_members_of_a_gzip_file_are_read() {
+        let tar = [
+            header("run/run.json", "00000000007", REGULAR),
+            [&[7; 7][..], &[0; UNIT - 7]].concat(),
+            header("run/7-1.part", "00000000000", REGULAR),
+            vec![0; 20 * UNIT],
+        ]
+        .concat();
+        for at in [1, UNIT, 2 * UNIT, 3 * UNIT, 4 * UNIT] {
+            let archive = [packed(&tar[..at]), packed(&tar[at..])].concat();
+            let files = contents_of(&archive).expect("it is unpacked");
+            assert_eq!(files.into_keys().collect::<Vec<_>>(), ["7-1.part", "run.json"], "{at}");
+        }
+    }
+
+    #[test]
+    fn several_recordings_are_refused() {
+        let empty = |name| header(name, "00000000000", REGULAR);
+        let end = vec![0; 20 * UNIT];
+        for names in [
+            ["a/run.json", "b/run.json"],
+            ["a/7-1.part", "b/8-1.part"],
+            ["a/run.json", "a/b/7-1.part"],
+            ["run.json", "a/run.json"],
+        ] {
+            let [first, second] = names.map(empty);
+            for archive in [
+                packed(&[&first[..], &second, &end].concat()),
+                packed(&[&first[..], &end, &second, &end].concat()),
+                [packed(&[&first[..], &end].concat()), packed(&[&second[..], &end].concat())]
+                    .concat(),
+            ] {
+                let refused = contents_of(&archive).expect_err("two folders");
+                assert!(refused.to_string().contains("several recordings"), "{refused}");
+            }
+        }
+        // `tar --append` writes a file again; the later one counts.
+        let newer = [header("a/run.json", "00000000001", REGULAR), vec![7; 1]].concat();
+        let padded = [&newer[..], &[0; UNIT - 1]].concat();
+        let files = unpacked(&[empty("a/run.json"), padded].concat()).expect("it is unpacked");
+        assert_eq!(files["run.json"], [7]);
+    }
+
+    #[test]
+    fn the_recordings_of_the_demo_are_unpacked() {
+        let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../whyoom/demo");
+        for story in ["too-large", "healthy", "growing", "fragmented", "other-process"] {
+            let archive = fs::read(demo.join(story).join("recording.tar.gz")).expect("it is read");
+            let files = contents_of(&archive).expect("it is unpacked");
+            assert!(files.contains_key("run.json") && files.len() >= 4, "{story}: {files:?}");
+        }
+    }
+
+    #[test]
+    fn zeros_behind_the_end_are_padding() {
+        let tar = header("run/run.json", "00000000000", REGULAR);
+        for zeros in [100, UNIT, 2 * UNIT, 20 * UNIT, 20 * UNIT + 1, 1 << 20] {
+            let files = unpacked(&[&tar[..], &vec![0; zeros]].concat()).expect("it is unpacked");
+            assert_eq!(files.len(), 1, "{zeros}");
+        }
     }
 
     #[test]

@@ -32,7 +32,8 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// Longest time from a connection to the end of its request's head, TLS included. Chosen, not measured: TLS 1.3 and a
 /// request take two to three round trips.
 const ASK_LIMIT: Duration = Duration::from_secs(1);
-/// Longest time that a client may take to receive the answer. Chosen, not measured.
+/// Longest time from the end of [`ASK_LIMIT`] to the end of the answer. A client that asks at once has both limits for
+/// it. Chosen, not measured.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Connections that are open at a time. Chosen, not measured.
 const MAX_CONNECTIONS: usize = 128;
