@@ -1,7 +1,7 @@
 //! Files below a folder that other people write to, too.
 //!
-//! A path is resolved from the folder's descriptor, and no part of it may be a link. So a folder that somebody swaps
-//! for a link between two calls leads nowhere. Linux 5.6 is needed.
+//! Paths are resolved from the open folder, without links. If someone swaps a folder for a link, the call fails. Needs
+//! Linux 5.6.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,11 +19,11 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{linux, private::refused, untrusted};
+use crate::{private::refused, untrusted};
 
 /// Attempts to find an unused name for a file that is being written. Chosen, not measured: each attempt that fails
 /// stands for a writer that was killed or is at work now.
-const MAX_STAGING_NAMES: u32 = 10_000;
+const MAX_TEMPORARY_NAMES: u32 = 10_000;
 
 /// The permissions of new files and folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +75,12 @@ pub struct Entry {
 
 /// A folder that is held open. Paths given to its functions are relative to it.
 #[derive(Debug)]
-pub struct Root {
+pub struct OpenFolder {
     folder: File,
     access: Access,
 }
 
-impl Root {
+impl OpenFolder {
     /// Opens a folder that a person named: on the way to it, links are followed. New files and folders below it have
     /// the given permissions.
     ///
@@ -148,32 +148,32 @@ impl Root {
     /// # Errors
     /// Returns an error if a part of the path is a link, or the entry is not a regular file.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        let place = Place::of(path)?;
-        let folder = self.open_folder(place.folder)?;
-        match kind_of(&folder, place.name)? {
+        let split = SplitPath::of(path)?;
+        let folder = self.open_folder(split.folder)?;
+        match kind_of(&folder, split.name)? {
             EntryKind::File { .. } => {}
             EntryKind::Folder | EntryKind::Other => return Err(untrusted::not_regular()),
         }
-        Ok(unlinkat(&folder, place.name, AtFlags::empty())?)
+        Ok(unlinkat(&folder, split.name, AtFlags::empty())?)
     }
 
     fn publish(&self, path: &Path, bytes: &[u8], publish: Publish) -> io::Result<()> {
-        let place = Place::of(path)?;
-        let folder = self.make_folders(place.folder)?;
-        let mut staged = Staged::create(&folder, place.name, self.access)?;
-        let published = staged.write(bytes).and_then(|()| match publish {
+        let split = SplitPath::of(path)?;
+        let folder = self.open_or_create_folder(split.folder)?;
+        let mut temporary = TemporaryFile::create(&folder, split.name, self.access)?;
+        let published = temporary.write(bytes).and_then(|()| match publish {
             Publish::New => {
-                linkat(&folder, &staged.name, &folder, place.name, AtFlags::empty())?;
+                linkat(&folder, &temporary.name, &folder, split.name, AtFlags::empty())?;
                 Ok(())
             }
             Publish::Replace => {
-                renameat(&folder, &staged.name, &folder, place.name)?;
+                renameat(&folder, &temporary.name, &folder, split.name)?;
                 Ok(())
             }
         });
         if published.is_err() || publish == Publish::New {
-            // A name that is left over is no object; the next writer takes another.
-            let _ = unlinkat(&folder, &staged.name, AtFlags::empty());
+            // A left-over temporary file is no object; the next writer uses another number.
+            let _ = unlinkat(&folder, &temporary.name, AtFlags::empty());
         }
         published?;
         sync(&folder)
@@ -185,8 +185,8 @@ impl Root {
         untrusted::open_folder_below(&self.folder, path).map_err(without_link_number)
     }
 
-    /// Opens a folder, and makes it and those on the way if they are missing.
-    fn make_folders(&self, path: &Path) -> io::Result<File> {
+    /// Opens a folder, and creates it and those on the way if they are missing.
+    fn open_or_create_folder(&self, path: &Path) -> io::Result<File> {
         let mut folder = self.open_folder(Path::new(""))?;
         for part in path.components() {
             let Component::Normal(name) = part else { return Err(leaves_the_folder()) };
@@ -194,8 +194,8 @@ impl Root {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
-            let next =
-                linux::open_folder_below(&folder, Path::new(name)).map_err(without_link_number)?;
+            let next = untrusted::open_folder_below(&folder, Path::new(name))
+                .map_err(without_link_number)?;
             // Also if it exists: another program may have made it and not have synced it yet.
             sync(&folder)?;
             folder = next;
@@ -211,12 +211,12 @@ enum Publish {
 }
 
 /// A path, split into the folder and the name in it.
-struct Place<'a> {
+struct SplitPath<'a> {
     folder: &'a Path,
     name: &'a OsStr,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SplitPath<'a> {
     fn of(path: &'a Path) -> io::Result<Self> {
         let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(leaves_the_folder());
@@ -226,21 +226,21 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A file that has not got its name yet.
-struct Staged {
+/// A file under a temporary name.
+struct TemporaryFile {
     file: File,
     name: OsString,
 }
 
-impl Staged {
+impl TemporaryFile {
     fn create(folder: &File, name: &OsStr, access: Access) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        for number in 1..=MAX_STAGING_NAMES {
-            let mut staged = name.to_owned();
+        for number in 1..=MAX_TEMPORARY_NAMES {
+            let mut temporary = name.to_owned();
             // As LocalFileSystem of the crate object_store calls it, which earlier versions of whyoom-fleet used.
-            staged.push(format!("#{number}"));
-            match openat(folder, &staged, flags | OFlags::CLOEXEC, access.file_mode()) {
-                Ok(file) => return Ok(Self { file: File::from(file), name: staged }),
+            temporary.push(format!("#{number}"));
+            match openat(folder, &temporary, flags | OFlags::CLOEXEC, access.file_mode()) {
+                Ok(file) => return Ok(Self { file: File::from(file), name: temporary }),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -248,7 +248,7 @@ impl Staged {
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!(
-                "{MAX_STAGING_NAMES} files {}#NUMBER are left over in its folder: remove them",
+                "{MAX_TEMPORARY_NAMES} files {}#NUMBER are left over in its folder: remove them",
                 name.display()
             ),
         ))
@@ -289,7 +289,7 @@ pub fn is_refused(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
-/// Says what ELOOP and EXDEV mean here.
+/// Explains ELOOP and EXDEV.
 fn without_link_number(error: io::Error) -> io::Error {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP) => {
@@ -324,7 +324,7 @@ mod tests {
 
     struct Scene {
         outer: tempfile::TempDir,
-        root: Root,
+        root: OpenFolder,
     }
 
     /// A folder `in` that is opened, beside a folder `out` with the file `secret`.
@@ -334,7 +334,7 @@ mod tests {
             fs::create_dir(outer.path().join(name)).unwrap();
         }
         fs::write(outer.path().join("out/secret"), "secret").unwrap();
-        let root = Root::open(&outer.path().join("in"), access).unwrap();
+        let root = OpenFolder::open(&outer.path().join("in"), access).unwrap();
         Scene { outer, root }
     }
 
@@ -345,7 +345,7 @@ mod tests {
         u32::from_str_radix(octal.trim(), 8).unwrap()
     }
 
-    fn read(root: &Root, path: &str) -> io::Result<Vec<u8>> {
+    fn read(root: &OpenFolder, path: &str) -> io::Result<Vec<u8>> {
         untrusted::whole(&root.open_file(Path::new(path))?, 100)
     }
 

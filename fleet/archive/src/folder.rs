@@ -6,7 +6,7 @@ use std::{io, path::Path};
 use bytes::Bytes;
 use jiff::civil::Date;
 use whyoom_files::{
-    below::{Access, Entry, EntryKind, Root, is_refused},
+    below::{Access, Entry, EntryKind, OpenFolder, is_refused},
     untrusted,
 };
 
@@ -19,17 +19,17 @@ use crate::{
 /// The folder of an archive.
 #[derive(Debug)]
 pub(crate) struct FolderStore {
-    root: Root,
+    root: OpenFolder,
 }
 
 impl FolderStore {
     /// Opens the folder. New objects have the given permissions.
     pub(crate) fn open(path: &Path, access: Access) -> io::Result<Self> {
-        Ok(Self { root: Root::open(path, access)? })
+        Ok(Self { root: OpenFolder::open(path, access)? })
     }
 
-    /// Writes an object if there is none of this name. It survives a loss of power then: its only other copy is
-    /// removed next.
+    /// Writes an object if there is none of this name. The object is durable on return, because the caller then deletes
+    /// its only other copy.
     pub(crate) fn create(&self, path: &str, bytes: &[u8]) -> Result<Put, ArchiveError> {
         match self.root.create(Path::new(path), bytes) {
             Ok(()) => Ok(Put::Written),
@@ -50,9 +50,9 @@ impl FolderStore {
         if bytes > longest {
             return Err(ArchiveError::TooLong { path: path.to_owned(), bytes });
         }
-        // A file that is mostly a hole costs its writer nothing. Without its end it is no Parquet file.
-        let worth = untrusted::paid_length(&file, bytes);
-        if worth < bytes {
+        // A sparse file costs its writer nothing; do not read it into memory.
+        let readable_bytes = untrusted::paid_length(&file, bytes);
+        if readable_bytes < bytes {
             return Err(failed(path, io::Error::new(io::ErrorKind::InvalidData, "mostly a hole")));
         }
         let read = untrusted::whole(&file, longest).map_err(|error| failed(path, error))?;
@@ -90,7 +90,7 @@ impl FolderStore {
             Err(error) => return Err(failed(&day.display().to_string(), error)),
         };
         for entry in entries {
-            add(&day.join(&entry.name), &entry, listing);
+            add_entry(&day.join(&entry.name), &entry, listing);
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl FolderStore {
     }
 }
 
-fn add(path: &Path, entry: &Entry, listing: &mut Listing) {
+fn add_entry(path: &Path, entry: &Entry, listing: &mut Listing) {
     let text = path.display().to_string();
     let is_parquet = text.ends_with(EXTENSION);
     match entry.kind {
