@@ -1,7 +1,7 @@
 //! Files below a folder that other people write to, too.
 //!
-//! A path is resolved from the folder's descriptor, and no part of it may be a link. So a folder that somebody swaps
-//! for a link between two calls leads nowhere. Linux 5.6 is needed.
+//! Paths are resolved from the open folder, without links. If someone swaps a folder for a link, the call fails. Needs
+//! Linux 5.6.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,11 +19,11 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{linux, private::refused, untrusted};
+use crate::{private::refused, untrusted};
 
 /// Attempts to find an unused name for a file that is being written. Chosen, not measured: each attempt that fails
 /// stands for a writer that was killed or is at work now.
-const MAX_STAGING_NAMES: u32 = 10_000;
+const MAX_TEMPORARY_NAMES: u32 = 10_000;
 
 /// The permissions of new files and folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +75,12 @@ pub struct Entry {
 
 /// A folder that is held open. Paths given to its functions are relative to it.
 #[derive(Debug)]
-pub struct Root {
+pub struct OpenFolder {
     folder: File,
     access: Access,
 }
 
-impl Root {
+impl OpenFolder {
     /// Opens a folder that a person named: on the way to it, links are followed. New files and folders below it have
     /// the given permissions.
     ///
@@ -148,35 +148,35 @@ impl Root {
     /// # Errors
     /// Returns an error if a part of the path is a link, or the entry is not a regular file.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        let place = Place::of(path)?;
-        let folder = self.open_folder(place.folder)?;
-        match kind_of(&folder, place.name)? {
+        let split = SplitPath::of(path)?;
+        let folder = self.open_folder(split.folder)?;
+        match kind_of(&folder, split.name)? {
             EntryKind::File { .. } => {}
             EntryKind::Folder | EntryKind::Other => return Err(untrusted::not_regular()),
         }
-        Ok(unlinkat(&folder, place.name, AtFlags::empty())?)
+        Ok(unlinkat(&folder, split.name, AtFlags::empty())?)
     }
 
     fn publish(&self, path: &Path, bytes: &[u8], publish: Publish) -> io::Result<()> {
-        let place = Place::of(path)?;
-        let folder = self.make_folders(place.folder)?;
-        let mut staged = Staged::create(&folder, place.name, self.access)?;
-        let published = staged.write(bytes).and_then(|()| match publish {
+        let split = SplitPath::of(path)?;
+        let folder = self.open_or_create_folder(split.folder)?;
+        let mut temporary = TemporaryFile::create(&folder, split.name, self.access)?;
+        let published = temporary.write(bytes).and_then(|()| match publish {
             Publish::New => {
-                linkat(&folder, &staged.name, &folder, place.name, AtFlags::empty())?;
+                linkat(&folder, &temporary.name, &folder, split.name, AtFlags::empty())?;
                 Ok(())
             }
             Publish::Replace => {
-                renameat(&folder, &staged.name, &folder, place.name)?;
+                renameat(&folder, &temporary.name, &folder, split.name)?;
                 Ok(())
             }
         });
         if published.is_err() || publish == Publish::New {
-            // A name that is left over is no object; the next writer takes another.
-            let _ = unlinkat(&folder, &staged.name, AtFlags::empty());
+            // A left-over temporary file is no object; the next writer uses another number.
+            let _ = unlinkat(&folder, &temporary.name, AtFlags::empty());
         }
         published?;
-        Ok(fsync(&folder)?)
+        sync(&folder)
     }
 
     /// Opens a folder below this one. The empty path is this folder.
@@ -185,21 +185,19 @@ impl Root {
         untrusted::open_folder_below(&self.folder, path).map_err(without_link_number)
     }
 
-    /// Opens a folder, and makes it and those on the way if they are missing.
-    fn make_folders(&self, path: &Path) -> io::Result<File> {
+    /// Opens a folder, and creates it and those on the way if they are missing.
+    fn open_or_create_folder(&self, path: &Path) -> io::Result<File> {
         let mut folder = self.open_folder(Path::new(""))?;
         for part in path.components() {
             let Component::Normal(name) = part else { return Err(leaves_the_folder()) };
-            let made = match mkdirat(&folder, name, self.access.folder_mode()) {
-                Ok(()) => true,
-                Err(Errno::EXIST) => false,
+            match mkdirat(&folder, name, self.access.folder_mode()) {
+                Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
-            };
-            let next =
-                linux::open_folder_below(&folder, Path::new(name)).map_err(without_link_number)?;
-            if made {
-                fsync(&folder)?;
             }
+            let next = untrusted::open_folder_below(&folder, Path::new(name))
+                .map_err(without_link_number)?;
+            // Also if it exists: another program may have made it and not have synced it yet.
+            sync(&folder)?;
             folder = next;
         }
         Ok(folder)
@@ -213,12 +211,12 @@ enum Publish {
 }
 
 /// A path, split into the folder and the name in it.
-struct Place<'a> {
+struct SplitPath<'a> {
     folder: &'a Path,
     name: &'a OsStr,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SplitPath<'a> {
     fn of(path: &'a Path) -> io::Result<Self> {
         let Some(Component::Normal(name)) = path.components().next_back() else {
             return Err(leaves_the_folder());
@@ -228,21 +226,21 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A file that has not got its name yet.
-struct Staged {
+/// A file under a temporary name.
+struct TemporaryFile {
     file: File,
     name: OsString,
 }
 
-impl Staged {
+impl TemporaryFile {
     fn create(folder: &File, name: &OsStr, access: Access) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        for number in 1..=MAX_STAGING_NAMES {
-            let mut staged = name.to_owned();
+        for number in 1..=MAX_TEMPORARY_NAMES {
+            let mut temporary = name.to_owned();
             // As LocalFileSystem of the crate object_store calls it, which earlier versions of whyoom-fleet used.
-            staged.push(format!("#{number}"));
-            match openat(folder, &staged, flags | OFlags::CLOEXEC, access.file_mode()) {
-                Ok(file) => return Ok(Self { file: File::from(file), name: staged }),
+            temporary.push(format!("#{number}"));
+            match openat(folder, &temporary, flags | OFlags::CLOEXEC, access.file_mode()) {
+                Ok(file) => return Ok(Self { file: File::from(file), name: temporary }),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -250,7 +248,7 @@ impl Staged {
         Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
             format!(
-                "{MAX_STAGING_NAMES} files {}#NUMBER are left over in its folder: remove them",
+                "{MAX_TEMPORARY_NAMES} files {}#NUMBER are left over in its folder: remove them",
                 name.display()
             ),
         ))
@@ -260,6 +258,13 @@ impl Staged {
         self.file.write_all(bytes)?;
         self.file.sync_all()
     }
+}
+
+/// Writes a folder's entries to the disk.
+fn sync(folder: &File) -> io::Result<()> {
+    #[cfg(test)]
+    tests::note_sync(folder);
+    Ok(fsync(folder)?)
 }
 
 fn kind_of(folder: &File, name: &OsStr) -> io::Result<EntryKind> {
@@ -277,7 +282,14 @@ fn leaves_the_folder() -> io::Error {
     refused("the path leads out of the folder".to_owned())
 }
 
-/// Says what ELOOP and EXDEV mean here.
+/// Returns true if a path was refused because a part of it is a link, or because it leads out of the folder.
+#[must_use]
+pub fn is_refused(error: &io::Error) -> bool {
+    // The system's own EACCES has a number.
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Explains ELOOP and EXDEV.
 fn without_link_number(error: io::Error) -> io::Error {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::LOOP) => {
@@ -291,17 +303,28 @@ fn without_link_number(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use std::{
+        cell::RefCell,
         fs,
-        os::unix::fs::{PermissionsExt as _, symlink},
+        os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink},
         sync::atomic::{AtomicBool, Ordering},
         thread,
     };
 
     use super::*;
 
+    thread_local! {
+        /// Inodes of the folders that were synced by this thread.
+        static SYNCED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn note_sync(folder: &File) {
+        let inode = folder.metadata().unwrap().ino();
+        SYNCED.with_borrow_mut(|synced| synced.push(inode));
+    }
+
     struct Scene {
         outer: tempfile::TempDir,
-        root: Root,
+        root: OpenFolder,
     }
 
     /// A folder `in` that is opened, beside a folder `out` with the file `secret`.
@@ -311,18 +334,25 @@ mod tests {
             fs::create_dir(outer.path().join(name)).unwrap();
         }
         fs::write(outer.path().join("out/secret"), "secret").unwrap();
-        let root = Root::open(&outer.path().join("in"), access).unwrap();
+        let root = OpenFolder::open(&outer.path().join("in"), access).unwrap();
         Scene { outer, root }
     }
 
-    fn read(root: &Root, path: &str) -> io::Result<Vec<u8>> {
+    /// Returns the umask of this process.
+    fn umask() -> u32 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let octal = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap();
+        u32::from_str_radix(octal.trim(), 8).unwrap()
+    }
+
+    fn read(root: &OpenFolder, path: &str) -> io::Result<Vec<u8>> {
         untrusted::whole(&root.open_file(Path::new(path))?, 100)
     }
 
     #[test]
     fn create_and_replace_write_whole_files_with_the_permissions_of_the_root() {
         for (access, file_mode, folder_mode) in
-            [(Access::Private, 0o600, 0o700), (Access::Umask, 0o644, 0o755)]
+            [(Access::Private, 0o600, 0o700), (Access::Umask, 0o666, 0o777)]
         {
             let scene = scene(access);
             let path = Path::new("a/b/file");
@@ -337,13 +367,25 @@ mod tests {
                 let found = fs::metadata(scene.outer.path().join("in").join(name)).unwrap();
                 found.permissions().mode() & 0o777
             };
-            // The umask of whoever runs this may take more.
-            assert_eq!(mode("a/b/file") | 0o600, mode("a/b/file"));
-            assert_eq!(mode("a/b/file") & !file_mode, 0);
-            assert_eq!(mode("a/b") & !folder_mode & !0o022, 0);
+            assert_eq!(mode("a/b/file"), file_mode & !umask());
+            assert_eq!(mode("a/b"), folder_mode & !umask());
             scene.root.remove(path).unwrap();
             let gone = scene.root.remove(path).unwrap_err();
             assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+        }
+    }
+
+    /// Another program may have made the folders a moment ago and not have synced them yet.
+    #[test]
+    fn folders_that_exist_already_are_synced_too() {
+        let scene = scene(Access::Umask);
+        let inner = scene.outer.path().join("in");
+        fs::create_dir_all(inner.join("a/b")).unwrap();
+        scene.root.create(Path::new("a/b/file"), b"one").unwrap();
+        let synced = SYNCED.take();
+        for folder in ["", "a", "a/b"] {
+            let inode = fs::metadata(inner.join(folder)).unwrap().ino();
+            assert!(synced.contains(&inode), "the folder {folder:?} was not synced");
         }
     }
 

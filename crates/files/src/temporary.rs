@@ -10,7 +10,7 @@ use std::{
 #[cfg(target_os = "linux")]
 use crate::private;
 
-/// Names the folder, on Linux.
+/// Names the folder, on Linux and macOS.
 const VARIABLE: &str = "TMPDIR";
 
 /// Returns the folder for temporary files, as an absolute path.

@@ -32,17 +32,18 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 /// Longest time from a connection to the end of its request's head, TLS included. Chosen, not measured: TLS 1.3 and a
 /// request take two to three round trips.
 const ASK_LIMIT: Duration = Duration::from_secs(1);
-/// Longest time that a client may take to receive the answer. Chosen, not measured.
+/// Longest time from the end of [`ASK_LIMIT`] to the end of the answer. A client that asks at once has both limits for
+/// it. Chosen, not measured.
 const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 /// Connections that are open at a time. Chosen, not measured.
 const MAX_CONNECTIONS: usize = 128;
-/// Connections of one address that are open at a time: a scraper has one, or a few. Chosen, not measured.
-const MAX_CONNECTIONS_OF_ADDRESS: usize = 16;
+/// Connections of one client network that are open at a time: a scraper has one, or a few. Chosen, not measured.
+const MAX_CONNECTIONS_PER_NETWORK: usize = 16;
 
-/// Answers in a thread of its own from now on. Returns the address, whose port may have been 0.
+/// Starts a thread that answers. Returns the bound address, with the real port if 0 was asked for.
 ///
 /// # Errors
-/// Where the address is taken.
+/// Returns an error if the address cannot be bound.
 pub(crate) fn start(
     address: SocketAddr,
     guard: Option<Guard>,
@@ -72,24 +73,23 @@ async fn accept(
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        connections.make_room(Origin::of(peer.ip()));
+        connections.make_room(ClientNetwork::of(peer.ip()));
         let (guard, metrics) = (guard.clone(), metrics.clone());
         let task = tokio::spawn(async move {
             let until = Instant::now() + ASK_LIMIT;
-            // Who does not greet, ask or read the answer in time gets none.
-            let greeted = greet(connection, guard, &metrics, until);
-            let _ = timeout(ASK_LIMIT + ANSWER_LIMIT, greeted).await;
+            let served = handshake_and_serve(connection, guard, &metrics, until);
+            // Clients that are too slow get no answer.
+            let _ = timeout(ASK_LIMIT + ANSWER_LIMIT, served).await;
         });
-        connections.add(Origin::of(peer.ip()), task.abort_handle());
+        connections.add(ClientNetwork::of(peer.ip()), task.abort_handle());
     }
 }
 
-/// The network that a connection comes from: an address of IPv4, or the first 64 bits of one of IPv6, because one
-/// machine has all that follow.
+/// Network of a client: an IPv4 address or an IPv6 /64, because one machine can use a whole /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Origin(IpAddr);
+struct ClientNetwork(IpAddr);
 
-impl Origin {
+impl ClientNetwork {
     fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self(address.into()),
@@ -104,22 +104,22 @@ impl Origin {
 /// An open connection.
 #[derive(Debug)]
 struct Connection {
-    origin: Origin,
+    network: ClientNetwork,
     task: AbortHandle,
 }
 
 /// The open connections, the oldest first. A new connection never waits for others: where there are too many, the
-/// oldest one of the origin with the most is closed. So slow clients of one address crowd out each other.
+/// oldest one of the network with the most is closed. So slow clients of one network crowd out each other.
 #[derive(Debug, Default)]
 struct Connections(Vec<Connection>);
 
 impl Connections {
-    /// Closes a connection if there is no room for another one from this origin.
-    fn make_room(&mut self, origin: Origin) {
+    /// Closes a connection if there is no room for another one from this network.
+    fn make_room(&mut self, network: ClientNetwork) {
         self.0.retain(|one| !one.task.is_finished());
-        let own = self.0.iter().filter(|one| one.origin == origin).count();
-        if own >= MAX_CONNECTIONS_OF_ADDRESS {
-            self.close_oldest(origin);
+        let own = self.0.iter().filter(|one| one.network == network).count();
+        if own >= MAX_CONNECTIONS_PER_NETWORK {
+            self.close_oldest(network);
         } else if self.0.len() >= MAX_CONNECTIONS
             && let Some(busiest) = self.busiest()
         {
@@ -127,29 +127,34 @@ impl Connections {
         }
     }
 
-    fn add(&mut self, origin: Origin, task: AbortHandle) {
-        self.0.push(Connection { origin, task });
+    fn add(&mut self, network: ClientNetwork, task: AbortHandle) {
+        self.0.push(Connection { network, task });
     }
 
-    fn close_oldest(&mut self, origin: Origin) {
-        if let Some(at) = self.0.iter().position(|one| one.origin == origin) {
+    fn close_oldest(&mut self, network: ClientNetwork) {
+        if let Some(at) = self.0.iter().position(|one| one.network == network) {
             self.0.remove(at).task.abort();
         }
     }
 
-    /// Returns the origin with the most connections; of several, that of the oldest connection.
-    fn busiest(&self) -> Option<Origin> {
-        let mut counts: HashMap<Origin, usize> = HashMap::new();
+    /// Returns the network with the most connections; of several, that of the oldest connection.
+    fn busiest(&self) -> Option<ClientNetwork> {
+        let mut counts: HashMap<ClientNetwork, usize> = HashMap::new();
         for one in &self.0 {
-            *counts.entry(one.origin).or_default() += 1;
+            *counts.entry(one.network).or_default() += 1;
         }
         let most = counts.values().copied().max()?;
-        self.0.iter().map(|one| one.origin).find(|origin| counts.get(origin) == Some(&most))
+        self.0.iter().map(|one| one.network).find(|network| counts.get(network) == Some(&most))
     }
 }
 
-/// Answers a connection that must have asked by `until`.
-async fn greet(connection: TcpStream, guard: Option<Guard>, metrics: &Metrics, until: Instant) {
+/// Does the TLS handshake, if there is a guard, and answers a connection that must have asked by `until`.
+async fn handshake_and_serve(
+    connection: TcpStream,
+    guard: Option<Guard>,
+    metrics: &Metrics,
+    until: Instant,
+) {
     match &guard {
         None => serve(connection, None, metrics, until).await,
         Some(known) => {
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_ask_in_time_is_hung_up_on() {
+    fn slow_clients_are_disconnected() {
         let server = started();
         let mut silent = connect(server, [127, 0, 0, 1]);
         // One byte now and then is no request either.
@@ -277,25 +282,25 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_origin_loses_its_oldest_connection() {
+    fn the_busiest_network_loses_its_oldest_connection() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let _inside = runtime.enter();
         let task = || tokio::spawn(std::future::pending::<()>()).abort_handle();
-        let origin = |last: u8| Origin::of(Ipv4Addr::new(10, 0, 0, last).into());
+        let network = |last: u8| ClientNetwork::of(Ipv4Addr::new(10, 0, 0, last).into());
         let mut connections = Connections::default();
-        connections.add(origin(1), task());
+        connections.add(network(1), task());
         for number in 0..2 * MAX_CONNECTIONS {
-            let from = origin(2 + (number % 10) as u8);
+            let from = network(2 + (number % 10) as u8);
             connections.make_room(from);
             connections.add(from, task());
         }
         assert!(connections.0.len() <= MAX_CONNECTIONS, "{}", connections.0.len());
-        assert_eq!(connections.0[0].origin, origin(1), "the quiet one is still there");
-        let own = connections.0.iter().filter(|one| one.origin == origin(2)).count();
-        assert!(own <= MAX_CONNECTIONS_OF_ADDRESS, "{own}");
-        let v6 = |text: &str| Origin::of(text.parse().unwrap());
+        assert_eq!(connections.0[0].network, network(1), "the quiet one is still there");
+        let own = connections.0.iter().filter(|one| one.network == network(2)).count();
+        assert!(own <= MAX_CONNECTIONS_PER_NETWORK, "{own}");
+        let v6 = |text: &str| ClientNetwork::of(text.parse().unwrap());
         assert_eq!(v6("2001:db8:0:1::1"), v6("2001:db8:0:1:ffff::2"));
         assert_ne!(v6("2001:db8:0:1::1"), v6("2001:db8:0:2::1"));
-        assert_eq!(v6("::ffff:10.0.0.1"), origin(1));
+        assert_eq!(v6("::ffff:10.0.0.1"), network(1));
     }
 }

@@ -6,7 +6,7 @@ use std::{io, path::Path};
 use bytes::Bytes;
 use jiff::civil::Date;
 use whyoom_files::{
-    below::{Access, Entry, EntryKind, Root},
+    below::{Access, Entry, EntryKind, OpenFolder, is_refused},
     untrusted,
 };
 
@@ -19,17 +19,17 @@ use crate::{
 /// The folder of an archive.
 #[derive(Debug)]
 pub(crate) struct FolderStore {
-    root: Root,
+    root: OpenFolder,
 }
 
 impl FolderStore {
     /// Opens the folder. New objects have the given permissions.
     pub(crate) fn open(path: &Path, access: Access) -> io::Result<Self> {
-        Ok(Self { root: Root::open(path, access)? })
+        Ok(Self { root: OpenFolder::open(path, access)? })
     }
 
-    /// Writes an object if there is none of this name. It survives a loss of power then: its only other copy is
-    /// removed next.
+    /// Writes an object if there is none of this name. The object is durable on return, because the caller then deletes
+    /// its only other copy.
     pub(crate) fn create(&self, path: &str, bytes: &[u8]) -> Result<Put, ArchiveError> {
         match self.root.create(Path::new(path), bytes) {
             Ok(()) => Ok(Put::Written),
@@ -50,9 +50,9 @@ impl FolderStore {
         if bytes > longest {
             return Err(ArchiveError::TooLong { path: path.to_owned(), bytes });
         }
-        // A file that is mostly a hole costs its writer nothing. Without its end it is no Parquet file.
-        let worth = untrusted::paid_length(&file, bytes);
-        if worth < bytes {
+        // A sparse file costs its writer nothing; do not read it into memory.
+        let readable_bytes = untrusted::paid_length(&file, bytes);
+        if readable_bytes < bytes {
             return Err(failed(path, io::Error::new(io::ErrorKind::InvalidData, "mostly a hole")));
         }
         let read = untrusted::whole(&file, longest).map_err(|error| failed(path, error))?;
@@ -83,14 +83,14 @@ impl FolderStore {
     fn list_day(&self, day: &Path, listing: &mut Listing) -> Result<(), ArchiveError> {
         let entries = match self.root.entries(day) {
             Ok(entries) => entries,
-            // It was a folder a moment ago: it is gone, or a link has its name now.
-            Err(_) => {
+            Err(error) if is_gone_or_replaced(&error) => {
                 listing.passed_over.push(day.display().to_string());
                 return Ok(());
             }
+            Err(error) => return Err(failed(&day.display().to_string(), error)),
         };
         for entry in entries {
-            add(&day.join(&entry.name), &entry, listing);
+            add_entry(&day.join(&entry.name), &entry, listing);
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl FolderStore {
     }
 }
 
-fn add(path: &Path, entry: &Entry, listing: &mut Listing) {
+fn add_entry(path: &Path, entry: &Entry, listing: &mut Listing) {
     let text = path.display().to_string();
     let is_parquet = text.ends_with(EXTENSION);
     match entry.kind {
@@ -116,6 +116,39 @@ fn add(path: &Path, entry: &Entry, listing: &mut Listing) {
     }
 }
 
+/// Returns true if a folder that was listed a moment ago is gone, or a file or a link has its name now. Other errors,
+/// such as EIO and EMFILE, say nothing about the folder.
+fn is_gone_or_replaced(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || is_refused(error)
+}
+
 fn failed(path: &str, error: io::Error) -> ArchiveError {
     ArchiveError::Folder { path: path.to_owned(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_a_day_that_is_gone_or_replaced_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let day = |name: &str| folder.path().join(name);
+        fs::create_dir(day("day")).expect("a folder");
+        fs::write(day("file"), "").expect("a file");
+        symlink("day", day("link")).expect("a link");
+        let store = FolderStore::open(folder.path(), Access::Umask).expect("it is opened");
+        let mut listing = Listing::default();
+        for name in ["day", "gone", "file", "link"] {
+            store.list_day(Path::new(name), &mut listing).expect("it is listed");
+        }
+        assert_eq!(listing.passed_over, ["gone", "file", "link"]);
+        // ENAMETOOLONG stands for all other errors: any user, also root, can cause it.
+        let too_long = store.list_day(Path::new(&"d".repeat(256)), &mut listing);
+        assert!(matches!(too_long, Err(ArchiveError::Folder { .. })), "{too_long:?}");
+        assert_eq!(listing.passed_over.len(), 3);
+    }
 }

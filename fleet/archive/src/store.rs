@@ -1,4 +1,4 @@
-//! The place of the objects: a bucket or a folder.
+//! Where objects are stored: an S3 bucket or a folder.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPay
 use crate::{
     error::{ArchiveError, Put},
     folder::FolderStore,
-    key::{FOLDER, folder_of, is_object},
+    key::{EXTENSION, FOLDER, folder_of, is_object},
     listing::{Listing, Object},
 };
 
-/// The place of the objects.
+/// Storage of the objects.
 #[derive(Debug, Clone)]
 pub(crate) enum Store {
     /// A bucket of S3.
@@ -91,7 +91,7 @@ impl Store {
     }
 }
 
-/// Runs a step that waits for a disk or a network file system, so that others go on meanwhile.
+/// Runs blocking I/O on tokio's blocking threads.
 async fn blocking<T: Send + 'static>(
     folder: &Arc<FolderStore>,
     step: impl FnOnce(&FolderStore) -> Result<T, ArchiveError> + Send + 'static,
@@ -111,7 +111,7 @@ async fn create_in_bucket(
     let options = PutOptions::from(PutMode::Create);
     match store.put_opts(&Path::from(path), PutPayload::from(bytes), options).await {
         Ok(_) => Ok(Put::Written),
-        // Written by an earlier attempt; a store says the second where two run into each other.
+        // An earlier attempt wrote it. Some stores answer 412 if two writers race.
         Err(
             object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. },
         ) => Ok(Put::WasThere),
@@ -127,7 +127,7 @@ async fn list_bucket(store: &dyn ObjectStore, day: Option<Date>) -> Result<Listi
         let path = object.location.to_string();
         if is_object(&path) {
             listing.objects.push(Object { path, bytes: object.size });
-        } else if path.ends_with(".parquet") {
+        } else if path.ends_with(EXTENSION) {
             listing.passed_over.push(path);
         }
     }
