@@ -7,11 +7,18 @@ use whyoom_files::kernel;
 
 use crate::{
     error::AttachError,
+    identity::Identity,
+    interpreter::Interpreter,
+    maps,
     memory::ProcessMemory,
     permission,
     root::ProcessRoot,
     status::{effective, field},
 };
+
+/// Longest list of mappings that is read, in bytes. A process may have 65,530 mappings, of some 100 bytes each; chosen, not
+/// measured. The process decides how long the paths are.
+const MAX_MAPS_BYTES: u64 = 32 << 20;
 
 /// A process of the same user, or of any where we are root, which the kernel permits us to trace.
 #[derive(Debug)]
@@ -21,6 +28,7 @@ pub struct Target {
     owner: (u32, u32),
     /// With the number it makes the process: numbers are used again.
     started: u64,
+    identity: Identity,
     memory: ProcessMemory,
 }
 
@@ -45,8 +53,10 @@ impl Target {
         if let Some(tracer) = tracer.filter(|tracer| *tracer != 0) {
             return Err(AttachError::AlreadyTraced { pid, tracer });
         }
+        // Before the memory is opened: memory of another program is noticed by `check_unchanged`.
+        let identity = Identity::read(pid).ok_or(AttachError::NoProcess(pid))?;
         let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
-        Ok(Self { pid, owner, started, memory })
+        Ok(Self { pid, owner, started, identity, memory })
     }
 
     /// Its number.
@@ -80,9 +90,31 @@ impl Target {
     /// # Errors
     /// Where it has ended.
     pub fn maps(&self) -> Result<String, AttachError> {
-        let bytes = kernel::bytes(format!("/proc/{}/maps", self.pid));
-        let bytes = bytes.map_err(|_| AttachError::EndedMeanwhile(self.pid))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let bytes = kernel::bytes_up_to(format!("/proc/{}/maps", self.pid), MAX_MAPS_BYTES);
+        match bytes {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(AttachError::io(format!("read the mappings of process {}", self.pid), error))
+            }
+            Err(_) => Err(AttachError::EndedMeanwhile(self.pid)),
+        }
+    }
+
+    /// Checks that the process still is what it was when it was opened and its interpreter was found: the same process,
+    /// users, groups and program, and the same file where the interpreter was.
+    ///
+    /// A process keeps its PID and the time of its start when it starts another program (`execve`), which may be a setuid
+    /// program of root's. The addresses of the functions are in the earlier program's file, whose author chose them.
+    pub(crate) fn check_unchanged(&self, interpreter: &Interpreter) -> Result<(), AttachError> {
+        if !self.is_alive() {
+            return Err(AttachError::EndedMeanwhile(self.pid));
+        }
+        let is_same_program = Identity::read(self.pid).as_ref() == Some(&self.identity);
+        let text = self.maps()?;
+        if !is_same_program || !maps::files(&text).iter().any(|file| interpreter.is_in(file)) {
+            return Err(AttachError::Changed(self.pid));
+        }
+        Ok(())
     }
 
     /// Opens its root folder. Returns an error if the process has ended: its number may be another's by now.
