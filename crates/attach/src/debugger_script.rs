@@ -57,7 +57,13 @@ pub(crate) const FAILED: &str = "failed";
 /// right in the same program only.
 pub(crate) fn stop(pid: u32) -> String {
     format!(
-        "catch exec\n\
+        "define whyoom_write\n\
+         set $whyoom_before = {UNUSED_REGISTER}\n\
+         set {UNUSED_REGISTER} = $whyoom_before ^ 1\n\
+         set {UNUSED_REGISTER} = $whyoom_before\n\
+         printf \"{MARK} writes 1\\n\"\n\
+         end\n\
+         catch exec\n\
          printf \"{MARK} attaching 0\\n\"\n\
          attach {pid}\n\
          printf \"{MARK} attached %d\\n\", $_inferior\n\
@@ -67,16 +73,10 @@ pub(crate) fn stop(pid: u32) -> String {
 }
 
 /// Writes a register as every call does when it puts registers back. gdb that cannot would leave a thread as the call
-/// left it. Of a command of its own gdb leaves out what follows an error.
+/// left it. Of a command of its own (`whyoom_write`, which `stop` defines) gdb leaves out what follows an error.
 pub(crate) fn try_registers() -> String {
     format!(
-        "define whyoom_write\n\
-         set $whyoom_before = {UNUSED_REGISTER}\n\
-         set {UNUSED_REGISTER} = $whyoom_before ^ 1\n\
-         set {UNUSED_REGISTER} = $whyoom_before\n\
-         printf \"{MARK} writes 1\\n\"\n\
-         end\n\
-         whyoom_write\n\
+        "whyoom_write\n\
          printf \"{MARK} tried 0\\n\"\n"
     )
 }
@@ -214,7 +214,8 @@ mod tests {
             }
             assert_eq!((conditions.len(), count), (0, expected), "{script}");
         }
-        assert!(stop(7).starts_with("catch exec\n"), "{}", stop(7));
+        assert!(stop(7).find("catch exec\n") < stop(7).find("attach 7\n"), "{}", stop(7));
+        assert!(stop(7).contains("catch exec\n"), "{}", stop(7));
     }
 
     #[test]
