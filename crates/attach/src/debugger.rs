@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
         let (stopping, _) = self.wait_for("attaching", LONGEST_STOP)?;
         self.wait_for("attached", LONGEST_STOP)?;
         // From now on the process is stopped: it starts another program only in a call, after which it is checked again.
-        target.check_unchanged(interpreter)?;
+        interpreter.check_unchanged(target)?;
         self.ask(&script::try_registers())?;
         self.can_write_registers(target.pid())?;
         self.ask(&script::is_initialized(calls, mark))?;
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
         let result = self.result();
         // A program that was started meanwhile is named before the call that failed by it.
         if result.is_err() && !self.interrupts.is_second_signal() {
-            target.check_unchanged(interpreter)?;
+            interpreter.check_unchanged(target)?;
         }
         let result = result?;
         self.is_calling = false;
@@ -193,7 +193,7 @@ impl<'a> Session<'a> {
             if found.word != word && found.word != script::FAILED {
                 continue;
             }
-            target.check_unchanged(interpreter)?;
+            interpreter.check_unchanged(target)?;
             if found.word == script::FAILED {
                 return Err(self.call_failed());
             }
@@ -244,7 +244,7 @@ impl<'a> Session<'a> {
                 _ => {}
             }
         }
-        target.check_unchanged(interpreter)?;
+        interpreter.check_unchanged(target)?;
         Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
     }
 

@@ -96,7 +96,7 @@ fn by_debugger<'a>(
 ) -> Result<Injected<'a>, AttachError> {
     // Before anything is written: without gdb there is nothing to take back.
     debugger::find()?;
-    target.check_unchanged(interpreter)?;
+    interpreter.check_unchanged(target)?;
     let text = Scratch::write(target, interpreter, &call(script))?;
     let called = debugger::call(target, interpreter, &text, interrupts)?;
     let route = if called.is_left { Route::PendingCall } else { Route::WaitingThread };

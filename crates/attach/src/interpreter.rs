@@ -125,8 +125,25 @@ impl Interpreter {
         Some(Self { version: None, runtime, calls, unused, place })
     }
 
+    /// Checks that the process still is what it was when it was opened and its interpreter was found: the same process,
+    /// users, groups and program, and the same file where the interpreter was.
+    ///
+    /// A process keeps its PID and the time of its start when it starts another program (`execve`), which may be a setuid
+    /// program of root's. The addresses of the functions are in the earlier program's file, whose author chose them.
+    pub(crate) fn check_unchanged(&self, target: &Target) -> Result<(), AttachError> {
+        if !target.is_alive() {
+            return Err(AttachError::EndedMeanwhile(target.pid()));
+        }
+        let is_same_program = target.has_same_program();
+        let text = target.maps()?;
+        if !is_same_program || !maps::files(&text).iter().any(|file| self.is_in(file)) {
+            return Err(AttachError::Changed(target.pid()));
+        }
+        Ok(())
+    }
+
     /// Returns true if this is the file of the interpreter, mapped where the interpreter was found.
-    pub(crate) fn is_in(&self, file: &MappedFile<'_>) -> bool {
+    fn is_in(&self, file: &MappedFile<'_>) -> bool {
         let Place { start, device, inode } = &self.place;
         *start == file.start && device == file.device && *inode == file.inode
     }

@@ -8,8 +8,6 @@ use whyoom_files::kernel;
 use crate::{
     error::AttachError,
     identity::Identity,
-    interpreter::Interpreter,
-    maps,
     memory::ProcessMemory,
     permission,
     root::ProcessRoot,
@@ -53,7 +51,7 @@ impl Target {
         if let Some(tracer) = tracer.filter(|tracer| *tracer != 0) {
             return Err(AttachError::AlreadyTraced { pid, tracer });
         }
-        // Before the memory is opened: memory of another program is noticed by `check_unchanged`.
+        // Before the memory is opened: memory of another program is noticed by `has_same_program`.
         let identity = Identity::read(pid).ok_or(AttachError::NoProcess(pid))?;
         let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
         Ok(Self { pid, owner, started, identity, memory })
@@ -100,21 +98,9 @@ impl Target {
         }
     }
 
-    /// Checks that the process still is what it was when it was opened and its interpreter was found: the same process,
-    /// users, groups and program, and the same file where the interpreter was.
-    ///
-    /// A process keeps its PID and the time of its start when it starts another program (`execve`), which may be a setuid
-    /// program of root's. The addresses of the functions are in the earlier program's file, whose author chose them.
-    pub(crate) fn check_unchanged(&self, interpreter: &Interpreter) -> Result<(), AttachError> {
-        if !self.is_alive() {
-            return Err(AttachError::EndedMeanwhile(self.pid));
-        }
-        let is_same_program = Identity::read(self.pid).as_ref() == Some(&self.identity);
-        let text = self.maps()?;
-        if !is_same_program || !maps::files(&text).iter().any(|file| interpreter.is_in(file)) {
-            return Err(AttachError::Changed(self.pid));
-        }
-        Ok(())
+    /// Returns true if the process still runs the program that it ran when it was opened, with the same users and groups.
+    pub(crate) fn has_same_program(&self) -> bool {
+        Identity::read(self.pid).as_ref() == Some(&self.identity)
     }
 
     /// Opens its root folder. Returns an error if the process has ended: its number may be another's by now.
