@@ -13,8 +13,9 @@ use std::{
 use crate::{
     debugger_script::{self as script, SETTINGS, answer},
     error::AttachError,
-    interpreter::Calls,
+    interpreter::Interpreter,
     interrupts::Interrupts,
+    scratch::{Mark, Scratch},
     target::Target,
     waiting::is_waiting,
 };
@@ -27,6 +28,8 @@ const SHOWN: usize = 300;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long gdb may take to detach. Chosen, not measured.
 const LONGEST_DETACH: Duration = Duration::from_secs(2);
+/// How long a process that was killed is waited for, before an error of gdb is reported. Chosen, not measured.
+const LONGEST_DEATH: Duration = Duration::from_millis(300);
 /// Variables of the environment that gdb gets. Others could make it load code: `PYTHON*`, `LD_*`, `GDBHISTFILE`, …
 const KEPT_VARIABLES: [&str; 7] = ["PATH", "HOME", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR"];
 
@@ -46,20 +49,25 @@ pub(crate) fn find() -> Result<PathBuf, AttachError> {
     places.find(|file| file.is_file()).ok_or(AttachError::NoDebugger)
 }
 
-/// Has the process run the text at this address, as soon as its interpreter can.
+/// Has the process run a text in its memory, as soon as its interpreter can.
 pub(crate) fn call(
     target: &Target,
-    calls: &Calls,
-    text: u64,
+    interpreter: &Interpreter,
+    text: &Scratch<'_>,
     interrupts: &dyn Interrupts,
 ) -> Result<Called, AttachError> {
     let mut gdb = Session::start(&find()?, interrupts)?;
-    let outcome = gdb.stop_and_call(target, calls, text);
+    let outcome = gdb.stop_and_call(target, interpreter, text);
     // A call that was given up is not over: gdb stays until it is.
     if let Some(debugger) = gdb.end() {
         return Err(AttachError::CallGivenUp { pid: target.pid(), debugger });
     }
-    outcome.map_err(|error| if target.is_alive() { error } else { ended(target) })
+    outcome.map_err(|error| match error {
+        // It may have ended since, as another program.
+        AttachError::Changed(_) => error,
+        error if stays_alive(target) => error,
+        _ => ended(target),
+    })
 }
 
 /// Returns the command that starts gdb, with little of our environment.
@@ -78,6 +86,18 @@ fn command(program: &Path) -> Command {
     // Ctrl-C is for whyoom: gdb must not end while it has changed a thread.
     command.process_group(0);
     command
+}
+
+/// Returns false if the process ends within a short time: one that was killed still runs for some milliseconds.
+fn stays_alive(target: &Target) -> bool {
+    let until = Instant::now() + LONGEST_DEATH;
+    while target.is_alive() {
+        if Instant::now() >= until {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    false
 }
 
 fn ended(target: &Target) -> AttachError {
@@ -118,28 +138,39 @@ impl<'a> Session<'a> {
     fn stop_and_call(
         &mut self,
         target: &Target,
-        calls: &Calls,
-        text: u64,
+        interpreter: &Interpreter,
+        text: &Scratch<'_>,
     ) -> Result<Called, AttachError> {
+        let (calls, mark) = (&interpreter.calls, text.mark());
         self.ask(&script::stop(target.pid()))?;
         let (stopping, _) = self.wait_for("attaching", LONGEST_STOP)?;
         self.wait_for("attached", LONGEST_STOP)?;
+        // From now on the process is stopped: it starts another program only in a call, after which it is checked again.
+        interpreter.check_unchanged(target)?;
+        self.ask(&script::try_registers())?;
         self.can_write_registers(target.pid())?;
-        self.ask(&script::ask_first(calls))?;
+        self.ask(&script::is_initialized(calls, mark))?;
         self.is_calling = true;
         // In one that ends, the lock is nobody's to take.
-        if self.wait_for("initialized", LONGEST_STOP)?.1 == 0 {
+        if self.answer_of_call("initialized", target, interpreter)? == 0 {
             return Err(AttachError::NoInterpreter(target.pid()));
         }
-        let holds = self.wait_for("holds", LONGEST_STOP)?.1 != 0;
-        let is_left =
-            holds || !is_waiting(target.pid(), target.pid()) || self.is_locked(target, calls)?;
+        self.ask(&script::holds(calls, mark))?;
+        let holds = self.answer_of_call("holds", target, interpreter)? != 0;
+        let is_left = holds
+            || !is_waiting(target.pid(), target.pid())
+            || self.is_locked(target, interpreter, mark)?;
         self.is_handed_over = true;
         self.ask(&match is_left {
-            true => script::leave_call(calls, text),
-            false => script::call_now(calls, text),
+            true => script::leave_call(calls, text.address(), mark),
+            false => script::call_now(calls, text.address(), mark),
         })?;
-        let result = self.result()?;
+        let result = self.result();
+        // A program that was started meanwhile is named before the call that failed by it.
+        if result.is_err() && !self.interrupts.is_second_signal() {
+            interpreter.check_unchanged(target)?;
+        }
+        let result = result?;
         self.is_calling = false;
         self.ask(&script::release())?;
         let (released, _) = self.wait_for("detached", LONGEST_STOP)?;
@@ -147,6 +178,31 @@ impl<'a> Session<'a> {
             return Err(AttachError::Debugger(format!("the interpreter answered {result}")));
         }
         Ok(Called { is_left, stopped: released.duration_since(stopping) })
+    }
+
+    /// Returns what a call returned, if the process still runs the same program after it.
+    fn answer_of_call(
+        &mut self,
+        word: &str,
+        target: &Target,
+        interpreter: &Interpreter,
+    ) -> Result<i64, AttachError> {
+        loop {
+            let (_, line) = self.line(LONGEST_STOP)?;
+            let Some(found) = answer(&line) else { continue };
+            if found.word != word && found.word != script::FAILED {
+                continue;
+            }
+            interpreter.check_unchanged(target)?;
+            if found.word == script::FAILED {
+                return Err(self.call_failed());
+            }
+            return Ok(found.number);
+        }
+    }
+
+    fn call_failed(&self) -> AttachError {
+        AttachError::Debugger(format!("the call failed ({})", self.last_words()))
     }
 
     /// Nothing is called before this is known: a call ends with the registers as they were before it.
@@ -171,8 +227,13 @@ impl<'a> Session<'a> {
     }
 
     /// Whether a thread keeps the interpreter's lock while it waits for something else: nobody else gets it then.
-    fn is_locked(&mut self, target: &Target, calls: &Calls) -> Result<bool, AttachError> {
-        self.ask(&script::holders(calls))?;
+    fn is_locked(
+        &mut self,
+        target: &Target,
+        interpreter: &Interpreter,
+        mark: Mark,
+    ) -> Result<bool, AttachError> {
+        self.ask(&script::holders(&interpreter.calls, mark))?;
         let (mut asked, mut holder) = (None, None);
         loop {
             let (_, line) = self.line(LONGEST_STOP)?;
@@ -183,6 +244,7 @@ impl<'a> Session<'a> {
                 _ => {}
             }
         }
+        interpreter.check_unchanged(target)?;
         Ok(holder.is_some_and(|thread| is_waiting(target.pid(), thread)))
     }
 
@@ -193,10 +255,7 @@ impl<'a> Session<'a> {
             let (_, line) = self.line(Duration::MAX)?;
             match answer(&line) {
                 Some(found) if found.word == "called" => return Ok(found.number),
-                Some(found) if found.word == "over" => {
-                    let said = format!("the call failed ({})", self.last_words());
-                    return Err(AttachError::Debugger(said));
-                }
+                Some(found) if found.word == "over" => return Err(self.call_failed()),
                 _ => {}
             }
         }

@@ -1,6 +1,6 @@
 //! What gdb is asked, and what it answers. Only addresses and the process's number stand in it.
 
-use crate::interpreter::Calls;
+use crate::{interpreter::Calls, scratch::Mark};
 
 /// What our own lines begin with.
 const MARK: &str = "WHYOOM";
@@ -47,8 +47,14 @@ pub(crate) const NOT_ATTACHED: &str = "No registers";
 /// A register that no program depends on: the opcode of the last x87 instruction, or Arm's cumulative flags.
 const UNUSED_REGISTER: &str = if cfg!(target_arch = "x86_64") { "$fop" } else { "$fpsr" };
 
-/// Stops the process, and writes a register as every call does when it puts registers back. gdb that cannot would leave
-/// a thread as the call left it. Of a command of its own gdb leaves out what follows an error.
+/// The word of an answer that says that a call was not made, or did not return.
+pub(crate) const FAILED: &str = "failed";
+
+/// Stops the process.
+///
+/// If the process starts another program (`execve`), it stops there again. A call that stops at a catchpoint is given up and
+/// its registers are not put back: they would be another program's. After a signal they are (`unwindonsignal`), which is
+/// right in the same program only.
 pub(crate) fn stop(pid: u32) -> String {
     format!(
         "define whyoom_write\n\
@@ -57,29 +63,62 @@ pub(crate) fn stop(pid: u32) -> String {
          set {UNUSED_REGISTER} = $whyoom_before\n\
          printf \"{MARK} writes 1\\n\"\n\
          end\n\
+         catch exec\n\
          printf \"{MARK} attaching 0\\n\"\n\
          attach {pid}\n\
          printf \"{MARK} attached %d\\n\", $_inferior\n\
          set scheduler-locking on\n\
-         thread 1\n\
-         whyoom_write\n\
+         thread 1\n"
+    )
+}
+
+/// Writes a register as every call does when it puts registers back. gdb that cannot would leave a thread as the call
+/// left it. Of a command of its own (`whyoom_write`, which `stop` defines) gdb leaves out what follows an error.
+pub(crate) fn try_registers() -> String {
+    format!(
+        "whyoom_write\n\
          printf \"{MARK} tried 0\\n\"\n"
     )
 }
 
-/// Asks whether there still is an interpreter, and whether the first thread has its lock.
-pub(crate) fn ask_first(calls: &Calls) -> String {
+/// Returns the condition under which a function is called: the process's memory has the mark. Where the memory cannot be
+/// read, gdb leaves out what depends on it.
+fn has_mark(mark: Mark) -> String {
+    format!("*(unsigned long *) {:#x} == {:#x}", mark.address, mark.value)
+}
+
+/// Asks whether there still is an interpreter.
+pub(crate) fn is_initialized(calls: &Calls, mark: Mark) -> String {
+    question("initialized", calls.is_initialized, mark)
+}
+
+/// Asks whether the first thread has the interpreter's lock.
+pub(crate) fn holds(calls: &Calls, mark: Mark) -> String {
+    question("holds", calls.check, mark)
+}
+
+/// Calls a function without arguments, and says what it returned.
+fn question(word: &str, function: u64, mark: Mark) -> String {
+    let condition = has_mark(mark);
     format!(
-        "printf \"{MARK} initialized %d\\n\", ((int (*)(void)) {:#x})()\n\
-         printf \"{MARK} holds %d\\n\", ((int (*)(void)) {:#x})()\n",
-        calls.is_initialized, calls.check
+        "set $whyoom_answered = 0\n\
+         if {condition}\n\
+         printf \"{MARK} {word} %d\\n\", ((int (*)(void)) {function:#x})()\n\
+         set $whyoom_answered = 1\n\
+         end\n\
+         if !$whyoom_answered\n\
+         printf \"{MARK} {FAILED} 0\\n\"\n\
+         end\n"
     )
 }
 
 /// Asks each thread whether it has the interpreter's lock. The function takes no lock itself.
-pub(crate) fn holders(calls: &Calls) -> String {
+pub(crate) fn holders(calls: &Calls, mark: Mark) -> String {
+    let condition = has_mark(mark);
     format!(
-        "thread apply all printf \"{MARK} holder %d\\n\", ((int (*)(void)) {:#x})()\n\
+        "if {condition}\n\
+         thread apply all printf \"{MARK} holder %d\\n\", ((int (*)(void)) {:#x})()\n\
+         end\n\
          thread 1\n\
          printf \"{MARK} asked 0\\n\"\n",
         calls.check
@@ -87,28 +126,35 @@ pub(crate) fn holders(calls: &Calls) -> String {
 }
 
 /// Leaves a call for the interpreter's next safe point.
-pub(crate) fn leave_call(calls: &Calls, text: u64) -> String {
+pub(crate) fn leave_call(calls: &Calls, text: u64, mark: Mark) -> String {
+    let condition = has_mark(mark);
     format!(
         "set scheduler-locking off\n\
+         if {condition}\n\
          printf \"{MARK} called %d\\n\", ((int (*)(void *, void *)) {:#x})((void *) {:#x}, (void *) \
          {text:#x})\n\
+         end\n\
          printf \"{MARK} over 0\\n\"\n",
         calls.add_pending_call, calls.run_string
     )
 }
 
 /// Takes the interpreter's lock on a thread that waits, and runs the call there. Each step fails by itself: nothing is
-/// run without the lock, and it is given back whatever came of it.
-pub(crate) fn call_now(calls: &Calls, text: u64) -> String {
+/// run without the lock, and it is given back whatever came of it, but not in another program: whyoom may have ended by
+/// then, and only gdb can look.
+pub(crate) fn call_now(calls: &Calls, text: u64, mark: Mark) -> String {
+    let condition = has_mark(mark);
     format!(
         "set scheduler-locking off\n\
          set $whyoom_state = -1\n\
          set $whyoom_ended = -1\n\
+         if {condition}\n\
          set $whyoom_state = ((int (*)(void)) {:#x})()\n\
-         if $whyoom_state >= 0\n\
+         end\n\
+         if $whyoom_state >= 0 && {condition}\n\
          set $whyoom_ended = ((int (*)(void *)) {:#x})((void *) {text:#x})\n\
          end\n\
-         if $whyoom_state >= 0\n\
+         if $whyoom_state >= 0 && {condition}\n\
          call ((void (*)(int)) {:#x})($whyoom_state)\n\
          printf \"{MARK} called %d\\n\", $whyoom_ended\n\
          end\n\
@@ -133,6 +179,43 @@ mod tests {
         for other in ["holds 1", "WHYOOM holds", "WHYOOM holds many", "[New LWP 7]"] {
             assert_eq!(answer(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn each_call_is_under_the_mark() {
+        let calls = Calls {
+            add_pending_call: 0xca11,
+            run_string: 0xca12,
+            ensure: 0xca13,
+            release: 0xca14,
+            check: 0xca15,
+            is_initialized: 0xca16,
+        };
+        let mark = Mark { address: 0xadd, value: 0x7a1 };
+        let scripts = [
+            (is_initialized(&calls, mark), 1),
+            (holds(&calls, mark), 1),
+            (holders(&calls, mark), 1),
+            (leave_call(&calls, 0x7e, mark), 1),
+            (call_now(&calls, 0x7e, mark), 3),
+        ];
+        for (script, expected) in scripts {
+            let (mut conditions, mut count) = (Vec::new(), 0);
+            for line in script.lines() {
+                match line.split_once(' ') {
+                    Some(("if", condition)) => conditions.push(condition.contains(&has_mark(mark))),
+                    _ if line == "end" => assert!(conditions.pop().is_some(), "{script}"),
+                    _ if line.contains("0xca1") => {
+                        count += 1;
+                        assert!(conditions.contains(&true), "{line}: {script}");
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!((conditions.len(), count), (0, expected), "{script}");
+        }
+        assert!(stop(7).find("catch exec\n") < stop(7).find("attach 7\n"), "{}", stop(7));
+        assert!(stop(7).contains("catch exec\n"), "{}", stop(7));
     }
 
     #[test]

@@ -15,6 +15,12 @@ pub enum AttachError {
     /// It ended while it was looked at.
     #[error("process {0} ended meanwhile")]
     EndedMeanwhile(u32),
+    /// It started another program, or got another user, since it was first looked at.
+    #[error(
+        "process {0} started another program or changed its user while whyoom attached: no further function was \
+         called in it; attach again if it still runs Python"
+    )]
+    Changed(u32),
     /// It runs Python, but no interpreter.
     #[error(
         "the interpreter of process {0} has ended, or has not begun: there is nothing to look into"

@@ -96,8 +96,9 @@ fn by_debugger<'a>(
 ) -> Result<Injected<'a>, AttachError> {
     // Before anything is written: without gdb there is nothing to take back.
     debugger::find()?;
+    interpreter.check_unchanged(target)?;
     let text = Scratch::write(target, interpreter, &call(script))?;
-    let called = debugger::call(target, &interpreter.calls, text.address(), interrupts)?;
+    let called = debugger::call(target, interpreter, &text, interrupts)?;
     let route = if called.is_left { Route::PendingCall } else { Route::WaitingThread };
     Ok(Injected { route, stopped: called.stopped, target, asked: None, _text: Some(text) })
 }

@@ -15,6 +15,9 @@ use crate::{
 
 /// An interpreter's file is not longer.
 const LONGEST: u64 = 512 << 20;
+/// Most bytes of files that are looked into, together. One interpreter's file has some 50 MB; chosen, not measured. Several
+/// names may lead to one long file.
+const MAX_TOTAL_BYTES: u64 = 1 << 30;
 /// Most files that are looked into. A program with PyTorch has a few whose names have "python"; chosen, not measured.
 const MAX_FILES: usize = 64;
 
@@ -43,6 +46,15 @@ pub struct Interpreter {
     pub(crate) calls: Calls,
     /// Behind its last variable, up to the end of its page.
     pub(crate) unused: Option<(u64, u64)>,
+    place: Place,
+}
+
+/// The file of an interpreter, and where the process has it mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    start: u64,
+    device: String,
+    inode: u64,
 }
 
 /// The functions that are called.
@@ -69,8 +81,9 @@ impl Interpreter {
             name.contains("python") || program.as_deref() == Some(Path::new(file.path))
         };
         let root = target.root()?;
+        let mut left_bytes = MAX_TOTAL_BYTES;
         for file in maps::files(&text).iter().filter(is_candidate).take(MAX_FILES) {
-            if let Some(found) = Self::in_file(target, &root, file)? {
+            if let Some(found) = Self::in_file(target, &root, file, &mut left_bytes)? {
                 return Ok(found);
             }
         }
@@ -81,13 +94,14 @@ impl Interpreter {
         target: &Target,
         root: &ProcessRoot,
         file: &MappedFile<'_>,
+        left_bytes: &mut u64,
     ) -> Result<Option<Self>, AttachError> {
         let replaced = || AttachError::Replaced { pid: target.pid(), path: file.path.to_owned() };
         let opened = root.file(Path::new(file.path)).ok();
         let Some(opened) = opened.filter(|opened| inode(opened) == Some(file.inode)) else {
             return if file.path.contains("libpython") { Err(replaced()) } else { Ok(None) };
         };
-        let Ok(bytes) = untrusted::whole(&opened, LONGEST) else { return Ok(None) };
+        let Some(bytes) = contents(&opened, left_bytes) else { return Ok(None) };
         let Some(image) = Image::parse(&bytes, WANTED) else { return Ok(None) };
         let found = Self::of(&image, file);
         Ok(found.map(|found| found.with_version(&image, file, target.memory())))
@@ -107,7 +121,31 @@ impl Interpreter {
         };
         let runtime = symbol(RUNTIME).or(image.runtime_section.and_then(at));
         let unused = image.unused.and_then(|(start, length)| Some((at(start)?, length)));
-        Some(Self { version: None, runtime, calls, unused })
+        let place = Place { start: file.start, device: file.device.to_owned(), inode: file.inode };
+        Some(Self { version: None, runtime, calls, unused, place })
+    }
+
+    /// Checks that the process still is what it was when it was opened and its interpreter was found: the same process,
+    /// users, groups and program, and the same file where the interpreter was.
+    ///
+    /// A process keeps its PID and the time of its start when it starts another program (`execve`), which may be a setuid
+    /// program of root's. The addresses of the functions are in the earlier program's file, whose author chose them.
+    pub(crate) fn check_unchanged(&self, target: &Target) -> Result<(), AttachError> {
+        if !target.is_alive() {
+            return Err(AttachError::EndedMeanwhile(target.pid()));
+        }
+        let is_same_program = target.has_same_program();
+        let text = target.maps()?;
+        if !is_same_program || !maps::files(&text).iter().any(|file| self.is_in(file)) {
+            return Err(AttachError::Changed(target.pid()));
+        }
+        Ok(())
+    }
+
+    /// Returns true if this is the file of the interpreter, mapped where the interpreter was found.
+    fn is_in(&self, file: &MappedFile<'_>) -> bool {
+        let Place { start, device, inode } = &self.place;
+        *start == file.start && device == file.device && *inode == file.inode
     }
 
     /// Since 3.11 it is a variable; the file's name tells of older ones.
@@ -129,6 +167,19 @@ fn version_in(path: &str) -> Option<Version> {
     Some(Version(3, digits.parse().ok()?))
 }
 
+/// Returns the bytes of a file, and subtracts them from what may still be read. Returns `None` for a file that cannot be
+/// read, is too long, or is almost only holes, which cost the process nothing.
+fn contents(file: &File, left_bytes: &mut u64) -> Option<Vec<u8>> {
+    let length = file.metadata().ok()?.len();
+    let most = LONGEST.min(*left_bytes);
+    if length > most || untrusted::paid_length(file, length) < length {
+        return None;
+    }
+    *left_bytes -= length;
+    // The file may have become longer: then it is refused.
+    untrusted::whole(file, length).ok()
+}
+
 /// Returns the number of an open file in its file system.
 fn inode(file: &File) -> Option<u64> {
     file.metadata().ok().map(|found| found.ino())
@@ -145,6 +196,23 @@ mod tests {
         assert_eq!(version_in("/opt/bin/python3"), None);
         assert_eq!(version_in("/opt/python3./x"), None);
         assert!(Version(3, 9) < Version(3, 14));
+    }
+
+    #[test]
+    fn holes_and_too_much_are_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        std::fs::write(&path, [7; 5000]).expect("it is written");
+        let file = untrusted::open(&path).expect("it is there");
+        let mut left = 12_000;
+        assert_eq!(contents(&file, &mut left).map(|bytes| bytes.len()), Some(5000));
+        let again = untrusted::open(&path).expect("it is there");
+        assert!(contents(&again, &mut left).is_some() && left == 2000);
+        assert!(contents(&again, &mut left).is_none() && left == 2000, "more than was left");
+        let long = File::options().write(true).open(&path).expect("it is there");
+        long.set_len(256 << 20).expect("a hole");
+        let holes = untrusted::open(&path).expect("it is there");
+        assert!(contents(&holes, &mut (1 << 30)).is_none(), "a hole was read");
     }
 
     #[test]

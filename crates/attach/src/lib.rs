@@ -12,6 +12,7 @@ mod debugger;
 mod debugger_script;
 mod elf;
 mod error;
+mod identity;
 mod injection;
 mod interpreter;
 mod interrupts;

@@ -11,6 +11,8 @@ pub struct Mapping<'a> {
     pub writable: bool,
     /// Where in the file it begins.
     pub offset: u64,
+    /// The device of the file's file system, as the kernel writes it.
+    pub device: &'a str,
     /// The file's number in its file system; 0 without a file.
     pub inode: u64,
     /// The file, a name in brackets, or nothing.
@@ -29,7 +31,7 @@ fn line(line: &str) -> Option<Mapping<'_>> {
     let (range, rest) = line.split_once(' ')?;
     let (rights, rest) = rest.split_once(' ')?;
     let (offset, rest) = rest.split_once(' ')?;
-    let (_device, rest) = rest.split_once(' ')?;
+    let (device, rest) = rest.split_once(' ')?;
     let (inode, path) = rest.split_once(' ').unwrap_or((rest, ""));
     let (start, end) = range.split_once('-')?;
     let (start, end) = (hexadecimal(start)?, hexadecimal(end)?);
@@ -39,6 +41,7 @@ fn line(line: &str) -> Option<Mapping<'_>> {
         end,
         writable: rights.as_bytes().get(1) == Some(&b'w'),
         offset: hexadecimal(offset)?,
+        device,
         inode: inode.parse().ok()?,
         path: path.trim_start(),
     })
@@ -55,6 +58,8 @@ fn hexadecimal(digits: &str) -> Option<u64> {
 pub struct MappedFile<'a> {
     /// Where its first byte is.
     pub start: u64,
+    /// The device of its file system, as the kernel writes it.
+    pub device: &'a str,
     /// Its number in its file system.
     pub inode: u64,
     /// Its name.
@@ -66,11 +71,11 @@ pub struct MappedFile<'a> {
 pub fn files(text: &str) -> Vec<MappedFile<'_>> {
     let mut files: Vec<MappedFile<'_>> = Vec::new();
     let first = parse(text).filter(|one| one.offset == 0 && one.path.starts_with('/'));
-    for Mapping { start, inode, path, .. } in first {
+    for Mapping { start, device, inode, path, .. } in first {
         let path = path.strip_suffix(DELETED).unwrap_or(path);
         // A loader maps a file's parts one after the other: another mapping of it is somebody's data.
         if files.last().is_none_or(|last| last.path != path) {
-            files.push(MappedFile { start, inode, path });
+            files.push(MappedFile { start, device, inode, path });
         }
     }
     files
@@ -106,6 +111,7 @@ nonsense
         let found = files(TEXT);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].path, found[0].inode), ("/opt/py thon/bin/python3.11", 18504));
+        assert_eq!(found[0].device, "fe:00");
         let library = &found[1];
         assert_eq!((library.path, library.start), ("/lib/libpython3.11.so.1.0", 0x7fbe_b320_0000));
         assert!(is_writable(TEXT, 0x7fbe_b377_8000, 16));

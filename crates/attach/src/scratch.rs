@@ -1,6 +1,8 @@
 //! A place in the process for the text of a call: the rest of the page behind the interpreter's last variable, which
 //! nothing uses. So nothing has to be allocated in a process that was stopped anywhere, and zeros leave it as it was.
 
+use rustix::rand::{GetRandomFlags, getrandom};
+
 use crate::{error::AttachError, interpreter::Interpreter, maps, memory::Memory, target::Target};
 
 /// The text, in the process.
@@ -9,6 +11,24 @@ pub(crate) struct Scratch<'a> {
     target: &'a Target,
     address: u64,
     length: usize,
+    mark: Mark,
+}
+
+/// A random word behind the text. gdb calls a function only while it is there: another program's memory does not have it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    pub(crate) address: u64,
+    pub(crate) value: u64,
+}
+
+impl Mark {
+    /// Chooses a value. It is not 0, which is in all unused memory.
+    fn random(address: u64) -> Result<Self, AttachError> {
+        let mut bytes = [0; 8];
+        let filled = getrandom(&mut bytes, GetRandomFlags::empty());
+        filled.map_err(|error| AttachError::io("get random numbers", error.into()))?;
+        Ok(Self { address, value: u64::from_ne_bytes(bytes) | 1 })
+    }
 }
 
 impl<'a> Scratch<'a> {
@@ -22,7 +42,9 @@ impl<'a> Scratch<'a> {
         let (start, room) = interpreter.unused.ok_or_else(no_room)?;
         // Not beside the last variable: a few bytes are free.
         let address = start.checked_add(15).ok_or_else(no_room)? & !15;
-        let length = text.len() + 1;
+        // A zero ends the text; the mark is aligned.
+        let mark_offset = (text.len() + 1).next_multiple_of(8);
+        let length = mark_offset + size_of::<u64>();
         let fits = address - start + length as u64 <= room;
         if !fits || !maps::is_writable(&target.maps()?, address, length as u64) {
             return Err(no_room());
@@ -33,10 +55,16 @@ impl<'a> Scratch<'a> {
         if there.iter().any(|byte| *byte != 0) {
             return Err(no_room());
         }
-        let scratch = Self { target, address, length };
+        let mark = Mark::random(address + mark_offset as u64)?;
+        let scratch = Self { target, address, length, mark };
         let io = |error| AttachError::io("write to the memory of the process", error);
+        target.memory().write(mark.address, &mark.value.to_ne_bytes()).map_err(io)?;
         target.memory().write(address, text.as_bytes()).map_err(io)?;
         Ok(scratch)
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        self.mark
     }
 
     pub(crate) fn address(&self) -> u64 {

@@ -7,11 +7,16 @@ use whyoom_files::kernel;
 
 use crate::{
     error::AttachError,
+    identity::Identity,
     memory::ProcessMemory,
     permission,
     root::ProcessRoot,
     status::{effective, field},
 };
+
+/// Longest list of mappings that is read, in bytes. A process may have 65,530 mappings, of some 100 bytes each; chosen, not
+/// measured. The process decides how long the paths are.
+const MAX_MAPS_BYTES: u64 = 32 << 20;
 
 /// A process of the same user, or of any where we are root, which the kernel permits us to trace.
 #[derive(Debug)]
@@ -21,6 +26,7 @@ pub struct Target {
     owner: (u32, u32),
     /// With the number it makes the process: numbers are used again.
     started: u64,
+    identity: Identity,
     memory: ProcessMemory,
 }
 
@@ -45,8 +51,10 @@ impl Target {
         if let Some(tracer) = tracer.filter(|tracer| *tracer != 0) {
             return Err(AttachError::AlreadyTraced { pid, tracer });
         }
+        // Before the memory is opened: memory of another program is noticed by `has_same_program`.
+        let identity = Identity::read(pid).ok_or(AttachError::NoProcess(pid))?;
         let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
-        Ok(Self { pid, owner, started, memory })
+        Ok(Self { pid, owner, started, identity, memory })
     }
 
     /// Its number.
@@ -80,9 +88,19 @@ impl Target {
     /// # Errors
     /// Where it has ended.
     pub fn maps(&self) -> Result<String, AttachError> {
-        let bytes = kernel::bytes(format!("/proc/{}/maps", self.pid));
-        let bytes = bytes.map_err(|_| AttachError::EndedMeanwhile(self.pid))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        let bytes = kernel::bytes_up_to(format!("/proc/{}/maps", self.pid), MAX_MAPS_BYTES);
+        match bytes {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                Err(AttachError::io(format!("read the mappings of process {}", self.pid), error))
+            }
+            Err(_) => Err(AttachError::EndedMeanwhile(self.pid)),
+        }
+    }
+
+    /// Returns true if the process still runs the program that it ran when it was opened, with the same users and groups.
+    pub(crate) fn has_same_program(&self) -> bool {
+        Identity::read(self.pid).as_ref() == Some(&self.identity)
     }
 
     /// Opens its root folder. Returns an error if the process has ended: its number may be another's by now.

@@ -33,6 +33,14 @@ pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
 /// # Errors
 /// Where it cannot be read.
 pub fn bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    bytes_up_to(path, u64::MAX)
+}
+
+/// Returns the bytes of a file whose length a process decides.
+///
+/// # Errors
+/// Returns an error if it cannot be read, or has more than `most` bytes (`FileTooLarge`).
+pub fn bytes_up_to(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = vec![0; USUAL_BYTES];
     let mut end = 0;
@@ -42,6 +50,10 @@ pub fn bytes(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
             Ok(count) => end += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
+        }
+        if end as u64 > most {
+            let why = format!("longer than {most} bytes, which it may have at most");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
         }
         if end == bytes.len() {
             bytes.resize(2 * end, 0);

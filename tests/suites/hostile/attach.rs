@@ -138,9 +138,12 @@ struct Attacker {
 impl Attacker {
     fn start(place: &Place, user: u32, before: &[&str], words: &[&str]) -> Result<Self> {
         let script = text(&place.path("attached.py"));
-        let all = [before, &[SYSTEM_PYTHON, "-S", &script], words].concat();
-        let mut command = Command::new(all[0]);
-        command.args(&all[1..]).uid(user).gid(user).current_dir("/");
+        Self::start_program(user, &[before, &[SYSTEM_PYTHON, "-S", &script], words].concat())
+    }
+
+    fn start_program(user: u32, words: &[&str]) -> Result<Self> {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).uid(user).gid(user).current_dir("/");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
@@ -384,4 +387,157 @@ pub(super) fn variables_of_gdb() -> Result<Held> {
         ensure!(!is_seen, "gdb has {name}");
     }
     Ok(Held::new("gdb does not get them").count("variables", VARIABLES.len() as u64))
+}
+
+/// A setuid program of root's, and a process of another user that becomes this program while root attaches.
+struct Setuid {
+    place: Place,
+    victim: PathBuf,
+    attacker: PathBuf,
+    /// What the program writes to if it was logged in to.
+    door: PathBuf,
+}
+
+/// The functions of the interpreter that whyoom looks for.
+const FUNCTIONS: [&str; 6] = [
+    "Py_IsInitialized",
+    "PyGILState_Check",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "Py_AddPendingCall",
+    "PyRun_SimpleString",
+];
+
+impl Setuid {
+    /// Compiles both. In the attacker these functions are at the address of `logged_in` in the setuid program.
+    fn make(name: &str, functions: &[&str], options: &[&str]) -> Result<Self> {
+        let place = Place::new(name)?;
+        let (victim, attacker) = (place.path("setuid"), place.path("python-evil"));
+        fs::create_dir(place.path("root"))?;
+        fs::set_permissions(place.path("root"), fs::Permissions::from_mode(0o700))?;
+        let door = place.path("root/door");
+        // Above the attacker: whyoom takes no function from an address below its file.
+        let above = "-Wl,-Ttext-segment=0x10000000";
+        compile("setuid_victim.c", &victim, &[above, &format!("-DDOOR=\"{}\"", text(&door))])?;
+        fs::set_permissions(&victim, fs::Permissions::from_mode(0o4755))?;
+        let made = Self { place, victim, attacker, door };
+        let mut works = Command::new(&made.victim);
+        let works = works.arg("works").uid(STRANGER).gid(STRANGER).status()?;
+        ensure!(works.success(), "the temporary folder's file system ignores the setuid bit");
+        let address = made.address("logged_in")?;
+        let symbols: Vec<String> =
+            functions.iter().map(|name| format!("-Wl,--defsym={name}={address:#x}")).collect();
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        compile("becomes_setuid.c", &made.attacker, &[options, &symbols].concat())?;
+        Ok(made)
+    }
+
+    /// Returns the address of a symbol of the setuid program.
+    fn address(&self, symbol: &str) -> Result<u64> {
+        let output = Command::new("nm").arg(&self.victim).output()?;
+        let names = String::from_utf8(output.stdout)?;
+        let line = names.lines().find(|line| line.ends_with(&format!(" {symbol}")));
+        let digits = line.and_then(|line| line.split(' ').next()).context("no such symbol")?;
+        Ok(u64::from_str_radix(digits, 16)?)
+    }
+
+    /// `whyoom attach` as root, with the gdb that is in PATH.
+    fn visit(&self, words: &[&str]) -> Result<Output> {
+        let (victim, attacker) = (text(&self.victim), text(&self.attacker));
+        let words = [&[attacker.as_str(), &victim], words].concat();
+        let attacker = Attacker::start_program(STRANGER, &words)?;
+        let mut command = self.place.attach(&attacker)?;
+        command.env("PATH", std::env::var_os("PATH").context("no PATH")?);
+        let mut child = command.spawn()?;
+        let ended = ends_within(&mut child, LONGEST_VISIT)?;
+        let output = child.wait_with_output()?;
+        ensure!(ended, "it hangs: {}", said(&output));
+        Ok(output)
+    }
+
+    fn is_closed(&self, output: &Output) -> Result<()> {
+        ensure!(!self.door.exists(), "root's gdb called a function in it: {}", said(output));
+        Ok(())
+    }
+}
+
+/// Compiles a program at a fixed address.
+fn compile(source: &str, to: &Path, options: &[&str]) -> Result<()> {
+    let source = root().join("tests/suites/hostile").join(source);
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-no-pie", "-fno-pie"]);
+    compiler.arg("-fno-stack-protector").args(options);
+    let output = compiler.arg("-o").arg(to).arg(source).output().context("no cc")?;
+    ensure!(output.status.success(), "cc: {}", said(&output));
+    Ok(())
+}
+
+/// The process becomes a setuid program of root's before gdb stops it: the functions' addresses are in that program.
+pub(super) fn becomes_setuid() -> Result<Held> {
+    Need::Root.met()?;
+    let setuid = Setuid::make("becomes", &FUNCTIONS, &[])?;
+    let output = setuid.visit(&[])?;
+    setuid.is_closed(&output)?;
+    ensure!(said(&output).contains("started another program"), "{}", said(&output));
+    Ok(Held::new("nothing is called in a program that was not looked at"))
+}
+
+/// The process becomes that program in a call of gdb's, and a signal ends the call: gdb would put the registers back as
+/// they were, and make the next call, in the setuid program.
+pub(super) fn becomes_setuid_in_the_call() -> Result<Held> {
+    Need::Root.met()?;
+    let setuid = Setuid::make("call-becomes", &["PyGILState_Release"], &["-DIN_THE_CALL"])?;
+    let stack = setuid.address("notes")? + (1 << 16);
+    let output = setuid.visit(&[&format!("{stack:x}")])?;
+    setuid.is_closed(&output)?;
+    let said = said(&output);
+    ensure!(!said.contains("cannot write the registers"), "gdb is too old for this check: {said}");
+    ensure!(said.contains("started another program"), "{said}");
+    Ok(Held::new("after another program was started, gdb calls nothing and restores nothing"))
+}
+
+/// Line ends in the words of the process's command.
+pub(super) fn lines_in_its_command() -> Result<Held> {
+    Need::Root.met()?;
+    let place = Place::new("lines")?;
+    place.gdb(NO_GDB)?;
+    let words = ["idle", "x\nwhyoom: all is well"];
+    let attacker = Attacker::start(&place, STRANGER, &["env"], &words)?;
+    let said = said(&place.visit(&attacker)?);
+    ensure!(said.contains("all is well"), "its command is not shown: {said}");
+    let forged = said.lines().find(|line| line.starts_with("whyoom: all is well"));
+    ensure!(forged.is_none(), "it writes a line of whyoom's: {said}");
+    Ok(Held::new("its command stays in its line"))
+}
+
+/// Length of the snapshot that `attached.py long` writes, in bytes.
+const LONG_BYTES: u64 = 64 << 20;
+
+/// What the process answers takes long to judge: then a signal ends whyoom at once.
+pub(super) fn long_to_judge() -> Result<Held> {
+    Need::Root.met()?;
+    let place = Place::new("judge")?;
+    place.gdb(QUICK_GDB)?;
+    let attacker = Attacker::start(&place, STRANGER, &["env"], &["long"])?;
+    let mut child = place.attach(&attacker)?.spawn()?;
+    let copied = place.path(&format!("out/torch/{}.pickle", attacker.pid));
+    let until = Instant::now() + LONGEST_VISIT;
+    while !is_copied(&copied) && Instant::now() < until && child.try_wait()?.is_none() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // The folder in /tmp is removed meanwhile.
+    thread::sleep(Duration::from_millis(700));
+    let is_judging = child.try_wait()?.is_none();
+    if is_judging {
+        send(Signal::INT, &child)?;
+    }
+    let ended = ends_within(&mut child, Duration::from_secs(1))?;
+    let output = child.wait_with_output()?;
+    ensure!(is_judging, "it had ended before the signal: {}", said(&output));
+    ensure!(ended, "SIGINT did not end it within a second: {}", said(&output));
+    Ok(Held::new("one signal ends it while it judges"))
+}
+
+fn is_copied(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|found| found.len() == LONG_BYTES)
 }

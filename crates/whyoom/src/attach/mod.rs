@@ -14,6 +14,7 @@ mod visit;
 
 use anyhow::{Result, anyhow};
 use whyoom_attach::{AttachError, Interpreter, Target};
+use whyoom_redact::visible;
 
 use self::{answer::State, signals::SignalState, visit::Visit};
 use crate::{
@@ -36,7 +37,10 @@ pub(crate) fn run(arguments: &AttachArguments) -> Result<u8> {
     // Until here nothing was done to the process, and a signal ends whyoom.
     let signals = SignalState::start(arguments.pid)?;
     let visit = Visit { arguments, target: &target, signals: &signals };
-    let Some(found) = visit.make(&interpreter)? else {
+    let found = visit.make(&interpreter)?;
+    // Nothing is left in the process. From here a signal ends whyoom at once, also while it reads what the process chose.
+    signals.restore_default();
+    let Some(found) = found else {
         say("interrupted: nothing is left in the process");
         return Ok(INTERRUPTED);
     };
@@ -55,22 +59,24 @@ fn say_before(arguments: &AttachArguments, target: &Target) {
         false => "; the scan for referrers takes two seconds at most there (--no-referrers: none)",
     };
     let contained = if target.is_contained() { ", in a container" } else { "" };
-    say(&format!("attaching to process {} ({command}){contained}{scan}", target.pid()));
+    say(&format!("attaching to process {} ({}){contained}{scan}", target.pid(), visible(&command)));
 }
 
 /// Where nothing can be looked at.
 fn unseen(pid: u32, look: &answer::Look) -> u8 {
     match look.state {
-        State::NoTorch => {
-            nothing(pid, &format!("process {pid} runs Python {} without PyTorch", look.python))
-        }
+        State::NoTorch => nothing(
+            pid,
+            &format!("process {pid} runs Python {} without PyTorch", visible(&look.python)),
+        ),
         State::NoCuda => {
             let torch = look.torch.as_deref().unwrap_or("of an unknown version");
+            let torch = visible(torch);
             nothing(pid, &format!("PyTorch {torch} in process {pid} has not used a GPU yet"))
         }
         State::Looked | State::Failed => {
             let why = look.error.as_deref().unwrap_or("no reason was given");
-            say(&format!("PyTorch could not be asked in process {pid}: {why}"));
+            say(&format!("PyTorch could not be asked in process {pid}: {}", visible(why)));
             FAILED
         }
     }

@@ -250,9 +250,13 @@ impl<'a> Helper<'a> {
     fn read_more(&mut self) -> Result<()> {
         let longest = if self.is_leaving { REMOVAL_REPLY_LIMIT } else { LONGEST_SILENCE };
         let until = Instant::now() + longest;
-        while !self.is_readable()? {
+        loop {
+            // For each piece: a helper that always has bytes to read would never be waited for.
             if self.signals.is_second_signal() && !self.is_leaving {
                 bail!("interrupted");
+            }
+            if self.is_readable()? {
+                break;
             }
             ensure!(
                 Instant::now() < until,

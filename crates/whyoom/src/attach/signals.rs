@@ -13,6 +13,7 @@ use anyhow::Result;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
+    low_level::emulate_default_handler,
 };
 use whyoom_attach::Interrupts;
 
@@ -53,6 +54,8 @@ struct State {
     gave_up: AtomicBool,
     /// True while gdb calls a function in the process.
     calls: AtomicBool,
+    /// True once a signal ends whyoom at once.
+    is_default: AtomicBool,
 }
 
 impl SignalState {
@@ -63,12 +66,20 @@ impl SignalState {
         let counting = Arc::clone(&state);
         thread::spawn(move || {
             let mut first = None;
-            for _ in signals.forever() {
+            for signal in signals.forever() {
+                if counting.is_default.load(Relaxed) {
+                    let _ = emulate_default_handler(signal);
+                }
                 let since = *first.get_or_insert_with(Instant::now);
                 counting.count_signal(since, pid);
             }
         });
         Ok(Self { state })
+    }
+
+    /// Ends the counting: from now on each signal ends whyoom at once, as it does without a handler.
+    pub(super) fn restore_default(&self) {
+        self.state.is_default.store(true, Relaxed);
     }
 
     /// Sets whether gdb calls a function in the process.

@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Result, bail};
 use whyoom_attach::{AttachError, Injected, Interpreter, Interrupts, Route, Target, run_script};
 use whyoom_reading::TORCH_FOLDER;
+use whyoom_redact::visible;
 
 use super::{
     answer::{Attached, History, Look, State},
@@ -155,7 +156,7 @@ impl Visit<'_> {
         };
         say(&format!(
             "recording the history of PyTorch {} {until}",
-            look.torch.as_deref().unwrap_or_default()
+            visible(look.torch.as_deref().unwrap_or_default())
         ));
         let begun = Instant::now();
         let most = self.arguments.duration.unwrap_or(Duration::MAX);
