@@ -61,5 +61,6 @@ pub use observed::ObservedFigures;
 pub use proof::{has_provable_remedies, prove, was_applied};
 pub use referrer::Referrer;
 pub use referrers::name_referrers;
-pub use shell_line::{ShellLine, for_shell};
+pub use shell_line::ShellLine;
 pub use verdict::Verdict;
+pub use whyoom_redact::for_shell;

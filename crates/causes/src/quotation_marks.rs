@@ -3,9 +3,17 @@
 /// Characters of a name that are shown. Chosen, not measured: a program and its first arguments.
 const MAX_SHOWN_CHARS: usize = 60;
 
+/// Characters of a text of several words that are shown, such as an error or a variable's value. Chosen, not measured.
+const MAX_SHOWN_TEXT_CHARS: usize = 200;
+
 /// Returns a name from an input in quotation marks, cut. Quotation marks and line breaks within cannot end it.
 pub(crate) fn in_quotation_marks(name: &str) -> String {
     format!("“{}”", within_quotes(name))
+}
+
+/// Returns a text of several words from an input in quotation marks, cut. What is within cannot end it.
+pub(crate) fn text_in_quotation_marks(text: &str) -> String {
+    format!("“{}”", cut_within_quotes(text, MAX_SHOWN_TEXT_CHARS))
 }
 
 /// Returns the name of a file or a symbol from an input as it is if it is one short word, or else quoted.
@@ -18,13 +26,18 @@ pub(crate) fn word_or_quoted(name: &str) -> String {
 
 /// Returns a name from an input as it stands between quotation marks, cut.
 pub(crate) fn within_quotes(name: &str) -> String {
+    cut_within_quotes(name, MAX_SHOWN_CHARS)
+}
+
+/// Returns a text as it stands between quotation marks, cut after this many characters.
+fn cut_within_quotes(text: &str, max_chars: usize) -> String {
     let plain = |c: char| match c {
         '“' | '”' | '„' | '"' => '\'',
         c if c.is_control() || is_invisible(c) => ' ',
         c => c,
     };
-    let shown: String = name.chars().take(MAX_SHOWN_CHARS).map(plain).collect();
-    let cut = if name.chars().nth(MAX_SHOWN_CHARS).is_some() { "…" } else { "" };
+    let shown: String = text.chars().take(max_chars).map(plain).collect();
+    let cut = if text.chars().nth(max_chars).is_some() { "…" } else { "" };
     format!("{shown}{cut}")
 }
 
@@ -63,6 +76,12 @@ mod tests {
         assert_eq!(word_or_quoted("run this now"), "“run this now”");
         assert_eq!(word_or_quoted(""), "“”");
         assert_eq!(word_or_quoted(&"x".repeat(61)), format!("“{}…”", "x".repeat(60)));
+    }
+
+    #[test]
+    fn a_text_is_shown_longer_than_a_name() {
+        assert_eq!(text_in_quotation_marks("a” b\" c\nd"), "“a' b' c d”");
+        assert_eq!(text_in_quotation_marks(&"x".repeat(201)), format!("“{}…”", "x".repeat(200)));
     }
 
     #[test]

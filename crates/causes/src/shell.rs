@@ -6,11 +6,12 @@
 //! Where nothing tells which of Windows' shells it was, the words are PowerShell's, the default terminal's: cmd
 //! answers them with an error, while PowerShell takes cmd's `set NAME=value` without a word and sets nothing.
 
+use whyoom_redact::for_shell;
 use whyoom_trace::{StackId, Tables};
 
 use crate::{
     finding::{Finding, Remedy},
-    shell_line::{ShellLine, for_shell},
+    shell_line::ShellLine,
 };
 
 /// The setting that a source tells it by: no variable of the program's.

@@ -1,8 +1,6 @@
 //! A command line for a POSIX shell, kept as the words that the shell must pass on.
 
-/// Characters, beside ASCII letters and digits, that no shell reads in a special way within a word. Zsh does so with
-/// `=` at the start of a word: see [`is_plain`].
-const PLAIN: &str = "/._-+,:@%=";
+use whyoom_redact::{file_argument, is_plain_word, is_shown_as_is, within_single_quotes};
 
 /// A command line to paste. It holds words, unquoted; [`Self::text`] quotes each of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,10 +41,7 @@ impl ShellLine {
     /// Adds the name of a file, which may come from an input. A name that begins with a hyphen would be an option.
     #[must_use]
     pub fn file(self, name: &str) -> Self {
-        match name.starts_with('-') {
-            true => self.word(format!("./{name}")),
-            false => self.word(name),
-        }
+        self.word(file_argument(name))
     }
 
     /// Adds words with a placeholder in braces, such as `{batch}`.
@@ -76,60 +71,21 @@ impl ShellLine {
     }
 }
 
-/// Returns a word, quoted for a POSIX shell where it needs that: the shell passes it on as this one word. Unlike
-/// [`ShellLine::text`], it keeps characters that a terminal acts on.
-#[must_use]
-pub fn for_shell(word: &str) -> String {
-    shell_quoted(word, None)
-}
-
 /// Returns a word in single quotes, unless nothing in it is special to a shell. The placeholder is not special: braces
 /// without a comma or two dots within are not expanded.
 fn shell_quoted(word: &str, placeholder: Option<&str>) -> String {
     let without_placeholder =
         placeholder.map_or_else(|| word.to_owned(), |placeholder| word.replace(placeholder, "x"));
-    match is_plain(&without_placeholder) {
+    match is_plain_word(&without_placeholder) {
         true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+        false => format!("'{}'", within_single_quotes(word)),
     }
-}
-
-/// Returns true if no shell reads anything in the word in a special way. Zsh replaces a word that begins with `=`
-/// by the path of a command.
-fn is_plain(word: &str) -> bool {
-    !word.is_empty()
-        && !word.starts_with('=')
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || PLAIN.contains(c))
-}
-
-/// Returns true if a terminal shows the word as it is, and passes it on as it is when it is pasted: what a keyboard
-/// has, and visible letters and digits that are written from left to right.
-fn is_shown_as_is(word: &str) -> bool {
-    word.chars().all(|c| {
-        c == ' '
-            || c.is_ascii_graphic()
-            || c.is_alphanumeric() && !is_filler(c) && !is_right_to_left(c)
-    })
-}
-
-/// Returns true for the Hangul fillers: the only letters that show nothing (property `Default_Ignorable_Code_Point`).
-fn is_filler(c: char) -> bool {
-    matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
-}
-
-/// Returns true in the blocks of right-to-left scripts, as `DerivedBidiClass.txt` of the Unicode Character Database
-/// lists them. Many terminals show such letters, and what stands between them, in another order than the line has.
-fn is_right_to_left(c: char) -> bool {
-    matches!(c,
-        '\u{590}'..='\u{8ff}'
-        | '\u{fb1d}'..='\u{fdff}'
-        | '\u{fe70}'..='\u{feff}'
-        | '\u{10800}'..='\u{10fff}'
-        | '\u{1e800}'..='\u{1efff}')
 }
 
 #[cfg(test)]
 mod tests {
+    use whyoom_redact::for_shell;
+
     use super::*;
 
     #[test]

@@ -304,7 +304,8 @@ fn the_recorders_reason_to_stop_is_the_reason_why_nothing_was_recorded() {
     let reason = run.tables.string("the recording's folder is read-only");
     run.fact(Fact::RecorderStopped { reason });
     let verdict = run.judge();
-    assert_cause(&verdict, "unknown", &["the recorder stopped", "folder is read-only"]);
+    let quoted = "Its reason: “the recording's folder is read-only”.";
+    assert_cause(&verdict, "unknown", &["the recorder stopped", quoted]);
     assert!(!told(&verdict).contains("no process of the command"), "{}", told(&verdict));
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - [`serve()`] speaks the protocol on standard input and output until the client has gone;
 //! - `folders` opens what lies in the folders that the person gave, and nothing else;
+//! - `given_names` puts the names that the client knows into answers, quoted where a line may be pasted;
 //! - `allowed` knows which programs may be run;
 //! - `whyoom` asks whyoom itself, as a process with limits: what strangers wrote is never parsed here;
 //! - `tool` is what a tool is, and `tools` has one file for each: what it takes, what it asks, and its answer in few words.
@@ -12,6 +13,7 @@ mod allowed;
 mod amount;
 mod ending;
 mod folders;
+mod given_names;
 mod quoted;
 mod refusal;
 mod room;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use whyoom_bounded::{Input, Limits, Printed, Stop};
 use whyoom_redact::visible_lines;
 
-use crate::{folders::Opened, refusal::Refusal, room::cut};
+use crate::{folders::Opened, given_names, refusal::Refusal, room::cut};
 
 /// More is no answer.
 const LONGEST_DOCUMENT: u64 = 16 << 20;
@@ -67,10 +67,11 @@ impl Whyoom {
         if !printed.status.code().is_some_and(is_answer) {
             return Err(complaint(name, &printed, &question.files));
         }
-        let text = with_given_names(&printed.stdout, &question.files, escaped);
-        serde_json::from_str(&text).map_err(|error| {
+        let text = String::from_utf8_lossy(&printed.stdout);
+        let document = serde_json::from_str(&text).map_err(|error| {
             Refusal::new(format!("whyoom {name} printed no whole answer ({error}): ask for less"))
-        })
+        })?;
+        Ok(given_names::in_document(document, &question.files))
     }
 }
 
@@ -87,7 +88,7 @@ fn unanswered(name: &str, error: &io::Error, time: Duration, whyoom: &Path) -> R
 
 /// What it said, which is meant for people and says what to do.
 fn complaint(name: &str, printed: &Printed, files: &[Opened]) -> Refusal {
-    let said = with_given_names(&printed.stderr, files, str::to_owned);
+    let said = given_names::in_text(&String::from_utf8_lossy(&printed.stderr), files);
     let said = said.trim().trim_start_matches("whyoom: ");
     if said.is_empty() || printed.status.code().is_none() {
         return Refusal::new(format!(
@@ -98,21 +99,6 @@ fn complaint(name: &str, printed: &Printed, files: &[Opened]) -> Refusal {
     }
     let from = said.ceil_char_boundary(said.len().saturating_sub(LONGEST_COMPLAINT));
     Refusal::new(cut(&visible_lines(&said[from..]), LONGEST_COMPLAINT))
-}
-
-/// A text with the names that the client knows in place of ours.
-fn with_given_names(text: &[u8], files: &[Opened], written: impl Fn(&str) -> String) -> String {
-    let text = String::from_utf8_lossy(text).into_owned();
-    // The longest first: one may begin with another.
-    let mut files: Vec<&Opened> = files.iter().collect();
-    files.sort_by_key(|file| std::cmp::Reverse(file.name().len()));
-    files.iter().fold(text, |text, file| text.replace(&file.name(), &written(file.given())))
-}
-
-/// A text as it stands within quotes in JSON.
-fn escaped(text: &str) -> String {
-    let quoted = Value::from(text).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
 }
 
 #[cfg(test)]

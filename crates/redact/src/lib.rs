@@ -15,6 +15,7 @@ mod program;
 mod programs;
 mod secrets;
 mod shapes;
+mod shell_word;
 #[cfg(feature = "terminal")]
 pub mod terminal;
 mod variables;
@@ -25,6 +26,10 @@ pub use self::{
     paths::Paths,
     program::program_name,
     secrets::{MASK, mask, mask_arguments, mask_words},
+    shell_word::{
+        file_argument, file_for_shell, for_shell, is_plain_word, is_shown_as_is,
+        within_single_quotes,
+    },
     variables::is_recorded,
     visible::{is_steering, visible, visible_lines},
 };

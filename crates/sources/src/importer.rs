@@ -145,7 +145,7 @@ fn nsys(
 /// A browser has no SQLite.
 #[cfg(target_family = "wasm")]
 fn nsys(_: &Path, input: &NamedInput<'_>, _: &mut Tables, _: &mut dyn EventSink) -> Notes {
-    let name = input.name;
+    let name = whyoom_redact::file_for_shell(input.name).unwrap_or_else(|| "FILE".to_owned());
     Err(ImportError::Unreadable(format!("it is a database: read it with whyoom why {name}")))
 }
 

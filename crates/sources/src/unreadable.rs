@@ -88,7 +88,8 @@ const NSYS_REPORT: &str = "it is a Nsight Systems report; export it first: nsys 
 /// Why an input cannot be read and what to do, with lines that can be pasted; nothing where it can.
 pub(crate) fn reason(name: &str, first: &[u8]) -> Option<String> {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+".contains(sign);
-    let file = if name.chars().all(plain) { name } else { "FILE" };
+    let is_word = name.chars().all(plain) && !name.starts_with('-');
+    let file = if is_word { name } else { "FILE" };
     told_of(name, first).map(|told| told.replace("FILE", file))
 }
 

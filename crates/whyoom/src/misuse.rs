@@ -7,6 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue, Error, ErrorKind},
 };
 
+use whyoom_redact::for_shell;
 use whyoom_sources::recording::is_recording;
 
 use crate::{
@@ -65,7 +66,7 @@ fn hint(word: &str) -> String {
     } else {
         return format!("unknown command '{word}'{}", did_you_mean(word, names(), "whyoom --help"));
     };
-    let typed: Vec<String> = typed().collect();
+    let typed: Vec<String> = typed().map(|word| for_shell(&word)).collect();
     format!("did you mean:  whyoom {before}{}", typed.join(" "))
 }
 

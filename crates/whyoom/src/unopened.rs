@@ -2,12 +2,15 @@
 
 use std::{io, path::Path};
 
+use whyoom_redact::file_for_shell;
+
 /// What to do where a file could not even be opened; nothing where the error says it.
 pub(crate) fn unopened(path: &Path, error: &io::Error) -> Option<String> {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            Some(format!("as a user who may read it: sudo whyoom why {}", path.display()))
-        }
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "as a user who may read it: sudo whyoom why {}",
+            file_or_placeholder(path)
+        )),
         io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename if is_text(path) => Some(
             "to judge a text, pipe it: whyoom why < FILE, or paste it after: whyoom why".to_owned(),
         ),
@@ -21,6 +24,11 @@ pub(crate) fn unopened(path: &Path, error: &io::Error) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns a file as one word of a line for a shell, or `FILE` if no line can hold its name.
+pub(crate) fn file_or_placeholder(path: &Path) -> String {
+    file_for_shell(&path.to_string_lossy()).unwrap_or_else(|| "FILE".to_owned())
 }
 
 /// Whether somebody typed a message where a file's name belongs.
@@ -45,6 +53,12 @@ mod tests {
         assert!(
             unopened(Path::new("a.pickle"), &denied).unwrap().contains("sudo whyoom why a.pickle")
         );
+        for (name, expected) in
+            [("x;id #.gz", "why 'x;id #.gz'"), ("-x", "why ./-x"), ("a\nb", "why FILE")]
+        {
+            let advice = unopened(Path::new(name), &denied).unwrap();
+            assert!(advice.ends_with(expected), "{advice}");
+        }
         let missing = io::Error::from(io::ErrorKind::NotFound);
         assert!(
             unopened(Path::new("no-such-folder/a.pickle"), &missing)

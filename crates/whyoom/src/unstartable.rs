@@ -5,6 +5,7 @@ use std::{ffi::OsStr, io, path::Path};
 use crate::{
     executable::Executable,
     on_path::{find, is_executable},
+    unopened::file_or_placeholder,
 };
 
 /// What shells end with where a program is not found, and where it cannot be started.
@@ -69,7 +70,7 @@ fn behind_missing(file: &Path) -> Option<String> {
         Executable::Script { interpreter }
             if interpreter.as_os_str().as_encoded_bytes().ends_with(b"\r") =>
         {
-            let file = file.display();
+            let file = file_or_placeholder(file);
             Some(format!(
                 "it has Windows line endings, also in its #! line; fix it with: sed -i 's/\\r$//' \
                  {file}"
@@ -88,7 +89,7 @@ fn behind_missing(file: &Path) -> Option<String> {
 
 /// How a file that cannot be run by itself is run.
 fn way_to_run(file: &Path) -> String {
-    let name = file.display();
+    let name = file_or_placeholder(file);
     match file.extension().and_then(OsStr::to_str) {
         Some("py") => {
             format!("it is not executable; run it with its interpreter: python {name}")
@@ -97,7 +98,10 @@ fn way_to_run(file: &Path) -> String {
             format!("it is not executable; run it with its interpreter: bash {name}")
         }
         _ if is_executable(file) && is_bare(file) => {
-            format!("it is not in PATH; to run it from here: ./{name}")
+            format!(
+                "it is not in PATH; to run it from here: {}",
+                file_or_placeholder(&Path::new(".").join(file))
+            )
         }
         _ if is_executable(file) => {
             format!(
@@ -149,6 +153,8 @@ mod tests {
             let (text, told) = said(name, contents, mode);
             assert!(text.contains(advice) && told == code, "{name}: {text} ({told})");
         }
+        let (text, _) = said("x;id #.py", b"import torch", 0o644);
+        assert!(text.contains("python '/") && text.ends_with("x;id #.py'"), "{text}");
         let nowhere = io::Error::from(io::ErrorKind::NotFound);
         let nowhere = Unstartable::new(OsStr::new("no-such-program"), &nowhere).to_string();
         assert!(nowhere.contains("in PATH"), "{nowhere}");

@@ -265,6 +265,24 @@ def mcp_marks():
     print("names of a recording and of a snapshot stand in quotation marks, and each answer says so")
 
 
+def mcp_paths():
+    for name in ["x;touch PWNED;#.csv", "$(touch PWNED).csv", "it's.csv", "-x.csv", "a b.csv"]:
+        shutil.copy(ROOT / "tests/fixtures/imports/rmm.dev0.csv", FOLDER / name)
+        answer, text = Server().tool("why", path=name)
+        lines = [fix["paste"] or fix["example"] for fix in answer["fixes"]]
+        replays = [line for line in lines if line and line.startswith("whyoom replay")]
+        must(replays, f"{name}: no line in {lines}")
+        for line in replays:
+            expected = f"./{name}" if name.startswith("-") else name
+            must(words_of(line)[2] == expected, f"{name}: {line}")
+            must(line in text, f"{name}: {line} is not in\n{text}")
+    name = "x;touch PWNED #.gz"
+    (FOLDER / name).write_bytes(b"\x1f\x8b\x08")
+    refused = Server().ask("tools/call", {"name": "why", "arguments": {"path": name}})["content"][0]["text"]
+    must(f"zcat '{name}'" in refused, refused)
+    print("names of files are one word in the lines that a client gets")
+
+
 def mcp_killed():
     (FOLDER / "long.sh").write_text("setsid sleep 600 & echo $! >child; echo $$ >pid.new; mv pid.new pid; sleep 600\n")
     server = Server("--allow-run", "sh long.sh")
@@ -310,5 +328,6 @@ def is_running(pid):
     "shell-words": shell_words,
     "process-ids": process_ids,
     "mcp-marks": mcp_marks,
+    "mcp-paths": mcp_paths,
     "mcp-killed": mcp_killed,
 }[CHECK]()

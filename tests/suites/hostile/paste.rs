@@ -6,12 +6,13 @@ use anyhow::{Result, ensure};
 use harness::{Build, Check, Held, empty_folder, root, text};
 
 /// The checks of `paste.py`.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 7] = [
     ("paste::gpu-name", "gpu-name"),
     ("paste::senders-command", "senders-command"),
     ("paste::shell-words", "shell-words"),
     ("paste::process-ids", "process-ids"),
     ("paste::mcp-marks", "mcp-marks"),
+    ("paste::mcp-paths", "mcp-paths"),
     ("paste::mcp-killed", "mcp-killed"),
 ];
 

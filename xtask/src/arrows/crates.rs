@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("whyoom-sources", &["whyoom-files", "whyoom-recording", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-memory", &["whyoom-trace"]),
     ("whyoom-allocators", &["whyoom-trace"]),
-    ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-trace"]),
+    ("whyoom-causes", &["whyoom-allocators", "whyoom-memory", "whyoom-redact", "whyoom-trace"]),
     ("whyoom-exports", &["whyoom-memory", "whyoom-trace"]),
     // Events are for its tests.
     ("whyoom-diff", &["whyoom-memory", "whyoom-trace"]),

@@ -7,6 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    quotation_marks::text_in_quotation_marks,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -97,7 +98,11 @@ fn overridden(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         CAUSE.id,
         strength,
         "PYTORCH_ALLOC_CONF is set, but PYTORCH_CUDA_ALLOC_CONF overrides it",
-        format!("\"{special}\" is in effect, \"{general}\" is not."),
+        format!(
+            "{} is in effect, {} is not.",
+            text_in_quotation_marks(special),
+            text_in_quotation_marks(general)
+        ),
     );
     finding.reclaimable = cached;
     finding.evidence.extend([

@@ -8,6 +8,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     observed::{CONTEXT_ALLOWANCE, ObservedFigures},
+    quotation_marks::text_in_quotation_marks,
     shell_line::ShellLine,
 };
 
@@ -406,7 +407,7 @@ fn recorder_stopped(diagnosis: &Diagnosis<'_>, reason: &str) -> Finding {
         CAUSE.id,
         Strength::Fallback,
         "Cannot tell: nothing was recorded, because the recorder stopped",
-        format!("Its reason: {reason}."),
+        format!("Its reason: {}.", text_in_quotation_marks(reason)),
     );
     let what = "record again without that obstacle";
     finding.remedies = vec![Remedy::example("whyoom run -- COMMAND", what)];

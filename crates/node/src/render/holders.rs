@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use whyoom_redact::{
+    file_for_shell,
     terminal::{FAINT, HEADING, shortened, styled},
     visible,
 };
@@ -172,13 +173,17 @@ pub(crate) fn holder_workload(holder: &Holder) -> String {
     }
 }
 
-/// What the recorder inside a process says of it.
+/// Returns what the recorder inside a process says of it, with the line that explains it. The folder is from the
+/// environment of a process that may be another user's: a name that no shell can be given is left out with its line.
 pub(crate) fn recorded_line(recorded: &Recorded) -> String {
     let held = match (Bytes(recorded.allocated), Bytes(recorded.reserved)) {
         (_, Bytes::ZERO) => format!("{} allocated from the driver", Bytes(recorded.driver)),
         (allocated, reserved) => format!("{allocated} allocated of {reserved} reserved"),
     };
-    visible(&format!("recorded: {held}; whyoom why {}", recorded.folder)).into_owned()
+    match file_for_shell(&recorded.folder) {
+        Some(folder) => format!("recorded: {held}; whyoom why {folder}"),
+        None => format!("recorded: {held}"),
+    }
 }
 
 /// Its command; and its own name for itself first where that is another one, because that is what

@@ -2,7 +2,10 @@
 
 use whyoom_gpu::{Device, Memory, ProcessKind, ProcessUse};
 
-use super::{holders::holder_state, *};
+use super::{
+    holders::{holder_state, recorded_line},
+    *,
+};
 use crate::report::{Holder, Origin, Orphan, Recorded, RecordedPlace, State, Workload};
 
 const GIB: u64 = 1 << 30;
@@ -123,6 +126,26 @@ fn a_recorded_process_says_what_it_holds() {
     let told = &json(&report)["devices"][0]["holders"][0]["recorded"];
     assert_eq!(told["allocated_bytes"], 6 * GIB);
     assert_eq!(told["places"][0]["bytes"], GIB);
+}
+
+#[test]
+fn a_recorded_folder_is_one_word_or_in_no_line() {
+    let line = |folder: &str| {
+        recorded_line(&Recorded {
+            folder: folder.to_owned(),
+            allocated: 0,
+            reserved: 0,
+            driver: GIB,
+            events: 1,
+            places: Vec::new(),
+        })
+    };
+    let held = "recorded: 1.00 GiB allocated from the driver";
+    assert_eq!(line("/tmp/r;id;#"), format!("{held}; whyoom why '/tmp/r;id;#'"));
+    assert_eq!(line("-x"), format!("{held}; whyoom why ./-x"));
+    for folder in ["/tmp/a\nb", "/tmp/\u{1b}[2J", "/tmp/\u{202e}x"] {
+        assert_eq!(line(folder), held);
+    }
 }
 
 #[test]
