@@ -24,7 +24,7 @@ use crate::{
 const LONGEST_STOP: Duration = Duration::from_secs(20);
 /// So many of gdb's own words are shown.
 const SHOWN: usize = 300;
-/// How long gdb's answer is waited for between two looks at signals. A person does not notice this.
+/// How long gdb's answer is waited for before the next check for signals. A person does not notice this.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long gdb may take to detach. Chosen, not measured.
 const LONGEST_DETACH: Duration = Duration::from_secs(2);

@@ -28,7 +28,7 @@ const SOON: Duration = Duration::from_secs(2);
 const LONGEST_LOOK: Duration = Duration::from_secs(300);
 /// What a process that ends still writes.
 const LAST_ACT: Duration = Duration::from_millis(200);
-/// Largest snapshot that is copied out, in bytes. Of 100,000 entries one has some hundred MB; chosen, not measured.
+/// Largest snapshot that is copied out, in bytes. Of 100,000 entries one has a few hundred MB; chosen, not measured.
 const MAX_SNAPSHOT_BYTES: u64 = 4 << 30;
 /// Largest file of referrers, in bytes. It names 8192 blocks at most; chosen, not measured.
 const MAX_REFERRERS_BYTES: u64 = 64 << 20;
