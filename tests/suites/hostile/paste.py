@@ -276,10 +276,10 @@ def mcp_paths():
             expected = f"./{name}" if name.startswith("-") else name
             must(words_of(line)[2] == expected, f"{name}: {line}")
             must(line in text, f"{name}: {line} is not in\n{text}")
-    name = "x;touch PWNED #.gz"
-    (FOLDER / name).write_bytes(b"\x1f\x8b\x08")
+    name = "x;touch PWNED #.zst"
+    (FOLDER / name).write_bytes(b"\x28\xb5\x2f\xfd\0")
     refused = Server().ask("tools/call", {"name": "why", "arguments": {"path": name}})["content"][0]["text"]
-    must(f"zcat '{name}'" in refused, refused)
+    must(f"zstd -dc '{name}'" in refused, refused)
     print("names of files are one word in the lines that a client gets")
 
 
