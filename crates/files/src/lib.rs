@@ -4,6 +4,7 @@
 //!   link, or hold more than it asked for.
 //! - [`named`] opens what a person named on the command line, a pipe too.
 //! - `below` (Linux) reads, writes and removes files below a folder that others write to, by its descriptor.
+//! - `held` (Linux) removes what is in a folder of our own, by its descriptor.
 //! - [`private`] makes what nobody else may read or change.
 //! - [`temporary`] names the folder for temporary files.
 //! - [`folder`] is a folder of files on a disk or in memory.
@@ -15,6 +16,8 @@
 #[cfg(target_os = "linux")]
 pub mod below;
 pub mod folder;
+#[cfg(target_os = "linux")]
+pub mod held;
 pub mod kernel;
 #[cfg(target_os = "linux")]
 mod linux;

@@ -16,7 +16,9 @@ use crate::{
 
 const FOLDER_MODE: u32 = 0o700;
 /// Writable by the group or by all.
-const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_WRITE: u32 = GROUP_WRITE | ALL_WRITE;
+const GROUP_WRITE: u32 = 0o020;
+const ALL_WRITE: u32 = 0o002;
 /// Permissions that a secret may not have: others can use it, or its group can write it. If the group is not trusted
 /// either, it cannot read it.
 const SECRET_REFUSED: u32 = 0o027;
@@ -89,17 +91,53 @@ pub fn adopt_folder(path: &Path) -> io::Result<()> {
 /// # Errors
 /// Names the folder that others can change.
 pub fn check_way(path: &Path) -> io::Result<()> {
+    check_folders(path, GroupWrite::Refused)
+}
+
+/// Refuses a place for files that are written and removed by path, if another user could lead these paths elsewhere.
+/// The rule is that of [`check_way`] with one exception: a user other than root may share a folder with a group, as
+/// projects do. A group that this user is in may write to the folder, and a member of it may own the folder. Root
+/// accepts no group, because root can change files that the group cannot.
+///
+/// # Errors
+/// Names the folder that others can change.
+pub fn check_way_of_output(path: &Path) -> io::Result<()> {
+    let is_root = rustix::process::geteuid().is_root();
+    check_folders(path, if is_root { GroupWrite::Refused } else { GroupWrite::Accepted })
+}
+
+/// The judgement of a folder that its group may write to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GroupWrite {
+    Refused,
+    Accepted,
+}
+
+fn check_folders(path: &Path, group_write: GroupWrite) -> io::Result<()> {
     let trusted = [rustix::process::geteuid().as_raw(), 0, fs::metadata("/")?.uid()];
+    let refused_bits = match group_write {
+        GroupWrite::Refused => OTHERS_WRITE,
+        GroupWrite::Accepted => ALL_WRITE,
+    };
     for folder in path.canonicalize()?.ancestors() {
         let found = fs::metadata(folder)?;
-        let owner_is_right = trusted.contains(&found.uid());
-        let others_write = found.mode() & OTHERS_WRITE != 0 && found.mode() & STICKY == 0;
+        let is_of_colleague = group_write == GroupWrite::Accepted
+            && found.mode() & GROUP_WRITE != 0
+            && is_own_group(found.gid())?;
+        let owner_is_right = trusted.contains(&found.uid()) || is_of_colleague;
+        let others_write = found.mode() & refused_bits != 0 && found.mode() & STICKY == 0;
         if !owner_is_right || others_write {
             let folder = folder.display();
             return Err(refused(format!("other users can change what is in {folder}")));
         }
     }
     Ok(())
+}
+
+fn is_own_group(group: u32) -> io::Result<bool> {
+    let groups = rustix::process::getgroups()?;
+    Ok(rustix::process::getegid().as_raw() == group
+        || groups.iter().any(|own| own.as_raw() == group))
 }
 
 /// Reads a file that holds a secret, such as a key: at most `most` bytes. A file of our own user must be of mode 0600

@@ -7,7 +7,7 @@ use std::{
 };
 
 #[cfg(target_os = "linux")]
-pub use crate::linux::{adopt_folder, check_way, read_secret};
+pub use crate::linux::{adopt_folder, check_way, check_way_of_output, read_secret};
 use crate::system::{self, Follow};
 
 /// Makes a new folder.
@@ -184,5 +184,25 @@ mod tests {
         assert!(check_way(&inner).unwrap_err().to_string().contains("other users"));
         fs::set_permissions(outer.path(), Permissions::from_mode(0o1777)).unwrap();
         check_way(&inner).unwrap();
+    }
+
+    #[test]
+    fn output_may_lie_in_a_folder_of_a_group_unless_root_writes_it() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("inner");
+        create_folder(&inner).unwrap();
+        let is_root = rustix::process::geteuid().is_root();
+        for (mode, is_accepted) in
+            [(0o755, true), (0o1777, true), (0o775, !is_root), (0o2770, !is_root), (0o777, false)]
+        {
+            fs::set_permissions(outer.path(), Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_way_of_output(&inner).is_ok(), is_accepted, "{mode:o}");
+        }
+        if is_root {
+            fs::set_permissions(outer.path(), Permissions::from_mode(0o755)).unwrap();
+            std::os::unix::fs::chown(outer.path(), Some(12345), None).unwrap();
+            let error = check_way_of_output(&inner).unwrap_err();
+            assert!(error.to_string().contains("other users"), "{error}");
+        }
     }
 }

@@ -48,6 +48,10 @@ const SHARED_FOLDER_MODE: u32 = 0o711;
 /// which a process's number does not tell where PID namespaces share the folder for temporary files.
 const ALIVE: &str = "alive";
 
+/// Names that are tried for the folder of a lab, two for each attempt. Chosen, not measured: no other user can foresee
+/// one, so the first attempt succeeds.
+const MAX_NAMES: usize = 16;
+
 /// A lab that lives as long as this value.
 pub struct Session {
     folder: PathBuf,
@@ -60,15 +64,14 @@ impl Session {
     /// Starts a lab with the libraries of a folder.
     ///
     /// # Errors
-    /// Also if other users can change the folder for temporary files. Programs load libraries from a folder in it,
-    /// by path, and would run what another user puts there.
+    /// Also if other users can change the folder for temporary files, or its path cannot stand in `LD_PRELOAD`. Programs
+    /// load libraries from a folder in it, by path, and would run what another user puts there.
     pub fn start(spec: &MachineSpec, libraries: &Path, log: Option<PathBuf>) -> io::Result<Self> {
         let temporary = temporary::trusted_folder()?;
+        check_list_item(&temporary)?;
         remove_abandoned(&temporary);
-        let unforeseen = RandomState::new().hash_one(());
-        let name = format!("{FOLDER_PREFIX}{}-{unforeseen:016x}", std::process::id());
-        let folder = temporary.join(&name);
-        let alive = create_alive(&folder, &name, spec.shared)?;
+        let names = std::iter::repeat_with(unforeseen_name).take(MAX_NAMES);
+        let LabFolder { path: folder, alive } = LabFolder::create(&temporary, names, spec.shared)?;
         let machine = Machine::create(&folder.join("state"), spec);
         let session = Self { folder, _alive: alive, machine: machine?, log };
         for (built, names, _) in LIBRARIES {
@@ -162,17 +165,69 @@ fn prepended(variable: &str, first: impl IntoIterator<Item = OsString>) -> OsStr
     all.join(OsStr::new(":"))
 }
 
-/// Makes the folder of a lab, which has its lock from the moment that it has its name.
-fn create_alive(folder: &Path, name: &str, shared: bool) -> io::Result<File> {
-    let unnamed = folder.with_file_name(format!(".{name}"));
-    private::create_folder(&unnamed)?;
-    let alive = private::create_file(&unnamed.join(ALIVE))?;
-    alive.lock()?;
-    if shared {
-        fs::set_permissions(&unnamed, Permissions::from_mode(SHARED_FOLDER_MODE))?;
+/// Refuses a folder that the dynamic linker would not find as one item of `LD_PRELOAD` and `LD_LIBRARY_PATH`. It splits
+/// the first at spaces and colons, the second at colons and semicolons, and replaces words such as `$LIB`. What it then
+/// loads has another path, which another user may have made.
+fn check_list_item(folder: &Path) -> io::Result<()> {
+    let is_special = |byte: &u8| byte.is_ascii_whitespace() || b":;$".contains(byte);
+    if !folder.as_os_str().as_encoded_bytes().iter().any(is_special) {
+        return Ok(());
     }
-    fs::rename(unnamed, folder)?;
-    Ok(alive)
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!(
+            "TMPDIR must name a folder whose path has no white space, ':', ';' or '$', because the \
+             dynamic linker would load libraries from another path: {}",
+            folder.display()
+        ),
+    ))
+}
+
+/// Returns a name for the folder of a lab that no other user can foresee.
+fn unforeseen_name() -> String {
+    let unforeseen = RandomState::new().hash_one(());
+    format!("{FOLDER_PREFIX}{}-{unforeseen:016x}", std::process::id())
+}
+
+/// The folder of a lab, with its lock from the moment that it has its name.
+struct LabFolder {
+    path: PathBuf,
+    alive: File,
+}
+
+impl LabFolder {
+    /// Makes the folder under the first name that is free. Each attempt takes two names: the first is that of a hidden
+    /// folder, which others see before it has its own name. They cannot foresee the second from it.
+    fn create(
+        temporary: &Path,
+        mut names: impl Iterator<Item = String>,
+        shared: bool,
+    ) -> io::Result<Self> {
+        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+        while let (Some(hidden), Some(name)) = (names.next(), names.next()) {
+            let hidden = temporary.join(format!(".{hidden}"));
+            private::create_folder(&hidden)?;
+            match Self::fill(&hidden, temporary.join(name), shared) {
+                Ok(folder) => return Ok(folder),
+                Err(error) => {
+                    let _ = fs::remove_file(hidden.join(ALIVE));
+                    let _ = fs::remove_dir(&hidden);
+                    last = error;
+                }
+            }
+        }
+        Err(last)
+    }
+
+    fn fill(hidden: &Path, path: PathBuf, shared: bool) -> io::Result<Self> {
+        let alive = private::create_file(&hidden.join(ALIVE))?;
+        alive.lock()?;
+        if shared {
+            fs::set_permissions(hidden, Permissions::from_mode(SHARED_FOLDER_MODE))?;
+        }
+        fs::rename(hidden, &path)?;
+        Ok(Self { path, alive })
+    }
 }
 
 /// Removes folders of our own labs whose process has died without doing so.
@@ -214,4 +269,33 @@ pub fn outlive_interrupts() {
     let handler = note_interrupt as extern "C" fn(libc::c_int);
     // SAFETY: the handler stores one atomic word, which is safe at any moment.
     unsafe { libc::signal(libc::SIGINT, handler as libc::sighandler_t) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_the_linker_splits_is_refused() {
+        check_list_item(Path::new("/tmp/a-b_c.d")).unwrap();
+        for path in ["/tmp/a b", "/tmp/a:b", "/tmp/a;b", "/tmp/a\tb", "/tmp/a\nb", "/tmp/$LIB"] {
+            let error = check_list_item(Path::new(path)).unwrap_err();
+            assert!(error.to_string().contains("TMPDIR must name"), "{path}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_no_obstacle_and_nothing_is_left() {
+        let temporary = std::env::temp_dir().join(format!("whyoom-names-{}", std::process::id()));
+        fs::create_dir(&temporary).unwrap();
+        fs::create_dir_all(temporary.join("taken/full")).unwrap();
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let refused = LabFolder::create(&temporary, names(&["a", "taken"]).into_iter(), false);
+        assert!(refused.is_err());
+        let all = names(&["b", "taken", "c", "free"]);
+        let made = LabFolder::create(&temporary, all.into_iter(), false).unwrap();
+        assert_eq!(made.path, temporary.join("free"));
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 2, "no hidden folder is left");
+        fs::remove_dir_all(temporary).unwrap();
+    }
 }

@@ -18,7 +18,12 @@ use super::{
     shared_folder::SharedFolder,
     signals::{SignalState, Waited},
 };
-use crate::{arguments::AttachArguments, run::make_for, sitecustomize::own_folder, terminal::say};
+use crate::{
+    arguments::AttachArguments,
+    run::{check_place, make_for},
+    sitecustomize::own_folder,
+    terminal::say,
+};
 
 /// PyTorch keeps so many entries, a few hundred bytes each, and drops the oldest beyond.
 const ENTRIES: u32 = 100_000;
@@ -52,6 +57,8 @@ pub(super) struct Found {
 impl Visit<'_> {
     /// Makes it; nothing where Ctrl-C came before anything was known.
     pub(super) fn make(&self, interpreter: &Interpreter) -> Result<Option<Found>> {
+        // Said before the process is stopped for an answer that has no place.
+        check_place(self.arguments.output.as_deref())?;
         let watches = self.arguments.is_watching();
         let settings = Settings {
             pid: self.target.pid(),

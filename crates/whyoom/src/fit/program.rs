@@ -33,7 +33,7 @@ use super::{
 use crate::{
     arguments::FitArguments,
     lab::{assembler, cannot_start, libraries, small_values},
-    sitecustomize,
+    parent, sitecustomize,
     unstartable::Unstartable,
 };
 
@@ -214,6 +214,7 @@ impl Bench {
     ) -> Result<Command> {
         let (name, rest) = program.words.split_first().context("no command")?;
         let mut command = session.command(name);
+        parent::hide_server(&mut command);
         small_values::compute(&mut command, session);
         assembler::replace(&mut command, session);
         sitecustomize::equip(&mut command, folder, &[sitecustomize::MODULES, STARTUP].concat())?;

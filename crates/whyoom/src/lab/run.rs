@@ -21,7 +21,7 @@ use whyoom_trace::Bytes;
 
 use super::{Fault, assembler, small_values};
 use crate::{
-    arguments::LabMachineArguments, executable, measured_models::models_of, misuse::Misuse,
+    arguments::LabMachineArguments, executable, measured_models::models_of, misuse::Misuse, parent,
     terminal::say, unstartable::Unstartable,
 };
 
@@ -32,6 +32,7 @@ pub(crate) fn run(machine: &LabMachineArguments, command: &[OsString]) -> Result
     let Some((program, arguments)) = command.split_first() else { bail!("no command") };
     let lab = Lab::start(machine)?;
     let mut command = lab.session.command(program);
+    parent::hide_server(&mut command);
     small_values::compute(&mut command, &lab.session);
     assembler::replace(&mut command, &lab.session);
     command.args(arguments);
@@ -42,6 +43,7 @@ pub(crate) fn shell(machine: &LabMachineArguments) -> Result<u8> {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let lab = Lab::start(machine)?;
     let mut command = lab.session.command(&shell);
+    parent::hide_server(&mut command);
     small_values::compute(&mut command, &lab.session);
     assembler::replace(&mut command, &lab.session);
     lab.run(command, &shell)

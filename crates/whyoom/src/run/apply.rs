@@ -93,7 +93,7 @@ pub(super) fn rerun(
     let what = conf.as_ref().map_or("--pool".to_owned(), |conf| format!("{VARIABLE}={conf}"));
     let Proof { peak, capacity, .. } = proof;
     say(&format!("--apply: rerun with {what} (replayed: at most {peak} of {capacity})"));
-    let recorder = folder::beside(&first.folder).map(|folder| first.with_folder(folder));
+    let recorder = folder::beside(&first.folder.path).map(|folder| first.with_folder(folder));
     let recorder = recorder
         .inspect_err(|error| say(&format!("{error:#}; the second run is not recorded")))
         .ok();
@@ -111,7 +111,7 @@ pub(super) fn rerun(
     });
     let ran_out_again = concluded.map(|concluded| concluded.ran_out);
     say(&told(&what, status, ran_out_again));
-    note(&first.folder, change, status, ran_out_again);
+    note(&first.folder.path, change, status, ran_out_again);
     Ok(exit_code(status))
 }
 

@@ -1,23 +1,22 @@
 //! What is said when the program has ended.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use whyoom_causes::{Strength, Verdict, for_shell};
-use whyoom_reading::TORCH_FOLDER;
 use whyoom_recording::PartInfo;
 use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, write_verdict_json};
-use whyoom_sources::recording::{ENDING, Ending, has_recorded};
+use whyoom_sources::recording::{Ending, has_recorded};
 use whyoom_trace::{Bytes, DeviceId};
 
-use super::{flight, keepers, modules, say, termination, unrecorded::Circumstances};
+use super::{flight, folder::RunFolder, keepers, say, termination, unrecorded::Circumstances};
 use crate::{
-    arguments::RunArguments, beside::snapshots, reading::Reading, report, sitecustomize,
-    terminal::error_width, why::verbose_command,
+    arguments::RunArguments, beside::snapshots, reading::Reading, report, terminal::error_width,
+    why::verbose_command,
 };
 
 /// The signal that nothing can catch.
@@ -33,7 +32,11 @@ pub(super) struct Concluded {
 }
 
 /// Says how the run was: the verdict where something is wrong, a line where nothing is.
-pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option<Concluded>> {
+pub(super) fn conclude(
+    arguments: &RunArguments,
+    run_folder: &RunFolder,
+) -> Result<Option<Concluded>> {
+    let folder: &Path = &run_folder.path;
     if !has_recorded(folder) {
         let ending = Ending::read(folder);
         let status = ending.as_ref().and_then(|ending| ending.status);
@@ -41,7 +44,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
         let circumstances = Circumstances::look(&arguments.command, status, folder);
         // A folder that was asked for stays: it tells how the command ended.
         if arguments.output.is_none() {
-            discard_empty(folder);
+            run_folder.discard_empty();
         }
         if killed {
             say("signal 9 killed the program before it used CUDA");
@@ -70,7 +73,7 @@ pub(super) fn conclude(arguments: &RunArguments, folder: &Path) -> Result<Option
             say_healthy(arguments, &reading, &ending, (!dropped).then_some(folder));
         }
         if dropped {
-            flight::discard(folder);
+            flight::discard(run_folder);
         }
     }
     say_unanswered(arguments, folder);
@@ -222,18 +225,6 @@ fn from(here: &Path, folder: &Path) -> PathBuf {
         [b'-', ..] => Path::new(".").join(below),
         _ => below.to_owned(),
     }
-}
-
-/// Removes a folder that nothing was recorded into.
-pub(super) fn discard_empty(folder: &Path) {
-    let _ = fs::remove_file(folder.join(ENDING));
-    // What Python would have run first.
-    for asked in [TORCH_FOLDER, keepers::FOLDER, modules::FOLDER] {
-        let _ = fs::remove_dir_all(folder.join(asked).join(sitecustomize::FOLDER));
-        let _ = fs::remove_dir(folder.join(asked));
-    }
-    // Fails where there is anything else in it, and then it stays.
-    let _ = fs::remove_dir(folder);
 }
 
 #[cfg(test)]

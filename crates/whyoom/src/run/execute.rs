@@ -12,7 +12,6 @@ use whyoom_lab_core::machine::STATE_VARIABLE;
 use whyoom_sources::recording::{Ending, has_recorded};
 
 use super::{
-    ending,
     flight::Following,
     host_memory::{Kills, Usage},
     pool::Pool,
@@ -43,22 +42,22 @@ pub(super) fn execute(
     let _home = recorder.map(|recorder| recorder.equip(&mut command).inspect_err(told));
     let before = Kills::count();
     let running = Running::start(command).map_err(|error| {
-        recorder.inspect(|recorder| ending::discard_empty(&recorder.folder));
+        recorder.inspect(|recorder| recorder.folder.discard_empty());
         let unstartable = Unstartable::new(name, &error);
         say(&unstartable.to_string());
         unstartable.code
     })?;
     let pid = running.pid();
-    let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder));
+    let watcher = recorder.map(|recorder| Watcher::start(&recorder.folder.path));
     let flight = recorder.filter(|recorder| recorder.flight);
-    let flight = flight.map(|recorder| Following::start(&recorder.folder));
+    let flight = flight.map(|recorder| Following::start(&recorder.folder.path));
     let status = running.wait().map_err(|error| {
         say(&format!("cannot wait for {}: {error}", name.to_string_lossy()));
         NOT_STARTED
     })?;
     drop(watcher);
     if let Some(recorder) = recorder {
-        note_ending(words, pid, status, before, &recorder.folder);
+        note_ending(words, pid, status, before, &recorder.folder.path);
     }
     if let Some(flight) = flight {
         flight.finish();

@@ -1,7 +1,7 @@
 //! `--flight`: the run is followed while it is recorded, so that little disk tells all of it.
 
 use std::{
-    env, fs, io,
+    env, io,
     path::Path,
     sync::{
         Arc,
@@ -16,7 +16,7 @@ use whyoom_memory::{Category, Space};
 use whyoom_symbols::Symbols;
 use whyoom_trace::{Bytes, DeviceId};
 
-use super::say;
+use super::{folder::RunFolder, say};
 use crate::{arguments::RunArguments, reading::Reading};
 
 /// Switches it on for every `whyoom run`.
@@ -112,8 +112,8 @@ fn kinds(space: &Space) -> Vec<String> {
 }
 
 /// Removes a recording that tells nothing but that all went well.
-pub(super) fn discard(folder: &Path) {
-    if let Err(error) = fs::remove_dir_all(folder) {
-        say(&format!("--flight: {} could not be removed: {error}", folder.display()));
+pub(super) fn discard(folder: &RunFolder) {
+    if let Err(error) = folder.discard() {
+        say(&format!("--flight: {} could not be removed: {error}", folder.path.display()));
     }
 }

@@ -4,14 +4,17 @@ use std::{
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
-use whyoom_files::{private, temporary};
+use whyoom_files::{held::HeldFolder, private, temporary};
+use whyoom_reading::TORCH_FOLDER;
 use whyoom_sources::recording::ENDING;
 
-use super::say;
+use super::{keepers, modules, say};
+use crate::sitecustomize;
 
 /// Two runs may start in one second.
 const MOST_OF_A_SECOND: u32 = 100;
@@ -20,9 +23,51 @@ const DAY: u64 = 24 * 60 * 60;
 /// What the folder of a run is called, before the time.
 const RUN: &str = "whyoom-run";
 
+/// The folder of a recording.
+#[derive(Clone, Debug)]
+pub(super) struct RunFolder {
+    /// An absolute path.
+    pub(super) path: PathBuf,
+    /// The folder itself. What takes its place under the path is never removed.
+    held: Arc<HeldFolder>,
+}
+
+impl RunFolder {
+    fn open(path: PathBuf) -> Result<Self> {
+        let held = HeldFolder::open(&path)
+            .with_context(|| format!("cannot open the folder {}", path.display()))?;
+        Ok(Self { path, held: Arc::new(held) })
+    }
+
+    /// Removes the folder if nothing was recorded into it.
+    pub(super) fn discard_empty(&self) {
+        let _ = self.held.remove_file(ENDING);
+        for asked in [TORCH_FOLDER, keepers::FOLDER, modules::FOLDER] {
+            let Ok(folder) = self.held.folder(asked) else { continue };
+            // What Python would have run first.
+            if let Ok(startup) = folder.folder(sitecustomize::FOLDER) {
+                let _ = startup.remove_contents();
+            }
+            let _ = folder.remove_folder(sitecustomize::FOLDER);
+            let _ = self.held.remove_folder(asked);
+        }
+        // Fails where there is anything else in it, and then it stays.
+        let _ = fs::remove_dir(&self.path);
+    }
+
+    /// Removes the folder with all that is in it.
+    ///
+    /// # Errors
+    /// Returns an error if something of it stays.
+    pub(super) fn discard(&self) -> io::Result<()> {
+        self.held.remove_contents()?;
+        fs::remove_dir(&self.path)
+    }
+}
+
 /// Makes the folder of a run.
-pub(super) fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
-    make_for(RUN, asked_for)
+pub(super) fn make(asked_for: Option<&Path>) -> Result<RunFolder> {
+    RunFolder::open(make_for(RUN, asked_for)?)
 }
 
 /// Makes the folder that was asked for, or one with the time in its name, here. Its path is absolute:
@@ -35,16 +80,51 @@ pub(crate) fn make_for(prefix: &str, asked_for: Option<&Path>) -> Result<PathBuf
     Ok(std::path::absolute(folder)?)
 }
 
+/// Checks that a folder can be made where it would be, before work is done for it.
+///
+/// # Errors
+/// Returns an error that says what to do if other users can change the place.
+pub(crate) fn check_place(asked_for: Option<&Path>) -> Result<()> {
+    match asked_for {
+        Some(folder) => safe_name(folder).map(drop),
+        None if private::check_way_of_output(Path::new(".")).is_err() => {
+            Ok(temporary::trusted_folder().map(drop)?)
+        }
+        None => Ok(()),
+    }
+}
+
 /// The folder of a second run, beside the first one's.
-pub(super) fn beside(first: &Path) -> Result<PathBuf> {
+pub(super) fn beside(first: &Path) -> Result<RunFolder> {
     let name = first.file_name().unwrap_or_default().to_string_lossy();
-    numbered(&first.with_file_name(format!("{name}-applied")))
+    RunFolder::open(numbered(&first.with_file_name(format!("{name}-applied")))?)
+}
+
+/// Returns the path of a folder that a person named, without links before its last part, if no other user can
+/// change these parts. Otherwise that user could put a link in the place of the folder, and what is written and removed
+/// by path would be written and removed elsewhere.
+fn safe_name(folder: &Path) -> Result<PathBuf> {
+    // What the path ends with besides the name would follow a link of that name.
+    let folder: PathBuf = folder.components().collect();
+    let absolute = std::path::absolute(&folder)?;
+    let parents = absolute.ancestors().skip(1);
+    let Some(existing) = parents.into_iter().find(|parent| parent.exists()) else {
+        return Ok(folder);
+    };
+    if let Err(error) = private::check_way_of_output(existing) {
+        anyhow::bail!(
+            "cannot record into {}: {error}. Name a folder that only you or root can change, \
+             such as one in your home, or leave -o out",
+            folder.display()
+        );
+    }
+    let below = absolute.strip_prefix(existing).unwrap_or(&absolute);
+    Ok(existing.canonicalize()?.join(below))
 }
 
 fn named(folder: &Path) -> Result<PathBuf> {
     let context = || format!("cannot create the folder {}", folder.display());
-    // What the path ends with besides the name would follow a link of that name.
-    let folder: &Path = &folder.components().collect::<PathBuf>();
+    let folder: &Path = &safe_name(folder)?;
     let mut made = private::create_folder(folder);
     if let (Err(error), Some(parent)) = (&made, folder.parent())
         && error.kind() == io::ErrorKind::NotFound
@@ -91,10 +171,19 @@ fn is_empty(folder: &Path) -> io::Result<bool> {
     Ok(fs::read_dir(folder)?.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING)))
 }
 
-/// A folder with the time in its name: here, or elsewhere where nothing can be written here.
+/// A folder with the time in its name: here, or elsewhere where nothing can be written here, or where other users can
+/// change what is here.
 fn dated(prefix: &str, here: &Path, elsewhere: &Path) -> Result<PathBuf> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("{prefix}-{}", moment(since.as_secs()));
+    let current = if here.as_os_str().is_empty() { Path::new(".") } else { here };
+    if let Err(error) = private::check_way_of_output(current) {
+        let trusted =
+            temporary::trusted_folder().with_context(|| format!("cannot record here: {error}"))?;
+        let folder = numbered(&trusted.join(&name))?;
+        say(&format!("{error}: recording into {}", folder.display()));
+        return Ok(folder);
+    }
     numbered(&here.join(&name)).or_else(|error| {
         let folder = numbered(&elsewhere.join(&name)).map_err(|_| error)?;
         say(&format!("cannot write here: recording into {}", folder.display()));
@@ -148,6 +237,52 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    fn make(asked_for: Option<&Path>) -> Result<PathBuf> {
+        Ok(super::make(asked_for)?.path)
+    }
+
+    fn beside(first: &Path) -> Result<PathBuf> {
+        Ok(super::beside(first)?.path)
+    }
+
+    #[test]
+    fn a_place_that_others_can_change_is_not_used() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let open = fs::Permissions::from_mode(0o777);
+        fs::set_permissions(outer.path(), open).expect("it is ours");
+        let folder = dated(RUN, outer.path(), Path::new("/nowhere")).expect("a folder elsewhere");
+        assert!(!folder.starts_with(outer.path()));
+        fs::remove_dir(folder).expect("our own folder");
+        for name in ["new", "new/deep"] {
+            let error = make(Some(&outer.path().join(name))).expect_err("others can change it");
+            assert!(format!("{error:#}").contains("Name a folder"), "{error:#}");
+        }
+        assert_eq!(fs::read_dir(outer.path()).expect("it is there").count(), 0);
+    }
+
+    #[test]
+    fn only_what_was_made_is_discarded() {
+        let outer = tempfile::tempdir().expect("a folder");
+        let [path, moved, other] = ["run", "moved", "other"].map(|name| outer.path().join(name));
+        let run = super::make(Some(&path)).expect("a folder");
+        for folder in [&path, &other] {
+            fs::create_dir_all(folder.join("torch/startup/__pycache__")).expect("a folder");
+            fs::write(folder.join("torch/startup/sitecustomize.py"), "").expect("a file");
+            fs::write(folder.join(ENDING), "").expect("a file");
+        }
+        fs::rename(&path, &moved).expect("it is ours");
+        std::os::unix::fs::symlink(&other, &path).expect("a link");
+        run.discard_empty();
+        assert!(run.discard().is_err(), "a link is no folder");
+        assert!(
+            other.join("torch/startup/sitecustomize.py").exists() && other.join(ENDING).exists()
+        );
+        fs::remove_file(&path).expect("the link");
+        fs::rename(&moved, &path).expect("it is ours");
+        run.discard_empty();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn moments_read_as_dates() {

@@ -21,7 +21,10 @@ use anyhow::Result;
 use whyoom_lab_core::session::exit_code;
 
 use self::{execute::execute, pool::Pool, recorder::Recorder};
-pub(crate) use self::{folder::make_for, recorder::FOLDER_VARIABLE};
+pub(crate) use self::{
+    folder::{check_place, make_for},
+    recorder::FOLDER_VARIABLE,
+};
 use crate::{
     arguments::RunArguments,
     obstacle::{Obstacle, Sureness},
@@ -71,7 +74,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<u8> {
 
 fn prepare(arguments: &RunArguments) -> Result<Recorder> {
     let folder = folder::make(arguments.output.as_deref())?;
-    let library = recorder::LIBRARY.find().inspect_err(|_| ending::discard_empty(&folder))?;
+    let library = recorder::LIBRARY.find().inspect_err(|_| folder.discard_empty())?;
     Ok(Recorder::new(arguments, folder, library))
 }
 

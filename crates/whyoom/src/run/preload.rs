@@ -38,9 +38,12 @@ impl Library {
                      wheel does (pip install whyoom); in a checkout: cargo build -p {package}"
                 )
             })?;
+        // The dynamic linker replaces words such as $LIB.
+        let path = library.as_os_str().as_encoded_bytes();
         ensure!(
-            !library.as_os_str().as_encoded_bytes().iter().any(separates),
-            "{} cannot be preloaded: its path contains a colon or a space; install whyoom elsewhere",
+            !path.iter().any(|byte| separates(byte) || *byte == b'$'),
+            "{} cannot be preloaded: its path contains a colon, a space or a dollar sign; install \
+             whyoom elsewhere",
             library.display()
         );
         Ok(library)

@@ -18,6 +18,8 @@ use signal_hook::{
 };
 use whyoom_files::kernel;
 
+use crate::parent;
+
 /// With who sent them.
 type Signals = SignalsInfo<WithRawSiginfo>;
 
@@ -45,6 +47,7 @@ pub(super) struct Running {
 impl Running {
     /// Starts a command with our own input and output.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
+        parent::hide_server(&mut command);
         // A handler, unlike ignoring, does not reach what is started.
         let signals = Signals::new(heeded())?;
         IDLE.store(false, SeqCst);

@@ -5,7 +5,9 @@ use std::{path::PathBuf, process::Command};
 use anyhow::Result;
 
 use super::{
-    flight, history, keepers, modules,
+    flight,
+    folder::RunFolder,
+    history, keepers, modules,
     preload::{self, Library},
 };
 use crate::{
@@ -25,7 +27,7 @@ const LIMIT_VARIABLE: &str = "WHYOOM_RECORDING_LIMIT";
 #[derive(Clone, Debug)]
 pub(super) struct Recorder {
     /// Where it goes.
-    pub(super) folder: PathBuf,
+    pub(super) folder: RunFolder,
     library: PathBuf,
     stacks: Stacks,
     limit: Option<u64>,
@@ -38,7 +40,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// The recording that was asked for, into a folder that there is.
-    pub(super) fn new(arguments: &RunArguments, folder: PathBuf, library: PathBuf) -> Self {
+    pub(super) fn new(arguments: &RunArguments, folder: RunFolder, library: PathBuf) -> Self {
         let RunArguments { stacks, limit, torch_history, keepers, modules, .. } = *arguments;
         let flight = flight::is_asked_for(arguments);
         let limit = limit.or(flight.then_some(flight::LIMIT));
@@ -51,7 +53,7 @@ impl Recorder {
     }
 
     /// The same recording, of a second run.
-    pub(super) fn with_folder(&self, folder: PathBuf) -> Self {
+    pub(super) fn with_folder(&self, folder: RunFolder) -> Self {
         Self { folder, ..self.clone() }
     }
 
@@ -63,9 +65,10 @@ impl Recorder {
             Stacks::Native => "native",
             Stacks::All => "all",
         };
+        let folder = &self.folder.path;
         preload::add(command, &self.library);
         command
-            .env(FOLDER_VARIABLE, &self.folder)
+            .env(FOLDER_VARIABLE, folder)
             .env(STACKS_VARIABLE, stacks)
             .env_remove(LIMIT_VARIABLE);
         if let Some(limit) = self.limit {
@@ -74,12 +77,12 @@ impl Recorder {
         if !self.torch_history && !self.keepers && !self.modules {
             return Ok(None);
         }
-        let home = InjectionFolder::of_recording(&self.folder)?;
+        let home = InjectionFolder::of_recording(folder)?;
         if self.torch_history {
-            history::equip(command, &self.folder, home.path())?;
+            history::equip(command, folder, home.path())?;
         }
         if self.keepers {
-            keepers::equip(command, &self.folder, home.path())?;
+            keepers::equip(command, folder, home.path())?;
         }
         if self.modules {
             modules::equip(command, home.path())?;
