@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt, symlink},
+    os::unix::fs::{PermissionsExt, chown, symlink},
     path::{Path, PathBuf},
 };
 
@@ -54,6 +54,15 @@ impl Shared {
         fs::create_dir_all(&folder)?;
         give_to(STRANGER, &folder)?;
         chmod(&folder, 0o777)?;
+        Ok(folder)
+    }
+
+    /// A folder of a user's that a group can write to.
+    fn of_group(&self, name: &str, user: u32, group: u32) -> Result<PathBuf> {
+        let folder = self.path(name);
+        fs::create_dir(&folder)?;
+        chown(&folder, Some(user), Some(group))?;
+        chmod(&folder, 0o775)?;
         Ok(folder)
     }
 }
@@ -121,14 +130,19 @@ fn swap(shared: &Shared, folder: &Path, option: &str, way: &str) -> Result<Bound
     })
 }
 
-/// A folder on the way belongs to a stranger, who puts other code in the place of ours while a program runs.
+/// A folder on the way belongs to a stranger, or to a group that the stranger is in. The stranger puts other code in the
+/// place of ours while a program runs.
 pub(super) fn code_swapped() -> Result<Held> {
     Need::Root.met()?;
     let shared = Shared::new("code")?;
-    let project = shared.of_stranger("project")?;
-    for (name, option, way) in [
-        ("keepers", "--keepers", "keepers/startup"),
-        ("history", "--torch-history", "torch/startup"),
+    let theirs = shared.of_stranger("project")?;
+    let of_group = shared.of_group("group", VICTIM, STRANGER)?;
+    let mut runs = 0;
+    for (project, name, option, way) in [
+        (&theirs, "keepers", "--keepers", "keepers/startup"),
+        (&theirs, "history", "--torch-history", "torch/startup"),
+        (&of_group, "keepers", "--keepers", "keepers/startup"),
+        (&of_group, "history", "--torch-history", "torch/startup"),
     ] {
         let ran = swap(&shared, &project.join(name), option, way)?;
         ensure!(ran.status == Some(0), "{option}: {:?}: {}", ran.status, ran.err);
@@ -138,8 +152,113 @@ pub(super) fn code_swapped() -> Result<Held> {
         for mark in ["ready", "swapped"] {
             fs::remove_file(shared.path("home").join(mark))?;
         }
+        runs += 1;
     }
-    Ok(Held::new("a stranger's code is not run").count("options", 2))
+    Ok(Held::new("a stranger's code is not run").count("runs", runs))
+}
+
+/// Prints the folder of the recording, and puts a link in its place: `sh -c SWAP - HOME`. Root becomes the stranger for
+/// that, so that nothing is exchanged that a stranger could not exchange.
+const SWAP: &str = r#"echo "$WHYOOM_RECORDING"
+[ "$(id -u)" != 0 ] || become="setpriv --reuid $STRANGER --regid $STRANGER --clear-groups"
+$become sh -c '
+for run in whyoom-run-*; do [ -d "$run" ] && mv "$run" old && ln -s "$1" "$run"; done' - "$1"
+exit 7"#;
+
+/// A recording does not go where a stranger could lead it, and its end removes nothing elsewhere.
+pub(super) fn current_folder_of_another() -> Result<Held> {
+    Need::Root.met()?;
+    let whyoom = text(&Build::readable()?.whyoom());
+    let shared = Shared::new("current")?;
+    let theirs = shared.of_stranger("project")?;
+    let below = theirs.join("below");
+    fs::create_dir(&below)?;
+    let of_group = shared.of_group("group", 0, STRANGER)?;
+    // The last one can be entered by its owner, root, alone.
+    let places = [(&theirs, None), (&theirs, Some(VICTIM)), (&of_group, None), (&below, None)];
+    // What the end of a run would remove, under the names that it would remove.
+    let home = shared.path("home");
+    let startup = home.join("torch/startup");
+    fs::create_dir_all(&startup)?;
+    let precious = [home.join("run.json"), startup.join("precious")];
+    for file in &precious {
+        fs::write(file, PRECIOUS)?;
+    }
+    give_to(VICTIM, &home)?;
+    let (home, stranger) = (text(&home), STRANGER.to_string());
+    let mut runs = 0;
+    for (place, user) in places {
+        let context = || format!("{} as {user:?}", place.display());
+        let before = fs::read_dir(place)?.count();
+        let here = text(place);
+        let in_place = ["env", "-C", &here, &whyoom, "run"];
+        let command = ["--", "sh", "-c", SWAP, "-", &home];
+        let words = [&in_place[..], &command].concat();
+        let ran = Bounded::run(&words, user, &[("STRANGER", &stranger)])?.in_bounds(0)?;
+        for file in &precious {
+            let is_kept = fs::read_to_string(file).is_ok_and(|now| now == PRECIOUS);
+            ensure!(is_kept, "{}: {} was changed or removed", context(), file.display());
+        }
+        ensure!(ran.status == Some(7), "{}: {:?}: {}", context(), ran.status, ran.err);
+        let folder = ran.out.lines().next().unwrap_or_default();
+        let is_elsewhere = folder.starts_with('/') && !folder.starts_with(&text(&shared.0));
+        ensure!(is_elsewhere, "{}: recorded into {folder:?}: {}", context(), ran.err);
+        let said = ["other users can change what is in", "recording into /"];
+        ensure!(said.iter().all(|words| ran.err.contains(words)), "{}: {}", context(), ran.err);
+        ensure!(!Path::new(folder).exists(), "{}: {folder} is left", context());
+        // A folder that was named is refused, with its parents.
+        for name in ["named", "named/deep"] {
+            let options = ["-o", name, "--", "sh", "-c", "exit 7"];
+            let words = [&in_place[..], &options].concat();
+            let ran = Bounded::run(&words, user, &[])?.in_bounds(0)?;
+            ensure!(ran.status == Some(7), "{} -o {name}: {:?}", context(), ran.status);
+            let advises = ran.err.contains("Name a folder that only you or root can change");
+            ensure!(advises, "{} -o {name}: {}", context(), ran.err);
+        }
+        let after = fs::read_dir(place)?.count();
+        ensure!(after == before, "{}: {after} entries, {before} before", context());
+        runs += 3;
+    }
+    Ok(Held::new("recorded elsewhere or refused, nothing removed").count("runs", runs))
+}
+
+/// Folders that people use every day: their own, a sticky one, and those that a group shares.
+pub(super) fn ordinary_folders() -> Result<Held> {
+    Need::Root.met()?;
+    let whyoom = text(&Build::readable()?.whyoom());
+    let shared = Shared::new("ordinary")?;
+    let own_of_group = shared.of_group("own", VICTIM, STRANGER)?;
+    let of_colleague = shared.of_group("colleague", STRANGER, VICTIM)?;
+    let below = of_colleague.join("below");
+    fs::create_dir(&below)?;
+    give_to(VICTIM, &below)?;
+    let home = shared.path("home");
+    let places = [
+        (&home, Some(VICTIM)),
+        (&shared.0, Some(VICTIM)),
+        (&own_of_group, Some(VICTIM)),
+        (&of_colleague, Some(VICTIM)),
+        (&below, Some(VICTIM)),
+        (&shared.0, None),
+    ];
+    let mut runs = 0;
+    for (place, user) in places {
+        for options in [&[][..], &["-o", "named"]] {
+            let context = || format!("{} as {user:?}: {options:?}", place.display());
+            let here = text(place);
+            let in_place = ["env", "-C", &here, &whyoom, "run"];
+            let command = ["--", "sh", "-c", r#"echo "$WHYOOM_RECORDING""#];
+            let words = [&in_place[..], options, &command].concat();
+            let ran = Bounded::run(&words, user, &[])?.in_bounds(0)?;
+            ensure!(ran.status == Some(0), "{}: {}", context(), ran.err);
+            let is_here = Path::new(ran.out.trim_end()).parent() == Some(place.as_path());
+            ensure!(is_here, "{}: recorded into {}: {}", context(), ran.out, ran.err);
+            ensure!(!ran.err.contains("other users"), "{}: {}", context(), ran.err);
+            let _ = fs::remove_dir_all(place.join("named"));
+            runs += 1;
+        }
+    }
+    Ok(Held::new("recorded where it was asked for").count("runs", runs))
 }
 
 /// Whatever the umask: nobody else reads a recording, nor changes what Python runs.

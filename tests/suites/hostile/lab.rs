@@ -332,6 +332,32 @@ pub(super) fn temporary_folder_of_another() -> Result<Held> {
     Ok(Held::new("refused").count("starts", refused))
 }
 
+/// A lab does not start where the dynamic linker would read another path than that of the lab's folder.
+pub(super) fn temporary_folder_with_separators() -> Result<Held> {
+    Need::Root.met()?;
+    let (build, folder) = (Build::readable()?, Shared::new("separators")?);
+    let whyoom = text(&build.whyoom());
+    let names = ["a b", "a:b", "a;b", "a\tb", "a\nb", "$LIB"];
+    let forms: [&[&str]; 2] = [&[], &["--shared"]];
+    for name in names {
+        // The folder itself is trusted: it belongs to root.
+        let place = folder.path(name);
+        fs::create_dir(&place)?;
+        for flags in forms {
+            let command = ["--", "sh", "-c", r#"printf %s "$LD_PRELOAD""#];
+            let words = [&[whyoom.as_str(), "lab", "run"], flags, &command].concat();
+            let ran = Bounded::run(&words, None, &[("TMPDIR", &text(&place))])?.in_bounds(0)?;
+            let is_refused = ran.status == Some(1) && ran.out.is_empty();
+            ensure!(is_refused, "{name:?} {flags:?}: {:?}: {}{}", ran.status, ran.out, ran.err);
+            let advises = ran.err.contains("TMPDIR must name a folder whose path has no");
+            ensure!(advises, "{name:?} {flags:?}: {}", ran.err);
+        }
+        let left = fs::read_dir(&place)?.count();
+        ensure!(left == 0, "{name:?}: it left {left} entries");
+    }
+    Ok(Held::new("refused").count("starts", (names.len() * forms.len()) as u64))
+}
+
 fn mode(mode: u32) -> Permissions {
     Permissions::from_mode(mode)
 }

@@ -23,6 +23,8 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     let mut checks = vec![
         Check::new("folders::made-by-another", folders::made_by_another),
         Check::new("folders::code-swapped", folders::code_swapped),
+        Check::new("folders::current-folder-of-another", folders::current_folder_of_another),
+        Check::new("folders::ordinary-folders", folders::ordinary_folders),
         Check::new("folders::modes", folders::modes),
         Check::new("folders::full-disk", folders::full_disk),
         Check::new("startup::empty-pythonpath", startup::empty_pythonpath),
@@ -50,6 +52,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::new("lab::beside-others", lab::beside_others),
         Check::new("lab::modes", lab::modes),
         Check::new("lab::temporary-folder-of-another", lab::temporary_folder_of_another),
+        Check::new("lab::temporary-folder-with-separators", lab::temporary_folder_with_separators),
         Check::new("pickles::refused", pickles::refused),
         Check::new("pickles::truncated", pickles::truncated),
         Check::new("recording::fifos", recording::fifos),
