@@ -111,7 +111,9 @@ fn safe_name(folder: &Path) -> Result<PathBuf> {
     let Some(existing) = parents.into_iter().find(|parent| parent.exists()) else {
         return Ok(folder);
     };
-    if let Err(error) = private::check_way_of_output(existing) {
+    // Nothing can be made below a file. Its permissions do not matter, those of its folder do.
+    let parent = if existing.is_dir() { existing } else { existing.parent().unwrap_or(existing) };
+    if let Err(error) = private::check_way_of_output(parent) {
         anyhow::bail!(
             "cannot record into {}: {error}. Name a folder that only you or root can change, \
              such as one in your home, or leave -o out",
