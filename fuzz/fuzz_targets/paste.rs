@@ -69,7 +69,7 @@ impl Run {
 /// Makes the run that a plan asks for.
 fn make(plan: &mut Plan<'_>) -> Run {
     let mut tables = Tables::default();
-    let process = tables.process(&plan.text());
+    let process = tables.process(plan.text());
     let script = format!("{}.py", plan.text());
     let frames = [
         tables.frame_text("at::native::empty_cuda", "libtorch_cuda.so", 0),
@@ -87,7 +87,7 @@ fn make(plan: &mut Plan<'_>) -> Run {
     for _ in 0..plan.byte() % 4 {
         words.push(plan.text());
     }
-    if plan.byte() % 2 == 0 {
+    if plan.byte().is_multiple_of(2) {
         words.push(SIZES[usize::from(plan.byte()) % SIZES.len()].to_owned());
         words.push("64".to_owned());
         words.push(plan.text());
@@ -105,7 +105,7 @@ fn make(plan: &mut Plan<'_>) -> Run {
     let (address, size) = (Address(GIB), Bytes(7 * GIB));
     let (class, growth) = (SizeClass::Large, SegmentGrowth::Fixed);
     run.push(Action::SegmentAlloc { address, size, class, growth });
-    if plan.byte() % 2 == 0 {
+    if plan.byte().is_multiple_of(2) {
         run.push(Action::BlockAlloc { address, requested: size, size });
     }
     for (counter, bytes) in [(Counter::DeviceTotal, 8 * GIB), (Counter::DeviceFree, GIB / 2)] {

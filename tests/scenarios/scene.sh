@@ -3,7 +3,7 @@
 #   hold 0=2048 [--orphan] …   a process that holds memory until the scene ends; its number: $held
 #   carry_out COMMAND…         the verdict's first line to paste is run, then the command again
 #
-# Given: WHYOOM, PYTHON, HOLDER, CASES, SCRATCH, RECORDING, and the words RECORD and WHO.
+# Given: WHYOOM, PYTHON, HOLDER, CASES, SCRATCH, RECORDING, VERDICT, and the words RECORD and WHO.
 
 # Holders end when this pipe does, and so with the scene, whatever becomes of their parents.
 mkfifo "$SCRATCH/alive"
@@ -38,10 +38,12 @@ hold_as() {
 }
 
 carry_out() {
-    line=$("$WHYOOM" why --json "$RECORDING" | "$PYTHON" -c '
+    # Judged while the holders live: whyoom offers to end a process only then. The case is judged by this verdict.
+    "$WHYOOM" why --json "$RECORDING" >"$VERDICT"
+    line=$("$PYTHON" -c '
 import json, sys
 remedies = json.load(sys.stdin)["verdict"]["remedies"]
-print(next(remedy["paste"] for remedy in remedies if remedy["paste"]))')
+print(next(remedy["paste"] for remedy in remedies if remedy["paste"]))' <"$VERDICT")
     printf '{"line": "%s"}\n' "$line"
     # As it stands, by the command that is judged, in a terminal; what asks is told yes.
     printf 'y\n' | PATH="$(dirname "$WHYOOM"):$PATH" \

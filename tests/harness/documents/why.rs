@@ -208,7 +208,12 @@ impl Why {
     pub fn ask(build: &Build, files: &[&Path]) -> Result<Self> {
         let output = Command::new(build.whyoom()).args(["why", "--json"]).args(files).output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-        let document: Self = from_slice(&output.stdout)?;
+        Self::parse(&output.stdout)
+    }
+
+    /// Reads the verdict that `whyoom why --json` printed.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let document: Self = from_slice(bytes)?;
         ensure!(document.schema == "whyoom.why", "the schema is {}", document.schema);
         document.breakdown.iter().try_for_each(Breakdown::adds_up)?;
         Ok(document)

@@ -183,9 +183,15 @@ impl<'a> Program<'a> {
             ("RECORDING", text(&folder.join("run"))),
             ("RECORD", words.join(" ")),
             ("WHO", text(&who)),
+            ("VERDICT", text(&verdict_document(folder))),
         ];
         Ok(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
+}
+
+/// Returns the file with the verdict that a scene asked for while its processes were alive.
+pub(super) fn verdict_document(folder: &Path) -> PathBuf {
+    folder.join("why.json")
 }
 
 /// Where a scene's `whyoom who` writes.

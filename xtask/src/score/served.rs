@@ -79,7 +79,8 @@ const WISHES: &[Wish] = &[
         what: "The name of the orphan",
         thread: "vllm-project/vllm#55510",
         by: By::Case("node-renamed-orphan"),
-        says: &["orphan", "VLLM::EngineCor", "kill "],
+        // Its process has ended when this is asked, so no line ends it.
+        says: &["orphan", "VLLM::EngineCor", "whyoom who"],
         never: &[],
     },
 ];
