@@ -152,7 +152,10 @@ impl<'a> Program<'a> {
     }
 
     fn compiled(&self) -> Result<PathBuf> {
-        let out = self.folder("program")?.join(&self.case.name);
+        // A verdict reads symbols from the program. So the changed copy must not replace the original's program.
+        let is_original = self.source.parent() == Some(original_folder(self.case)?.as_path());
+        let folder = if is_original { "program" } else { "program-changed" };
+        let out = self.folder(folder)?.join(&self.case.name);
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-g", "-Wall", "-pthread", "-o"]).arg(&out);
         compiler.arg(&self.source).arg("-I").arg(root().join("tests/scenarios/recorder"));
