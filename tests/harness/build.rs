@@ -93,10 +93,10 @@ impl Build {
             return Ok(program.into());
         }
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--release", "--package", "whyoom-fleet"]);
+        build.args(["build", "--profile", "checks", "--package", "whyoom-fleet"]);
         show_progress_in_terminals(&mut build);
         must_succeed(build.current_dir(root()))?;
-        Ok(target().join("release/whyoom-fleet"))
+        Ok(target().join("checks/whyoom-fleet"))
     }
 
     /// The command, and all libraries.

@@ -33,7 +33,8 @@ pub(crate) fn reports(
         }
     }
     let mut nextest = Command::new(env!("CARGO"));
-    nextest.args(["nextest", "run", "--profile", "suites", "--release", "--cargo-quiet"]);
+    nextest.args(["nextest", "run", "--profile", "suites"]);
+    nextest.args(["--cargo-profile", "checks", "--cargo-quiet"]);
     nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);
     nextest.env(Build::VARIABLE, build.folder()).envs(variables.iter().copied());
     let (name, value) = folder.variable();

@@ -26,7 +26,7 @@ const SKEW: u64 = 50_000_000;
 const MAX_LINES: usize = 4096;
 /// A line is not longer: that is some thousand processes on some devices.
 const LONGEST_LINE: u64 = 1 << 20;
-/// Bytes of the file that are read. That is 8 KiB on each of [`MAX_LINES`] lines; a sample of eight GPUs with eight
+/// Bytes of the file that are read. That is 8 KiB on each of 4,096 lines; a sample of eight GPUs with eight
 /// processes takes less than 3 KiB. Chosen, not measured.
 pub const MAX_MACHINE_SAMPLES_BYTES: u64 = 32 << 20;
 
