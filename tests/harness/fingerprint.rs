@@ -35,8 +35,9 @@ const SUITES_WITHOUT_VERDICTS: &[&str] = &["lab"];
 const RECORDING_FORMAT_FILES: &[&str] =
     &["crates/sources/src/recording/ending.rs", "crates/sources/src/recording/machine_samples.rs"];
 
-/// The operators' command. Only the suite `fleet` runs it.
-const FLEET: &str = "fleet/";
+/// Folders that only one suite uses: the operators' command, what it is deployed with, and the pages of the book.
+const FOLDERS_OF_ONE_SUITE: &[(&str, &str)] =
+    &[("deploy/", "fleet"), ("docs/", "who"), ("fleet/", "fleet")];
 
 /// Folders and files that the suites build, run or read. `inputs[suites]` of `.ci/run` must name them, too.
 const BUILT_RUN_OR_READ: &[&str] = &[
@@ -120,7 +121,9 @@ impl Checkout {
         self.fingerprint(|path| {
             is_in_scope(path, scope)
                 && suite_of(path).is_none_or(|name| used.contains(name))
-                && (used.contains("fleet") || !path.starts_with(FLEET))
+                && FOLDERS_OF_ONE_SUITE
+                    .iter()
+                    .all(|(folder, suite)| used.contains(*suite) || !path.starts_with(folder))
         })
     }
 
@@ -145,7 +148,7 @@ impl Checkout {
     /// that all programs share. A program's own files are not part of it.
     #[must_use]
     pub(crate) fn of_recordings(&self) -> String {
-        let others = [FLEET, "deploy/", "docs/", "tests/", "web/"];
+        let others = ["deploy/", "docs/", "fleet/", "tests/", "web/"];
         self.fingerprint(|path| {
             is_in_scope(path, Scope::Recording)
                 && (RECORDING_INPUTS.iter().any(|prefix| path.starts_with(prefix))
@@ -283,6 +286,7 @@ mod tests {
             "crates/causes/src/lib.rs",
             "crates/recorder/src/lib.rs",
             "crates/sources/src/recording/ending.rs",
+            "docs/who-peers.md",
             "fleet/agent/src/lib.rs",
             "lab/cuda/src/lib.rs",
             "tests/harness/lib.rs",
@@ -310,8 +314,27 @@ mod tests {
         ] {
             assert_ne!(sample(path).of_suite("pool"), before, "{path}");
         }
-        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs"] {
+        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs", "docs/who-peers.md"] {
             assert_eq!(sample(path).of_suite("pool"), before, "{path}");
+        }
+        assert_ne!(sample("docs/who-peers.md").of_suite("who"), sample("").of_suite("who"));
+    }
+
+    #[test]
+    fn folder_of_one_suite_is_named_by_no_other() {
+        let folders =
+            ["tests/harness", "tests/suites"].map(|folder| files_below(&root().join(folder)));
+        for file in folders.into_iter().flat_map(Result::unwrap) {
+            let path = file.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+            if path.ends_with("fingerprint.rs") || !(path.ends_with(".rs") || path.ends_with(".py"))
+            {
+                continue;
+            }
+            let source = fs::read_to_string(&file).unwrap();
+            for (folder, suite) in FOLDERS_OF_ONE_SUITE {
+                let is_named = source.contains(&format!("\"{folder}"));
+                assert!(!is_named || suite_of(&path) == Some(suite), "{path} names {folder}");
+            }
         }
     }
 

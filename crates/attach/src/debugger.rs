@@ -60,6 +60,7 @@ pub(crate) fn call(
     let outcome = gdb.stop_and_call(target, interpreter, text);
     // A call that was given up is not over: gdb stays until it is.
     if let Some(debugger) = gdb.end() {
+        text.leave_mark();
         return Err(AttachError::CallGivenUp { pid: target.pid(), debugger });
     }
     outcome.map_err(|error| match error {

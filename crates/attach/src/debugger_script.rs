@@ -141,7 +141,7 @@ pub(crate) fn leave_call(calls: &Calls, text: u64, mark: Mark) -> String {
 
 /// Takes the interpreter's lock on a thread that waits, and runs the call there. Each step fails by itself: nothing is
 /// run without the lock, and it is given back whatever came of it, but not in another program: whyoom may have ended by
-/// then, and only gdb can look.
+/// then, and only gdb can look. The mark is cleared last, for the same reason.
 pub(crate) fn call_now(calls: &Calls, text: u64, mark: Mark) -> String {
     let condition = has_mark(mark);
     format!(
@@ -156,10 +156,11 @@ pub(crate) fn call_now(calls: &Calls, text: u64, mark: Mark) -> String {
          end\n\
          if $whyoom_state >= 0 && {condition}\n\
          call ((void (*)(int)) {:#x})($whyoom_state)\n\
+         set *(unsigned long *) {:#x} = 0\n\
          printf \"{MARK} called %d\\n\", $whyoom_ended\n\
          end\n\
          printf \"{MARK} over 0\\n\"\n",
-        calls.ensure, calls.run_string, calls.release
+        calls.ensure, calls.run_string, calls.release, mark.address
     )
 }
 

@@ -24,7 +24,7 @@ struct ProgramFile {
 }
 
 impl Identity {
-    /// Reads that of a process. Returns `None` if the process has ended.
+    /// Reads that of a process. Returns `None` if the process has ended, or the kernel does not permit to see its program.
     pub(crate) fn read(pid: u32) -> Option<Self> {
         let status = kernel::bytes(format!("/proc/{pid}/status")).ok()?;
         let status = String::from_utf8_lossy(&status);

@@ -1,6 +1,8 @@
 //! A place in the process for the text of a call: the rest of the page behind the interpreter's last variable, which
 //! nothing uses. So nothing has to be allocated in a process that was stopped anywhere, and zeros leave it as it was.
 
+use std::cell::Cell;
+
 use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::{error::AttachError, interpreter::Interpreter, maps, memory::Memory, target::Target};
@@ -12,6 +14,8 @@ pub(crate) struct Scratch<'a> {
     address: u64,
     length: usize,
     mark: Mark,
+    /// True once gdb clears the mark, because its call goes on after whyoom.
+    is_mark_left: Cell<bool>,
 }
 
 /// A random word behind the text. gdb calls a function only while it is there: another program's memory does not have it.
@@ -56,7 +60,8 @@ impl<'a> Scratch<'a> {
             return Err(no_room());
         }
         let mark = Mark::random(address + mark_offset as u64)?;
-        let scratch = Self { target, address, length, mark };
+        let is_mark_left = Cell::new(false);
+        let scratch = Self { target, address, length, mark, is_mark_left };
         let io = |error| AttachError::io("write to the memory of the process", error);
         target.memory().write(mark.address, &mark.value.to_ne_bytes()).map_err(io)?;
         target.memory().write(address, text.as_bytes()).map_err(io)?;
@@ -70,11 +75,21 @@ impl<'a> Scratch<'a> {
     pub(crate) fn address(&self) -> u64 {
         self.address
     }
+
+    /// Leaves the mark in the process. gdb, which goes on there, frees the interpreter's lock only while it sees the mark,
+    /// and clears it then.
+    pub(crate) fn leave_mark(&self) {
+        self.is_mark_left.set(true);
+    }
 }
 
 impl Drop for Scratch<'_> {
     /// An empty text does nothing when it is run, and the rest is as it was.
     fn drop(&mut self) {
-        let _ = self.target.memory().write(self.address, &vec![0; self.length]);
+        let length = match self.is_mark_left.get() {
+            true => (self.mark.address - self.address) as usize,
+            false => self.length,
+        };
+        let _ = self.target.memory().write(self.address, &vec![0; length]);
     }
 }

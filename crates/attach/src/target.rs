@@ -52,8 +52,9 @@ impl Target {
             return Err(AttachError::AlreadyTraced { pid, tracer });
         }
         // Before the memory is opened: memory of another program is noticed by `has_same_program`.
-        let identity = Identity::read(pid).ok_or(AttachError::NoProcess(pid))?;
+        let identity = Identity::read(pid);
         let memory = ProcessMemory::open(pid).map_err(|error| refusal(pid, &status, error))?;
+        let identity = identity.ok_or(AttachError::NoProcess(pid))?;
         Ok(Self { pid, owner, started, identity, memory })
     }
 

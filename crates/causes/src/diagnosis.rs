@@ -1,6 +1,5 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
-use whyoom_allocators::policies::pytorch::with_option;
 use whyoom_memory::{
     Category, DriverState, Growth, Holder, Incident, Model, Process, Space, UNKNOWN_CALL_SITE,
     Usage, call_site, library, sums_by_call_site,
@@ -13,6 +12,7 @@ use whyoom_trace::{
 
 use crate::{
     ahead::TooLarge,
+    allocator_conf::add_to_conf,
     breakdown::MemoryBreakdown,
     command::Size,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -370,9 +370,14 @@ impl<'a> Diagnosis<'a> {
         Some(self.own_or_example(line.clone().inputs(command.split('\0')), line, what))
     }
 
-    /// Returns the whole line to paste if the inputs are this user's own, or else an example without the program.
+    /// Returns true if this user typed the command of the run here.
+    fn has_own_command(&self) -> bool {
+        self.command().is_some_and(|command| self.origin.is_own_command(command))
+    }
+
+    /// Returns the whole line to paste if the command is this user's own, or else an example without the program.
     fn own_or_example(&self, whole: ShellLine, without_program: ShellLine, what: &str) -> Remedy {
-        if self.origin.is_own {
+        if self.has_own_command() {
             let remedy = Remedy::command(whole, what);
             if remedy.paste.is_some() {
                 return remedy;
@@ -412,7 +417,7 @@ impl<'a> Diagnosis<'a> {
     /// has none, or where no caching allocator of PyTorch's serves the run.
     pub(crate) fn search_size(&self) -> Option<Remedy> {
         let size = self.size_argument().filter(|_| self.uses_allocator())?;
-        let name = if self.origin.is_own { &size.option } else { size.trusted_name() };
+        let name = if self.has_own_command() { &size.option } else { size.trusted_name() };
         let what = format!(
             "finds the largest {name} that fits on such a GPU, using a simulated one: {} does not fit",
             size.value
@@ -595,12 +600,11 @@ impl<'a> Diagnosis<'a> {
             || self.allocator_conf().contains("max_split_size_mb")
     }
 
-    /// The line that sets the allocator's variable, with what is set already kept.
-    pub(crate) fn set_conf(&self, option: &str) -> ShellLine {
+    /// Returns a remedy that adds an option to the allocator's variable.
+    pub(crate) fn set_conf(&self, option: &str, what: &str) -> Remedy {
         let hip = self.message().contains("HIP out of memory");
         let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
-        let options = with_option(self.allocator_conf(), option);
-        ShellLine::new("export").word(format!("{variable}={options}"))
+        add_to_conf(self.allocator_conf(), option, variable, what)
     }
 
     /// What a category held at the peak, where it held anything.

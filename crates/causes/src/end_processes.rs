@@ -66,7 +66,7 @@ mod tests {
 
     fn remedy(running: &[u32], holders: &[&Holder]) -> Remedy {
         let running = running.iter().copied().collect();
-        let origin = InputOrigin { is_own: true, running, ..InputOrigin::default() };
+        let origin = InputOrigin { running, ..InputOrigin::own(&["a"]) };
         end_processes(&origin, Signal::Term, holders, "stop it")
     }
 

@@ -5,6 +5,7 @@
 //! Each cause is a file in `catalogue/` that looks at one [`Diagnosis`] and may yield a [`Finding`].
 
 mod ahead;
+mod allocator_conf;
 mod already_applied;
 mod alternatives;
 mod breakdown;

@@ -4,7 +4,7 @@
 use whyoom_allocators::{
     Policy, Run, SimulatedDevice, Workload, catalogue,
     policies::{
-        pytorch::{PyTorch, PyTorchSettings, with_option},
+        pytorch::{PyTorch, PyTorchSettings},
         stitch::Stitch,
     },
     replay, whole_iterations,
@@ -12,10 +12,10 @@ use whyoom_allocators::{
 use whyoom_trace::{Bytes, Tables};
 
 use crate::{
+    allocator_conf::add_to_conf,
     finding::{Finding, Level, Proof, Remedy},
     program_lines::ProgramLines,
     shell::Shell,
-    shell_line::ShellLine,
     verdict::Verdict,
 };
 
@@ -164,9 +164,8 @@ impl<'a> Trial<'a> {
         }
         let proof = self.fits_with(OFF)?;
         let what = "the default allocator fits, without the expandable segments that are on";
-        let options = with_option(self.conf, OFF);
-        let line = ShellLine::new("export").word(format!("PYTORCH_CUDA_ALLOC_CONF={options}"));
-        Some(Remedy { proof: Some(proof), ..Remedy::command(line, what).by_setting(OFF) })
+        let remedy = add_to_conf(self.conf, OFF, "PYTORCH_CUDA_ALLOC_CONF", what);
+        Some(Remedy { proof: Some(proof), ..remedy.by_setting(OFF) })
     }
 
     /// Whyoom's own pool, where its policy was replayed and fitted.
@@ -179,8 +178,7 @@ impl<'a> Trial<'a> {
     }
 
     fn fits_with(&self, setting: &str) -> Option<Proof> {
-        let mut settings = self.recorded.clone();
-        settings.apply(setting).ok()?;
+        let settings = self.recorded.with_option(setting).ok()?;
         self.fits(|| PyTorch::new(settings.clone()))
     }
 

@@ -2,7 +2,7 @@
 
 mod pytorch_run;
 
-use std::process::Command;
+use std::{collections::BTreeSet, process::Command};
 
 use pytorch_run::{GIB, MIB, Run};
 use whyoom_causes::{InputOrigin, Remedy, ShellLine, Verdict};
@@ -61,10 +61,15 @@ fn run(hostile: &str) -> Run {
             ("shell", hostile),
         ],
     );
-    run.command(&["python", hostile, "--batch", "64", hostile, "{batch}"].join("\0"));
+    run.command(&command(hostile).join("\0"));
     let model = run.tables.string(hostile);
     run.push(Action::Fact { fact: Fact::Gpu { model, total: Bytes(8 * GIB) } });
     run
+}
+
+/// The command of the runs.
+fn command(hostile: &str) -> [&str; 6] {
+    ["python", hostile, "--batch", "64", hostile, "{batch}"]
 }
 
 /// The verdicts on runs with a hostile text in each place.
@@ -88,9 +93,10 @@ fn verdicts(hostile: &str, origin: &InputOrigin) -> Vec<Verdict> {
 
 #[test]
 fn a_shell_splits_each_line_into_the_words_that_were_meant() {
-    let own = InputOrigin { is_own: true, running: (2..200).collect(), ..InputOrigin::default() };
     let mut with_program = 0;
     for hostile in HOSTILE {
+        let own =
+            InputOrigin { running: (2..200).collect(), ..InputOrigin::own(&command(hostile)) };
         for verdict in verdicts(hostile, &own) {
             for remedy in remedies(&verdict) {
                 let Some(line) = &remedy.shell_line else { continue };
@@ -107,8 +113,8 @@ fn a_shell_splits_each_line_into_the_words_that_were_meant() {
 
 #[test]
 fn the_words_are_those_of_the_command() {
-    let own = InputOrigin { is_own: true, ..InputOrigin::default() };
     for hostile in HOSTILE.into_iter().filter(|text| !text.contains('\n')) {
+        let own = InputOrigin::own(&command(hostile));
         let verdict = verdicts(hostile, &own).remove(0);
         let lines = remedies(&verdict).filter_map(|remedy| remedy.shell_line.as_ref());
         let fit = lines.map(ShellLine::words).find(|words| words[1] == "fit").expect("a search");
@@ -121,7 +127,10 @@ fn the_words_are_those_of_the_command() {
 #[test]
 fn a_command_from_elsewhere_is_an_example_without_its_words() {
     for hostile in ["evil", "$(touch x)"] {
-        let verdicts = verdicts(hostile, &InputOrigin::default());
+        // The second is what is left if a recording is exchanged after the look at its origin.
+        let of_another = InputOrigin::own(&command("another"));
+        let mut verdicts = verdicts(hostile, &InputOrigin::default());
+        verdicts.extend(self::verdicts(hostile, &of_another));
         let all: Vec<&Remedy> = verdicts.iter().flat_map(remedies).collect();
         for remedy in &all {
             let paste = remedy.paste.as_deref().unwrap_or_default();
@@ -140,25 +149,16 @@ fn a_process_is_ended_only_if_its_number_still_means_it() {
         let verdict = verdicts("x", origin).remove(2);
         remedies(&verdict).any(|one| one.paste.as_deref().unwrap_or("").starts_with("kill"))
     };
-    assert!(ended(&InputOrigin {
-        is_own: true,
-        running: (2..200).collect(),
-        ..InputOrigin::default()
-    }));
-    assert!(!ended(&InputOrigin { is_own: true, ..InputOrigin::default() }), "it has ended");
-    assert!(
-        !ended(&InputOrigin {
-            is_own: false,
-            running: (2..200).collect(),
-            ..InputOrigin::default()
-        }),
-        "from elsewhere"
-    );
+    let own = InputOrigin::own(&command("x"));
+    let running: BTreeSet<u32> = (2..200).collect();
+    assert!(ended(&InputOrigin { running: running.clone(), ..own.clone() }));
+    assert!(!ended(&own), "it has ended");
+    assert!(!ended(&InputOrigin { running, ..InputOrigin::default() }), "from elsewhere");
 }
 
 #[test]
 fn a_line_that_begins_on_windows_has_no_words_in_posix_quotes() {
-    let own = InputOrigin { is_own: true, ..InputOrigin::default() };
+    let own = InputOrigin::own(&["python", "a & calc", "--batch", "64"]);
     for shell in ["cmd", "powershell"] {
         let mut run = Run::new(&[("main", "C:\\x\\train.py", 1)], &[("shell", shell)]);
         run.command("python\0a & calc\0--batch\x0064");

@@ -137,8 +137,7 @@ fn judged(run: &Run) -> Verdict {
         let event = reader.read(line, &mut tables).expect("every line is an event");
         model.event(&event, &tables);
     }
-    let origin =
-        InputOrigin { is_own: true, running: (2..20_000).collect(), ..InputOrigin::default() };
+    let origin = InputOrigin { running: (2..20_000).collect(), ..InputOrigin::own(&[run.program]) };
     judge_on(&model, &tables, Measured::default(), &origin, &Ahead::default())
 }
 

@@ -77,8 +77,7 @@ pub fn place(run: &Run, demand: Demand, room: Room) -> Placement {
         return Placement::Fits { reserved, releases_cache: true };
     }
     let with = |setting: &'static str| {
-        let mut settings = recorded.clone();
-        settings.apply(setting).ok().filter(|()| settings != recorded)?;
+        let settings = recorded.with_option(setting).ok().filter(|one| *one != recorded)?;
         let reserved = replayed(run, settings, left)?;
         Some(Placement::FitsWith { setting, reserved })
     };

@@ -7,9 +7,13 @@ use whyoom_trace::{Address, Bytes};
 
 /// The folder of PyTorch's snapshots in that of a recording.
 pub const TORCH_FOLDER: &str = "torch";
-/// A process's file of referrers is not longer, and there are not more of them.
-const LONGEST: u64 = 16 << 20;
-const MOST_FILES: usize = 4096;
+/// Bytes of one process's file of referrers that are read. Chosen, not measured.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Bytes of all these files of a recording that are read. Chosen, not measured: a scan names 8,192 blocks at most, in
+/// some hundred KB.
+const MAX_BYTES: u64 = 64 << 20;
+/// Files of referrers that are read. Chosen, not measured.
+const MAX_FILES: usize = 4096;
 
 /// Whether a file of this name tells who keeps tensors alive.
 #[must_use]
@@ -17,7 +21,7 @@ pub fn tells_referrers(name: &str) -> bool {
     name.starts_with("keepers-") && name.ends_with(".json")
 }
 
-/// Who keeps tensors alive. A file that cannot be read tells nothing.
+/// Returns who keeps tensors alive. A file that cannot be read, or is longer than what is left to read, tells nothing.
 #[must_use]
 pub fn referrers(folder: &Folder) -> Vec<Referrer> {
     let mut names = Vec::new();
@@ -30,12 +34,16 @@ pub fn referrers(folder: &Folder) -> Vec<Referrer> {
         return Vec::new();
     }
     names.sort();
-    let files = names.iter().filter_map(|name| folder.entry(name).read(LONGEST).ok());
-    files
-        .take(MOST_FILES)
-        .filter_map(|text| serde_json::from_slice::<LiveStatus>(&text).ok())
-        .flat_map(|told| told.keepers.into_iter().map(move |one| one.of(told.pid)))
-        .collect()
+    let mut left = MAX_BYTES;
+    let mut referrers = Vec::new();
+    for name in names.iter().take(MAX_FILES) {
+        let Ok(text) = folder.entry(name).read(MAX_FILE_BYTES.min(left)) else { continue };
+        left -= text.len() as u64;
+        if let Ok(told) = serde_json::from_slice::<LiveStatus>(&text) {
+            referrers.extend(told.keepers.into_iter().map(|one| one.of(told.pid)));
+        }
+    }
+    referrers
 }
 
 /// A file of them, as it is written.
@@ -91,5 +99,17 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].pid, found[0].name.as_str()), (7, "losses"));
         assert_eq!(found[0].blocks, [(Address(4096), Bytes(512))]);
+    }
+
+    #[test]
+    fn the_sum_of_the_files_is_bounded() {
+        let keeper = r#"{"kind":"","name":"a","function":null,"file":null,"line":null,"graph":false,"blocks":[]}"#;
+        let padding = " ".repeat(15 << 20);
+        let told: Arc<dyn Contents> =
+            Arc::new(format!(r#"{{"pid":7,"keepers":[{keeper}]}}{padding}"#).into_bytes());
+        let files = (0..6).map(|pid| (format!("keepers-{pid}.json"), Arc::clone(&told)));
+        let unpacked = Unpacked { name: String::new(), files: files.collect() };
+        let found = referrers(&Folder::Memory(Arc::new(unpacked)));
+        assert_eq!(found.len(), 4, "64 MiB hold four of them");
     }
 }

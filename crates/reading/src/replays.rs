@@ -12,6 +12,7 @@ use whyoom_allocators::{
     policies::pytorch::{PyTorch, PyTorchSettings},
     replay,
 };
+use whyoom_causes::for_shell;
 use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow};
 use whyoom_trace::{DeviceId, Tables};
 
@@ -53,7 +54,10 @@ impl Candidate {
         Self {
             name: setting.clone(),
             about: "PyTorch with this setting",
-            switch: Some(format!("export PYTORCH_CUDA_ALLOC_CONF={setting}")),
+            switch: Some(format!(
+                "export {}",
+                for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={setting}"))
+            )),
             make: Box::new(move |recorded| {
                 let mut settings = recorded.defaults_for_run();
                 // It was read once before: what it says is known.

@@ -49,6 +49,8 @@ mod measured_models;
 #[cfg(target_os = "linux")]
 mod obstacle;
 #[cfg(target_os = "linux")]
+mod own_recordings;
+#[cfg(target_os = "linux")]
 mod parent;
 #[cfg(target_os = "linux")]
 mod recorded;

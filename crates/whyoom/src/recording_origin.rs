@@ -18,7 +18,7 @@ pub(crate) fn of_recording(_: &Path) -> InputOrigin {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{boot_id, folder_id, start_ticks};
+pub(crate) use linux::{boot_id, start_ticks};
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -26,11 +26,11 @@ mod linux {
 
     use rustix::process::geteuid;
     use whyoom_causes::InputOrigin;
-    use whyoom_files::{folder::Folder, kernel};
+    use whyoom_files::kernel;
     use whyoom_node::proc::stat::Stat;
-    use whyoom_sources::recording::{
-        ENDING, Ending, FolderId, MACHINE_SAMPLES, holder_start_ticks,
-    };
+    use whyoom_sources::recording::{Ending, holder_start_ticks};
+
+    use crate::own_recordings::read_registered;
 
     /// Permission of the group and of others to write.
     const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -47,28 +47,18 @@ mod linux {
         Stat::parse(&String::from_utf8_lossy(&line)).map(|stat| stat.started_ticks)
     }
 
-    /// Returns the numbers that identify a folder. `None` if it cannot be seen.
-    pub(crate) fn folder_id(folder: &Path) -> Option<FolderId> {
-        let found = fs::metadata(folder).ok()?;
-        Some(FolderId { device: found.dev(), inode: found.ino() })
-    }
-
     pub(super) fn of_recording(folder: &Path) -> InputOrigin {
-        if !is_writable_by_owner_only(folder) || !is_only_own(&folder.join(ENDING)) {
+        if !is_writable_by_owner_only(folder) {
             return InputOrigin::default();
         }
-        let Some(ending) = Ending::read(folder) else { return InputOrigin::default() };
+        let Some(registered) = read_registered(folder) else { return InputOrigin::default() };
+        let Some(ending) = Ending::read(&registered) else { return InputOrigin::default() };
         if ending.boot_id.is_none() || ending.boot_id != boot_id() {
             return InputOrigin::default();
         }
-        // A copy of another user's recording belongs to this user, too.
-        if ending.folder.is_none() || ending.folder != folder_id(folder) {
-            return InputOrigin::default();
-        }
-        let are_samples_own = is_only_own(&folder.join(MACHINE_SAMPLES));
-        let mut origin = InputOrigin { is_own: true, ..InputOrigin::default() };
-        for (pid, started) in holder_start_ticks(&Folder::from(folder)) {
-            let runs = are_samples_own && started.is_some() && started == start_ticks(pid);
+        let mut origin = InputOrigin::own(&ending.command);
+        for (pid, started) in holder_start_ticks(&registered) {
+            let runs = started.is_some() && started == start_ticks(pid);
             let processes = if runs { &mut origin.running } else { &mut origin.ended };
             processes.insert(pid);
         }
@@ -76,20 +66,10 @@ mod linux {
     }
 
     /// Returns true if a folder belongs to this user, and no other user may add, remove or rename what is in it. Else
-    /// another user could replace a file after it was checked. What is in its folders is not looked at: no command
-    /// and no process ID is read from there.
+    /// another user could change what the verdict is about.
     fn is_writable_by_owner_only(folder: &Path) -> bool {
         fs::metadata(folder).is_ok_and(|found| {
             found.uid() == geteuid().as_raw() && found.mode() & WRITABLE_BY_OTHERS == 0
-        })
-    }
-
-    /// Returns true if a file belongs to this user, and no other user may write to it.
-    fn is_only_own(file: &Path) -> bool {
-        fs::symlink_metadata(file).is_ok_and(|found| {
-            found.is_file()
-                && found.uid() == geteuid().as_raw()
-                && found.mode() & WRITABLE_BY_OTHERS == 0
         })
     }
 
@@ -101,18 +81,19 @@ mod linux {
             process::{self, Command},
         };
 
-        use whyoom_sources::recording::{MachineSample, SeenDevice, SeenHolder};
+        use whyoom_sources::recording::{MACHINE_SAMPLES, MachineSample, SeenDevice, SeenHolder};
 
         use super::*;
+        use crate::own_recordings::register;
 
         /// Makes an own recording without holders.
         fn recording(parent: &Path) -> PathBuf {
             let folder = parent.join("recording");
             fs::create_dir(&folder).expect("a folder");
             set_mode(&folder, 0o700);
-            let ending =
-                Ending { boot_id: boot_id(), folder: folder_id(&folder), ..Ending::default() };
+            let ending = Ending { boot_id: boot_id(), ..Ending::default() };
             ending.write(&folder).expect("run.json");
+            register(&folder);
             folder
         }
 
@@ -135,7 +116,7 @@ mod linux {
                 [(0o700, true), (0o755, true), (0o770, false), (0o702, false), (0o1777, false)]
             {
                 set_mode(&folder, mode);
-                assert_eq!(of_recording(&folder).is_own, expected, "{mode:o}");
+                assert_eq!(of_recording(&folder).is_own(), expected, "{mode:o}");
             }
         }
 
@@ -146,12 +127,12 @@ mod linux {
             let (copy, moved) = (parent.path().join("copy"), parent.path().join("moved"));
             let copied = Command::new("cp").arg("-r").args([&folder, &copy]).status();
             assert!(copied.expect("cp").success());
-            assert!(!of_recording(&copy).is_own, "the copy");
+            assert!(!of_recording(&copy).is_own(), "the copy");
             fs::rename(&folder, &moved).expect("it is moved");
-            assert!(of_recording(&moved).is_own, "the moved one");
-            let older = Ending { folder: None, ..Ending::read(&moved).expect("run.json") };
-            older.write(&moved).expect("run.json");
-            assert!(!of_recording(&moved).is_own, "run.json names no folder");
+            assert!(of_recording(&moved).is_own(), "the moved one");
+            let changed = Ending { command: vec!["sh".to_owned()], ..Ending::default() };
+            Ending { boot_id: boot_id(), ..changed }.write(&moved).expect("run.json");
+            assert!(!of_recording(&moved).is_own(), "run.json was changed");
         }
 
         #[test]
@@ -160,10 +141,13 @@ mod linux {
             let folder = recording(parent.path());
             let started = start_ticks(process::id()).expect("this process runs");
             add_holder(&folder, process::id(), Some(started));
+            assert!(!of_recording(&folder).is_own(), "machine.jsonl was changed");
+            register(&folder);
             let origin = of_recording(&folder);
             assert!(origin.may_end(process::id()) && origin.ended.is_empty(), "{origin:?}");
             fs::remove_file(folder.join(MACHINE_SAMPLES)).expect("it is removed");
             add_holder(&folder, process::id(), Some(started + 1));
+            register(&folder);
             let other = of_recording(&folder);
             assert!(other.ended.contains(&process::id()), "{other:?}");
             assert!(!origin.and(other).may_end(process::id()));

@@ -1,13 +1,12 @@
 //! A store of incidents.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::BTreeSet,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::civil::Date;
 use object_store::{ObjectStore, aws::AmazonS3Builder, prefix::PrefixStore};
 use tokio::runtime::{Builder, Runtime};
@@ -22,10 +21,6 @@ use crate::{
     store::Store,
 };
 
-/// Objects that are read at the same time.
-const AT_ONCE: usize = 32;
-/// How often objects are listed again that were gone when they were read.
-const ATTEMPTS: u32 = 5;
 /// A longer object is none of ours.
 const LONGEST: u64 = 1 << 30;
 /// What is read back may be longer than what was written, by its metadata.
@@ -38,6 +33,8 @@ pub struct Archive {
     runtime: Runtime,
     /// Paths of entries that listings have passed over.
     passed_over: Mutex<BTreeSet<String>>,
+    /// Paths of objects that could not be read.
+    damaged: Mutex<BTreeSet<String>>,
 }
 
 impl Archive {
@@ -69,7 +66,7 @@ impl Archive {
     fn of(store: Store) -> Result<Self, ArchiveError> {
         // One thread: whoever asks waits.
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { store, runtime, passed_over: Mutex::default() })
+        Ok(Self { store, runtime, passed_over: Mutex::default(), damaged: Mutex::default() })
     }
 
     /// Opens a store to read it: a folder that is not there is a misspelt name, and not an empty archive.
@@ -146,7 +143,7 @@ impl Archive {
     }
 
     /// Returns the objects of one day, or of all, as far as their days are wanted.
-    async fn objects_where(
+    pub(crate) async fn objects_where(
         &self,
         day: Option<Date>,
         days: impl Fn(Date) -> bool,
@@ -155,50 +152,34 @@ impl Archive {
         let mut objects = listing.objects;
         objects.retain(|object| date_of(&object.path).is_some_and(&days));
         objects.sort();
-        let mut passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
-        passed_over.extend(listing.passed_over);
+        locked(&self.passed_over).extend(listing.passed_over);
         Ok(objects)
     }
 
     /// Returns the paths of the entries that were passed over so far: links, other things that are no regular files,
     /// and Parquet files that whyoom-fleet did not name. Their makers chose the names.
     pub fn passed_over(&self) -> Vec<String> {
-        let passed_over = self.passed_over.lock().unwrap_or_else(PoisonError::into_inner);
-        passed_over.iter().cloned().collect()
+        locked(&self.passed_over).iter().cloned().collect()
     }
 
-    /// All incidents of some days, each once, by time. Their documents, which take most of the memory, are empty.
-    ///
-    /// # Errors
-    /// Where the store cannot be reached, or an object is no file of incidents.
-    pub fn incidents(&self, days: impl Fn(Date) -> bool) -> Result<Vec<Incident>, ArchiveError> {
-        self.wait(async {
-            let mut attempt = 1;
-            loop {
-                let paths = paths(self.objects_where(None, &days).await?);
-                match self.read_all(&paths, briefly).await {
-                    // Compaction has put it into another object meanwhile.
-                    Err(error) if error.is_absent() && attempt < ATTEMPTS => attempt += 1,
-                    read => return read,
-                }
-            }
-        })
+    /// Returns the days of the entries that were passed over so far. These days may have more objects than were listed:
+    /// a link in place of a day's folder hides all of them.
+    pub fn days_passed_over(&self) -> BTreeSet<Date> {
+        locked(&self.passed_over).iter().filter_map(|path| date_of(path)).collect()
     }
 
-    /// What some objects have, each incident once, by time.
-    pub(crate) async fn read_all(
-        &self,
-        paths: &[String],
-        read: impl Fn(&str, Bytes) -> Result<Vec<Incident>, ArchiveError>,
-    ) -> Result<Vec<Incident>, ArchiveError> {
-        let reads = stream::iter(paths).map(async |path| read(path, self.bytes_at(path).await?));
-        let reads = reads.buffered(AT_ONCE);
-        let all: Vec<Vec<Incident>> = reads.try_collect().await?;
-        let mut seen = HashSet::new();
-        let mut all: Vec<Incident> = all.into_iter().flatten().collect();
-        all.retain(|one| seen.insert(one.id.clone()));
-        all.sort_by(|one, other| (one.time, &one.id).cmp(&(other.time, &other.id)));
-        Ok(all)
+    /// Returns the paths of the objects that could not be read so far, in order: they are damaged, too long, closed to
+    /// this user, or of another version. Their incidents were left out.
+    pub fn damaged(&self) -> Vec<String> {
+        locked(&self.damaged).iter().cloned().collect()
+    }
+
+    pub(crate) fn is_damaged(&self, path: &str) -> bool {
+        locked(&self.damaged).contains(path)
+    }
+
+    pub(crate) fn add_damaged(&self, path: String) {
+        locked(&self.damaged).insert(path);
     }
 
     /// The bytes of an object.
@@ -243,9 +224,8 @@ impl Archive {
     }
 }
 
-fn briefly(path: &str, bytes: Bytes) -> Result<Vec<Incident>, ArchiveError> {
-    let file = |error| ArchiveError::File { path: path.to_owned(), error };
-    parquet::read_briefly(bytes).map_err(file)
+fn locked(paths: &Mutex<BTreeSet<String>>) -> MutexGuard<'_, BTreeSet<String>> {
+    paths.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn paths(objects: Vec<Object>) -> Vec<String> {

@@ -9,7 +9,8 @@ use crate::{
     archive::Archive,
     error::ArchiveError,
     key::{COMPACTED, folder_of},
-    listing::Object,
+    listing::{Object, groups},
+    reading::MAX_HELD_BYTES,
 };
 
 /// Objects are merged up to so many bytes together: a day of a large cluster has more incidents than memory holds,
@@ -39,6 +40,10 @@ impl Archive {
     async fn compact_day(&self, date: Date) -> Result<Compacted, ArchiveError> {
         let mut all = Compacted::default();
         for group in groups(self.objects_of(date).await?, MOST_BYTES) {
+            // One object alone stays as it is.
+            if group.len() < 2 {
+                continue;
+            }
             let done = self.merge(date, group).await?;
             all.read += done.read;
             all.written += done.written;
@@ -47,8 +52,14 @@ impl Archive {
         Ok(all)
     }
 
-    async fn merge(&self, date: Date, inputs: Vec<String>) -> Result<Compacted, ArchiveError> {
-        let incidents = self.read_all(&inputs, whole).await?;
+    async fn merge(&self, date: Date, objects: Vec<Object>) -> Result<Compacted, ArchiveError> {
+        let mut inputs: Vec<String> = objects.iter().map(|object| object.path.clone()).collect();
+        let incidents = self.read_all(objects, whole, MAX_HELD_BYTES).await?;
+        // A damaged object stays where it is: its writer may write it again.
+        inputs.retain(|path| !self.is_damaged(path));
+        if inputs.len() < 2 {
+            return Ok(Compacted::default());
+        }
         let output = path_of(date, &incidents);
         self.put_at(&output, &incidents).await?;
         // An object that compaction would write again under the same name stays.
@@ -56,21 +67,6 @@ impl Archive {
         self.remove(&done).await?;
         Ok(Compacted { read: done.len(), written: 1, incidents: incidents.len() })
     }
-}
-
-/// Objects that are merged with each other: neighbours, of so many bytes together. One alone stays as it is.
-fn groups(objects: Vec<Object>, most: u64) -> Vec<Vec<String>> {
-    let (mut all, mut bytes) = (vec![Vec::new()], 0);
-    for Object { path, bytes: size } in objects {
-        if bytes + size > most {
-            all.push(Vec::new());
-            bytes = 0;
-        }
-        bytes += size;
-        all.last_mut().into_iter().for_each(|group| group.push(path.clone()));
-    }
-    all.retain(|group| group.len() > 1);
-    all
 }
 
 /// All of an object. A newer agent may write columns that this version would drop.
@@ -86,22 +82,4 @@ fn whole(path: &str, bytes: Bytes) -> Result<Vec<Incident>, ArchiveError> {
 fn path_of(date: Date, rows: &[Incident]) -> String {
     let ids: Vec<&str> = rows.iter().map(|one| one.id.as_str()).collect();
     format!("{}/{COMPACTED}-{}.parquet", folder_of(date), Incident::id_of(&ids))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_are_of_neighbours_and_bounded() {
-        let objects = |sizes: &[u64]| {
-            let objects = sizes.iter().enumerate();
-            objects.map(|(at, size)| Object { path: at.to_string(), bytes: *size }).collect()
-        };
-        let grouped = |sizes: &[u64]| groups(objects(sizes), 10);
-        assert_eq!(grouped(&[4, 4, 4, 4]), [["0", "1"], ["2", "3"]]);
-        assert_eq!(grouped(&[9, 9, 1]), [["1", "2"]]);
-        assert!(grouped(&[20, 8, 8]).is_empty(), "there is nothing to gain");
-        assert!(grouped(&[]).is_empty());
-    }
 }

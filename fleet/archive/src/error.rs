@@ -1,5 +1,7 @@
 //! Errors and outcomes of the archive.
 
+use std::io::ErrorKind;
+
 use whyoom_incident::parquet::FileError;
 
 /// Why the archive could not be used.
@@ -38,6 +40,16 @@ pub enum ArchiveError {
         /// The column.
         column: String,
     },
+    /// The incidents of many objects take too much memory together.
+    #[error(
+        "{path} and the objects before it have incidents of more than {most} bytes: ask for fewer days, or ask by SQL"
+    )]
+    TooMuch {
+        /// The path of the object that was read last.
+        path: String,
+        /// The memory that may be taken, in bytes.
+        most: u64,
+    },
     /// An object is too long.
     #[error("{path} is too long: {bytes} bytes")]
     TooLong {
@@ -64,7 +76,24 @@ impl ArchiveError {
     pub(crate) fn is_absent(&self) -> bool {
         match self {
             Self::Store(error) => matches!(error, object_store::Error::NotFound { .. }),
-            Self::Folder { error, .. } => error.kind() == std::io::ErrorKind::NotFound,
+            Self::Folder { error, .. } => error.kind() == ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
+    /// Returns true if the object itself cannot be read, and others can: it is damaged, too long, closed to this user,
+    /// or no regular file any more. Other errors, such as EIO and EMFILE, say nothing about the object.
+    pub(crate) fn is_damage(&self) -> bool {
+        match self {
+            Self::File { .. } | Self::TooLong { .. } => true,
+            Self::Folder { error, .. } => matches!(
+                error.kind(),
+                ErrorKind::InvalidData
+                    | ErrorKind::InvalidInput
+                    | ErrorKind::FileTooLarge
+                    | ErrorKind::NotADirectory
+                    | ErrorKind::PermissionDenied
+            ),
             _ => false,
         }
     }

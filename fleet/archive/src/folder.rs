@@ -73,6 +73,10 @@ impl FolderStore {
             match day.kind {
                 EntryKind::Folder if is_wanted => self.list_day(&path, &mut listing)?,
                 EntryKind::Other => listing.passed_over.push(path.display().to_string()),
+                // In place of a day's folder.
+                EntryKind::File { .. } if is_wanted => {
+                    listing.passed_over.push(path.display().to_string());
+                }
                 // It is another day, or nothing of ours.
                 EntryKind::Folder | EntryKind::File { .. } => {}
             }

@@ -44,8 +44,8 @@ pub(crate) fn folder_of(date: Date) -> String {
     format!("{FOLDER}/date={date}")
 }
 
-/// Returns the day of an object. Returns `None` if the path is not below the folder of a day.
-pub(crate) fn date_of(path: &str) -> Option<Date> {
+/// Returns the day of an object or of the folder of a day. Returns `None` for any other path.
+pub fn date_of(path: &str) -> Option<Date> {
     let below = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
     date_of_folder(below.split('/').next()?)
 }

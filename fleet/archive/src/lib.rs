@@ -4,7 +4,7 @@
 //! makes, by a conditional PUT; whoever retries finds its own object there. Readers count an incident once,
 //! whatever objects have it, so that compaction may stop anywhere.
 //!
-//! - [`Archive`] opens a store, puts, lists and reads;
+//! - [`Archive`] opens a store, puts and lists; `reading` reads the incidents of many objects;
 //! - `folder` is an archive that is a folder, where no link is followed; `store` is that or a bucket;
 //! - [`Key`] is the name of an object;
 //! - `document` is what stands beside the incidents: the manifests and results of replays;
@@ -18,6 +18,7 @@ mod error;
 mod folder;
 mod key;
 mod listing;
+mod reading;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -25,4 +26,4 @@ mod tests;
 pub use archive::Archive;
 pub use compact::Compacted;
 pub use error::{ArchiveError, Put};
-pub use key::Key;
+pub use key::{Key, date_of};

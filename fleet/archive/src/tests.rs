@@ -1,7 +1,7 @@
 use jiff::{Timestamp, civil::date};
 use whyoom_incident::{Incident, Source, parquet};
 
-use crate::{Archive, ArchiveError, Key, Put};
+use crate::{Archive, ArchiveError, Key, Put, reading::read_briefly};
 
 fn incident(number: u64) -> Incident {
     Incident {
@@ -79,16 +79,59 @@ fn what_another_wrote_under_our_name_is_no_success() {
 }
 
 #[test]
-fn half_of_an_object_is_an_error_and_not_fewer_incidents() {
+fn damaged_objects_are_left_out_and_counted() {
     let Place { folder, archive } = place();
-    archive.put(&key(1), &[incident(1)]).expect("it is put");
-    let path = folder.path().join(&archive.objects(|_| true).expect("they are listed")[0]);
-    let whole = std::fs::read(&path).expect("it is read");
-    std::fs::write(&path, &whole[..whole.len() / 2]).expect("it is written");
-    assert!(matches!(archive.incidents(|_| true), Err(ArchiveError::File { .. })));
+    for number in 1..=3 {
+        archive.put(&key(number), &[incident(number)]).expect("it is put");
+    }
+    let paths = archive.objects(|_| true).expect("they are listed");
+    let [half, long] = [&paths[0], &paths[1]].map(|path| folder.path().join(path));
+    let whole = std::fs::read(&half).expect("it is read");
+    std::fs::write(&half, &whole[..whole.len() / 2]).expect("it is written");
+    std::fs::File::create(&long).expect("it is made").set_len(1 << 40).expect("it is a hole");
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), [brief(&incident(3))]);
+    assert_eq!(archive.damaged(), paths[..2]);
     // Whoever wrote it writes it again, and nobody else does.
     assert_eq!(archive.put(&key(1), &[incident(1)]).expect("it is mended"), Put::WasThere);
-    assert_eq!(archive.incidents(|_| true).expect("they are read"), [brief(&incident(1))]);
+    let mended = [1, 3].map(|number| brief(&incident(number)));
+    assert_eq!(archive.incidents(|_| true).expect("they are read"), mended);
+}
+
+#[test]
+fn the_incidents_of_all_objects_are_bounded_together() {
+    let Place { folder: _folder, archive } = place();
+    let long = |number| Incident { headline: "x".repeat(100_000), ..incident(number) };
+    for number in 1..=3 {
+        archive.put(&key(number), &[long(number)]).expect("it is put");
+    }
+    // An incident that is in two objects is held once.
+    archive.put(&key(4), &[long(1), long(2), long(3)]).expect("it is put");
+    let read = |max_held_bytes| {
+        archive.wait(async {
+            let objects = archive.objects_where(None, |_| true).await?;
+            archive.read_all(objects, read_briefly, max_held_bytes).await
+        })
+    };
+    assert_eq!(read(310_000).expect("they are read").len(), 3);
+    let refused = read(250_000);
+    assert!(matches!(refused, Err(ArchiveError::TooMuch { .. })), "{refused:?}");
+    assert!(archive.damaged().is_empty(), "none of them is damaged");
+}
+
+#[test]
+fn compaction_leaves_damaged_objects_where_they_are() {
+    let Place { folder, archive } = place();
+    for number in 1..=3 {
+        archive.put(&key(number), &[incident(number)]).expect("it is put");
+    }
+    let damaged = archive.objects(|_| true).expect("they are listed").remove(1);
+    std::fs::write(folder.path().join(&damaged), "PAR1").expect("it is written");
+    let done = archive.compact(date(2026, 11, 18)).expect("it is compacted");
+    assert_eq!((done.read, done.written, done.incidents), (2, 1, 2));
+    assert_eq!(archive.damaged(), std::slice::from_ref(&damaged));
+    assert!(folder.path().join(&damaged).exists());
+    let done = archive.compact(date(2026, 11, 18)).expect("it is compacted");
+    assert_eq!(done.written, 0, "one readable object is left");
 }
 
 #[test]
@@ -152,6 +195,10 @@ fn links_in_a_folder_are_counted_and_lead_nowhere() {
     std::fs::write(day.join("mine.parquet"), &bytes).expect("it is written");
     assert_eq!(archive.incidents(|_| true).expect("they are read"), [brief(&incident(1))]);
     assert_eq!(archive.passed_over().len(), 3);
+    std::fs::write(folder.path().join("incidents/date=2026-11-16"), "").expect("it is written");
+    archive.objects(|_| true).expect("they are listed");
+    let days: Vec<_> = archive.days_passed_over().into_iter().collect();
+    assert_eq!(days, [16, 17, 18].map(|day| date(2026, 11, day)));
     // Also by its name, as if it had been swapped after the listing.
     for path in
         ["date=2026-11-18/00-n1-a-0000000009.parquet", "date=2026-11-17/00-n1-a-0000000009.parquet"]

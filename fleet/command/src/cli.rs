@@ -18,6 +18,9 @@ pub(crate) enum Command {
     /// Find where programs of this node run out of GPU memory, and archive why
     Agent(AgentWish),
     /// Show what the cluster ran out of memory for, and which one change would help most
+    ///
+    /// Exit status: 0 also if objects were left out because they are damaged; these are counted on standard error, on
+    /// the page, and in the JSON under damaged_objects. 1 if there is no report.
     Report(ReportWish),
     /// Ask the archive a question in SQL, by DuckDB
     Sql(SqlWish),

@@ -21,7 +21,10 @@ use jiff::{Timestamp, ToSpan as _, civil::Date, tz::TimeZone};
 use whyoom_agent::Settings;
 use whyoom_archive::Archive;
 
-use crate::cli::{AgentWish, Cli, Command, CompactWish, ForgetWish};
+use crate::{
+    cli::{AgentWish, Cli, Command, CompactWish, ForgetWish},
+    passed_over::Damaged,
+};
 
 fn main() -> ExitCode {
     match run(Cli::parse()) {
@@ -97,7 +100,8 @@ fn forget(wish: &ForgetWish) -> Result<()> {
 }
 
 fn print_passed_over(archive: &Archive) {
-    if let Some(line) = passed_over::line(&archive.passed_over()) {
+    let damaged = Damaged::of(&archive.damaged());
+    for line in passed_over::line(&archive.passed_over()).into_iter().chain(damaged.line()) {
         println!("{line}");
     }
 }

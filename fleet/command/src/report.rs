@@ -13,7 +13,10 @@ use whyoom_archive::Archive;
 use whyoom_incident::Incident;
 
 use self::{figures::Figures, html::About};
-use crate::{cli::ReportWish, passed_over};
+use crate::{
+    cli::ReportWish,
+    passed_over::{self, Damaged},
+};
 
 pub(crate) fn run(wish: &ReportWish) -> Result<()> {
     if let Some(file) = &wish.html {
@@ -26,11 +29,13 @@ pub(crate) fn run(wish: &ReportWish) -> Result<()> {
     let mut incidents = archive.incidents(|day| {
         [day, day.saturating_add(1.day()), day.saturating_sub(1.day())].into_iter().any(is_wanted)
     })?;
-    if let Some(line) = passed_over::line(&archive.passed_over()) {
+    let damaged = Damaged::of(&archive.damaged());
+    for line in passed_over::line(&archive.passed_over()).into_iter().chain(damaged.line()) {
         eprintln!("{line}");
     }
     incidents.retain(|incident| is_wanted(figures::day_of(incident.time)));
-    let figures = Figures::of(&incidents);
+    let mut figures = Figures::of(&incidents);
+    figures.damaged_objects = damaged;
     let text = if let Some(file) = &wish.html {
         write_page(file, &html::page(&figures, &about(wish, &incidents), wish.rows))?
     } else if wish.json {

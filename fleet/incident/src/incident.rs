@@ -90,6 +90,37 @@ pub struct Incident {
 }
 
 impl Incident {
+    /// Returns the memory that the incident takes, in bytes, without the overhead of the allocator.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let required = [
+            &self.id,
+            &self.cluster,
+            &self.node,
+            &self.file,
+            &self.cause,
+            &self.strength,
+            &self.headline,
+            &self.version,
+            &self.verdict,
+        ];
+        let optional = [
+            &self.call_site,
+            &self.remedy,
+            &self.scheduler,
+            &self.namespace,
+            &self.workload,
+            &self.pod,
+            &self.container,
+            &self.job,
+            &self.user,
+            &self.served_by,
+            &self.who,
+        ];
+        let texts = required.into_iter().chain(optional.into_iter().flatten());
+        (size_of::<Self>() + texts.map(String::len).sum::<usize>()) as u64
+    }
+
     /// The name of an incident by what tells it from others.
     #[must_use]
     pub fn id_of(parts: &[&str]) -> String {

@@ -35,11 +35,14 @@ const ENCODINGS: [i64; 4] = [0, 2, 3, 8];
 /// A text in a dictionary has its length before it.
 const LEAST_VALUE: u64 = 4;
 
-/// The most that the pages of all columns take that are unfolded at a time; nothing where a page is none.
-pub(crate) fn unfolded(bytes: &[u8], metadata: &ParquetMetaData) -> Option<u64> {
+/// Returns the largest sum of bytes that the pages of all columns unfold to at a time. Columns whose names are in
+/// `left_out` are not read and not counted. Returns `None` if a page is damaged.
+pub(crate) fn unfolded(bytes: &[u8], metadata: &ParquetMetaData, left_out: &[&str]) -> Option<u64> {
     let mut most = 0;
     for group in metadata.row_groups() {
-        let columns = group.columns().iter().map(|column| {
+        let columns = group.columns().iter();
+        let read = columns.filter(|column| !left_out.contains(&column.column_descr().name()));
+        let columns = read.map(|column| {
             let (start, length) = column.byte_range();
             let (start, length) = (usize::try_from(start).ok()?, usize::try_from(length).ok()?);
             of_column(bytes.get(start..start.checked_add(length)?)?)

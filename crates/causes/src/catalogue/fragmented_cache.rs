@@ -153,9 +153,8 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
     // Windows has no expandable segments.
     if diagnosis.era() == Era::Today && !diagnosis.on_windows() {
         let what = "lets free blocks merge; set it before Python starts";
-        let line = diagnosis.set_conf("expandable_segments:True");
-        let remedy = Remedy::command(line, what).by_setting("expandable_segments:True");
-        remedies.push(remedy.freeing(cached));
+        let remedy = diagnosis.set_conf("expandable_segments:True", what);
+        remedies.push(remedy.by_setting("expandable_segments:True").freeing(cached));
     }
     if !diagnosis.max_split_size_set() {
         let what = if remedies.is_empty() {
@@ -163,8 +162,8 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
         } else {
             "if expandable segments cannot be used: keeps large segments intact"
         };
-        let line = diagnosis.set_conf("max_split_size_mb:128");
-        remedies.push(Remedy::command(line, what).by_setting("max_split_size_mb:128"));
+        let remedy = diagnosis.set_conf("max_split_size_mb:128", what);
+        remedies.push(remedy.by_setting("max_split_size_mb:128"));
     }
     remedies
 }

@@ -75,8 +75,8 @@ fn set_too_late(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     );
     finding.reclaimable = Some(cached);
     finding.evidence.push(Evidence::text("set after the first use", set, Basis::Message));
-    finding.remedies = vec![Remedy::command(
-        diagnosis.set_conf("expandable_segments:True"),
+    finding.remedies = vec![diagnosis.set_conf(
+        "expandable_segments:True",
         "in the shell, before Python starts; in a notebook: in the first cell, after a restart of the kernel",
     )];
     Some(finding)
@@ -153,8 +153,8 @@ fn too_late(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     );
     finding.reclaimable = diagnosis.observed.cached;
     finding.evidence.push(Evidence::bytes("in fixed segments", fixed_bytes, Basis::Recorded));
-    finding.remedies = vec![Remedy::command(
-        diagnosis.set_conf("expandable_segments:True"),
+    finding.remedies = vec![diagnosis.set_conf(
+        "expandable_segments:True",
         "in the shell, before Python starts (in the program: above the first import of torch): then \
          every segment is expandable",
     )];

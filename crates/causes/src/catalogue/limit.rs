@@ -205,7 +205,7 @@ fn raise(diagnosis: &Diagnosis<'_>, cap: Bytes, needed: Bytes) -> Remedy {
             let option = format!("per_process_memory_fraction:{share:.2}");
             let what =
                 "a higher limit, or none: it is set in this variable; set it before Python starts";
-            Remedy::command(diagnosis.set_conf(&option), what)
+            diagnosis.set_conf(&option, what)
         }
         _ => raise_fraction(share),
     }

@@ -121,8 +121,8 @@ fn own_cache(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
         "without anybody else: {cached} is free in PyTorch's cache, in pieces smaller than {requested}; \
          this lets them merge"
     );
-    let line = diagnosis.set_conf("expandable_segments:True");
-    Some(Remedy::command(line, what).by_setting("expandable_segments:True").freeing(cached))
+    let remedy = diagnosis.set_conf("expandable_segments:True", &what);
+    Some(remedy.by_setting("expandable_segments:True").freeing(cached))
 }
 
 /// So little is left of a GPU only where something else has the rest.

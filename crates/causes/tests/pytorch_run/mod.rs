@@ -20,13 +20,16 @@ pub(crate) struct Run {
     pub(crate) model: Model,
     process: ProcessId,
     pub(crate) stack: StackId,
+    /// The run's command, with NUL between its words.
+    command: String,
 }
 
 impl Run {
     pub(crate) fn new(frames: &[(&str, &str, u32)], settings: &[(&str, &str)]) -> Self {
         let mut tables = Tables::default();
         let process = tables.process("python train.py, process 41");
-        let mut run = Self { tables, model: Model::default(), process, stack: StackId(0) };
+        let model = Model::default();
+        let mut run = Self { tables, model, process, stack: StackId(0), command: String::new() };
         run.at(frames);
         // Whoever is recorded has a driver; a snapshot has none.
         run.push(Action::Reserve { address: Address(1), size: Bytes(1) });
@@ -47,6 +50,7 @@ impl Run {
 
     /// The run's command, with zeros between its words.
     pub(crate) fn command(&mut self, words: &str) {
+        words.clone_into(&mut self.command);
         let words = self.tables.string(words);
         self.push(Action::Fact { fact: Fact::Command { words } });
     }
@@ -76,9 +80,8 @@ impl Run {
     pub(crate) fn refused(&mut self, requested: u64, free: u64) -> Verdict {
         self.refuse(requested, free);
         self.judge_from(&causes::InputOrigin {
-            is_own: true,
             running: (2..20_000).collect(),
-            ..causes::InputOrigin::default()
+            ..causes::InputOrigin::own(&[&self.command])
         })
     }
 

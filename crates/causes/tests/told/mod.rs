@@ -65,9 +65,8 @@ impl Run {
     /// Judges it as this user's own recording, whose processes still run.
     pub(crate) fn judge(&self) -> Verdict {
         self.judge_from(&causes::InputOrigin {
-            is_own: true,
             running: (2..20_000).collect(),
-            ..causes::InputOrigin::default()
+            ..causes::InputOrigin::own(&["./program"])
         })
     }
 

@@ -9,8 +9,8 @@ use whyoom_trace::{Bytes, Counter, Symptom};
 
 /// The file's name in the recording's folder.
 pub const ENDING: &str = "run.json";
-/// It is not longer: the kernel allows 6 MiB of arguments at most.
-const LONGEST: u64 = 8 << 20;
+/// Bytes of the file that are read: the kernel allows 6 MiB of arguments at most.
+pub const MAX_ENDING_BYTES: u64 = 8 << 20;
 /// The signal that nothing can catch.
 const KILL: i32 = 9;
 /// What shells and containers report for it.
@@ -56,19 +56,6 @@ pub struct Ending {
     /// The kernel's boot ID when it ran. `None` in a file of an older version, and if the kernel has none.
     #[serde(default)]
     pub boot_id: Option<String>,
-    /// The recording's folder when it was recorded. `None` in a file of an older version, and if it is not known.
-    #[serde(default)]
-    pub folder: Option<FolderId>,
-}
-
-/// Numbers that identify a folder on a running machine. They stay the same if the folder is moved within its file
-/// system; a copy has others. After the folder is removed, another folder may get them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FolderId {
-    /// The device number of its file system.
-    pub device: u64,
-    /// Its inode number.
-    pub inode: u64,
 }
 
 /// A second run with one thing changed.
@@ -92,13 +79,13 @@ impl Ending {
     /// Reads that of a recording's folder; nothing where there is none, or none that is whole.
     #[must_use]
     pub fn read(folder: impl Into<Folder>) -> Option<Self> {
-        let text = folder.into().entry(ENDING).read(LONGEST).ok()?;
+        let text = folder.into().entry(ENDING).read(MAX_ENDING_BYTES).ok()?;
         serde_json::from_slice(&text).ok().map(Self::masked)
     }
 
     /// Returns true if the file of a recording's folder was begun and not written to its end, as on a full disk.
     pub(super) fn is_cut(folder: &Folder) -> bool {
-        let Ok(text) = folder.entry(ENDING).read(LONGEST) else { return false };
+        let Ok(text) = folder.entry(ENDING).read(MAX_ENDING_BYTES) else { return false };
         serde_json::from_slice::<Self>(&text).is_err_and(|error| error.is_eof())
     }
 

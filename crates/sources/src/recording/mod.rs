@@ -30,7 +30,7 @@ use whyoom_trace::{
 };
 
 pub use self::{
-    ending::{Applied, ENDING, Ending, FolderId},
+    ending::{Applied, ENDING, Ending, MAX_ENDING_BYTES},
     folder::{has_recorded, is_recording},
     machine_samples::{
         MACHINE_SAMPLES, MACHINE_SAMPLES_NAMES, MAX_MACHINE_SAMPLES_BYTES, MachineSample,

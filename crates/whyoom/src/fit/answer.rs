@@ -1,6 +1,7 @@
 //! From what was observed to what is said.
 
-use whyoom_allocators::policies::pytorch::with_option;
+use whyoom_allocators::policies::pytorch::merge;
+use whyoom_causes::for_shell;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
 use whyoom_memory::{Category, SourceLine, Usage, call_site, source_line, sums_by_call_site};
@@ -98,8 +99,9 @@ fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -
 
 fn setting(placement: Placement) -> Option<FitSetting> {
     let Placement::FitsWith { setting, reserved } = placement else { return None };
-    let options = with_option(&allocator_settings(), setting);
-    let paste = format!("export PYTORCH_CUDA_ALLOC_CONF={options}");
+    // PyTorch took the variable when the program ran, so it can be read.
+    let conf = merge(&allocator_settings(), setting).ok()?.conf;
+    let paste = format!("export {}", for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={conf}")));
     Some(FitSetting { setting, paste, peak_reserved_bytes: reserved })
 }
 

@@ -14,6 +14,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::process::Pid;
+use whyoom_allocators::policies::pytorch::AllocatorConf;
 use whyoom_files::private;
 use whyoom_lab_core::{
     machine::{DeviceSpec, MachineSpec},
@@ -243,7 +244,8 @@ enum Part {
 
 /// Whether the program's allocator is told to use them.
 fn expandable_segments() -> bool {
-    allocator_settings().contains("expandable_segments:True")
+    let conf = AllocatorConf::parse(&allocator_settings());
+    conf.is_ok_and(|conf| conf.value("expandable_segments") == Some("True"))
 }
 
 /// The settings that the program's allocator will see.

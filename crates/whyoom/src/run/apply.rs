@@ -11,14 +11,14 @@ use std::{
 
 use anyhow::Result;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
-use whyoom_allocators::{catalogue, policies::pytorch::with_option};
+use whyoom_allocators::{catalogue, policies::pytorch::merge};
 use whyoom_causes::{Finding, Proof, Remedy, Verdict};
 use whyoom_lab_core::session::exit_code;
 use whyoom_sources::recording::{Applied, Ending};
 
 use super::{
     ending::{self, Concluded},
-    execute::execute,
+    execute::{execute, write_ending},
     folder,
     pool::Pool,
     recorder::Recorder,
@@ -56,8 +56,12 @@ impl Change {
     fn variable(self) -> Option<String> {
         let Self::Setting(setting) = self else { return None };
         let names = [VARIABLE, OTHER_VARIABLE];
-        let conf = names.into_iter().find_map(|name| std::env::var(name).ok());
-        Some(with_option(&conf.unwrap_or_default(), setting))
+        let conf = names.into_iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
+        Some(match merge(&conf, setting) {
+            Ok(merged) => merged.conf.to_string(),
+            // PyTorch will say what it is.
+            Err(_) => format!("{conf},{setting}"),
+        })
     }
 
     fn pool(self, arguments: &RunArguments) -> Result<Option<Pool>> {
@@ -144,7 +148,8 @@ fn note(folder: &Path, change: Change, status: ExitStatus, ran_out: Option<bool>
         Change::Setting(setting) => Some(setting.to_owned()),
         Change::Pool => None,
     };
-    let _ = Ending { applied: Some(Applied { setting, succeeded }), ..ending }.write(folder);
+    let applied = Some(Applied { setting, succeeded });
+    write_ending(&Ending { applied, ..ending }, folder);
 }
 
 /// The change that was proved to make the run fit; else why there is none, in words.

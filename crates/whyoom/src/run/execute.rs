@@ -20,7 +20,7 @@ use super::{
     unrecorded,
     watcher::Watcher,
 };
-use crate::{recording_origin, terminal::say, unstartable::Unstartable};
+use crate::{own_recordings, recording_origin, terminal::say, unstartable::Unstartable};
 
 /// What shells exit with if a program cannot be started.
 const NOT_STARTED: u8 = 126;
@@ -84,7 +84,13 @@ fn note_ending(words: &[OsString], pid: u32, status: ExitStatus, before: Kills, 
         applied: None,
         disk_full: !has_recorded(folder) && unrecorded::is_full(folder),
         boot_id: recording_origin::boot_id(),
-        folder: recording_origin::folder_id(folder),
     };
-    let _ = ending.write(folder);
+    write_ending(&ending, folder);
+}
+
+/// Writes how the program ended, and registers the recording as this user's own.
+pub(super) fn write_ending(ending: &Ending, folder: &Path) {
+    if ending.write(folder).is_ok() {
+        own_recordings::register(folder);
+    }
 }

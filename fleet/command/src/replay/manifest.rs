@@ -63,20 +63,30 @@ impl Manifest {
     /// The same manifest has the same name.
     pub(super) fn put(&self, archive: &Archive) -> Result<String> {
         let bytes = serde_json::to_vec(self)?;
-        let name = Incident::id_of(&[&String::from_utf8_lossy(&bytes)]);
+        let name = name_of(&bytes);
         archive.put_document(&Self::path(&name), &bytes)?;
         Ok(name)
     }
 
+    /// Reads the manifest of a name. Returns an error if its content has another name: whoever may write the archive
+    /// could choose what is replayed.
     pub(super) fn get(archive: &Archive, name: &str) -> Result<Self> {
         let bytes = archive.document(&Self::path(name))?;
         let bytes = bytes.with_context(|| format!("the archive has no manifest {name}"))?;
+        if name_of(&bytes) != name {
+            bail!("the manifest {name} is not what --plan wrote: run --plan again");
+        }
         let manifest: Self = serde_json::from_slice(&bytes)?;
         if (manifest.schema.as_str(), manifest.version) != (SCHEMA, VERSION) {
             bail!("{} {} is not known to this version", manifest.schema, manifest.version);
         }
         Ok(manifest)
     }
+}
+
+/// Returns the name of a manifest: the first 128 bits of a SHA-256 hash of its content.
+fn name_of(bytes: &[u8]) -> String {
+    Incident::id_of(&[&String::from_utf8_lossy(bytes)])
 }
 
 fn named(patterns: &[PathBuf]) -> Result<Vec<Recording>> {
@@ -95,4 +105,30 @@ fn named(patterns: &[PathBuf]) -> Result<Vec<Recording>> {
     }
     all.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_manifest_that_was_changed_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let at = |name: &str| outer.path().join(name);
+        fs::write(at("snapshot"), "x").unwrap();
+        let archive = Archive::open(at("archive").to_str().unwrap()).unwrap();
+        let put = |version: &str| {
+            let manifest = Manifest::of(&[at("snap*")], Vec::new(), version.to_owned()).unwrap();
+            manifest.put(&archive).unwrap()
+        };
+        let (name, other) = (put("whyoom 1"), put("whyoom 2"));
+        assert_eq!(Manifest::get(&archive, &name).unwrap().whyoom, "whyoom 1");
+        let file = |name: &str| at("archive").join(Manifest::path(name));
+        fs::copy(file(&other), file(&name)).unwrap();
+        let refused = Manifest::get(&archive, &name).unwrap_err().to_string();
+        assert!(refused.contains("is not what --plan wrote"), "{refused}");
+        assert_eq!(Manifest::get(&archive, &other).unwrap().whyoom, "whyoom 2");
+    }
 }

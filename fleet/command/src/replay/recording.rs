@@ -1,13 +1,17 @@
 //! A recording or a snapshot, known by its content.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use whyoom_files::{
+    below::{Access, EntryKind, OpenFolder},
+    untrusted,
+};
 use whyoom_judge::Matter;
 
 /// Read at once.
@@ -37,63 +41,75 @@ impl Recording {
         Self { path, kind }
     }
 
-    /// What is judged.
+    /// Opens what is judged: a folder or a regular file, and no link.
     pub(super) fn matter(&self) -> io::Result<Matter> {
-        let opened = open(&self.path)?;
+        let (parent, name) = self.split()?;
+        let parent = open_folder(parent)?;
         Ok(match self.kind {
-            Kind::Recording => Matter::Recording(opened),
-            Kind::Snapshot => Matter::Snapshot(opened),
+            Kind::Recording => Matter::Recording(untrusted::open_folder_below(&parent, name)?),
+            Kind::Snapshot => Matter::Snapshot(untrusted::open_below(&parent, name)?),
         })
     }
 
-    /// Of all bytes of all files.
+    /// Returns the SHA-256 hash of all bytes of all regular files, with their names. No link is followed.
     pub(super) fn digest(&self) -> io::Result<String> {
+        let (parent, name) = self.split()?;
+        let parent = OpenFolder::open(&parent.join("."), Access::Private)?;
+        let files = match self.kind {
+            Kind::Recording => files_of(&parent, name)?,
+            Kind::Snapshot => vec![name.to_owned()],
+        };
         let mut hash = Sha256::new();
-        for path in files_of(&self.path)? {
-            let name = path.strip_prefix(&self.path).unwrap_or(&path);
-            let name = name.as_os_str().as_encoded_bytes();
-            hash.update((name.len() as u64).to_le_bytes());
-            hash.update(name);
-            add(&mut hash, &path)?;
+        for path in files {
+            let below = path.strip_prefix(name).unwrap_or(&path).as_os_str().as_encoded_bytes();
+            hash.update((below.len() as u64).to_le_bytes());
+            hash.update(below);
+            add(&mut hash, &parent.open_file(&path)?)?;
         }
         Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
-}
 
-#[allow(clippy::disallowed_methods, reason = "whoever replays names what is replayed")]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// The file itself, or all files below a folder, in order. Links are none.
-fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+    /// Returns the folder that the path is in, and the name there.
+    fn split(&self) -> io::Result<(&Path, &Path)> {
+        let split = self.path.parent().zip(self.path.file_name());
+        let (parent, name) = split.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok((parent, Path::new(name)))
     }
-    let mut entries: Vec<fs::DirEntry> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
+}
+
+/// Opens a folder. Anything else is an error, and not waited for, because of the dot at the end of the path.
+#[allow(clippy::disallowed_methods, reason = "whoever replays names what is replayed")]
+fn open_folder(path: &Path) -> io::Result<File> {
+    File::open(path.join("."))
+}
+
+/// Returns the paths of all regular files below a folder, in order.
+fn files_of(parent: &OpenFolder, folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut entries = parent.entries(folder)?;
+    entries.sort_by(|one, other| one.name.cmp(&other.name));
     let mut files = Vec::new();
     for entry in entries {
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            files.extend(files_of(&entry.path())?);
-        } else if kind.is_file() {
-            files.push(entry.path());
+        let path = folder.join(&entry.name);
+        match entry.kind {
+            EntryKind::Folder => files.extend(files_of(parent, &path)?),
+            EntryKind::File { .. } => files.push(path),
+            EntryKind::Other => {}
         }
     }
     Ok(files)
 }
 
-fn add(hash: &mut Sha256, path: &Path) -> io::Result<()> {
-    let mut file = open(path)?;
+fn add(hash: &mut Sha256, file: &File) -> io::Result<()> {
     let length = file.metadata()?.len();
     if length > LONGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "too long for a recording"));
     }
     hash.update(length.to_le_bytes());
+    // A file that grows meanwhile has an end all the same.
+    let mut content = file.take(length);
     let mut buffer = vec![0; CHUNK];
     loop {
-        match file.read(&mut buffer)? {
+        match content.read(&mut buffer)? {
             0 => return Ok(()),
             read => hash.update(&buffer[..read]),
         }
@@ -102,6 +118,8 @@ fn add(hash: &mut Sha256, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
     use super::*;
 
     #[test]
@@ -116,5 +134,31 @@ mod tests {
         let (one, same, other) = (run("a", "x"), run("b", "x"), run("c", "y"));
         assert_eq!(one.digest().unwrap(), same.digest().unwrap(), "wherever it is");
         assert_ne!(one.digest().unwrap(), other.digest().unwrap());
+    }
+
+    #[test]
+    fn links_and_devices_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("run")).unwrap();
+        fs::write(at("run/events"), "x").unwrap();
+        fs::write(at("snapshot"), "x").unwrap();
+        symlink("run", at("run-link")).unwrap();
+        symlink("snapshot", at("snapshot-link")).unwrap();
+        for (path, kind, is_read) in [
+            (at("run"), Kind::Recording, true),
+            (at("snapshot"), Kind::Snapshot, true),
+            (at("run-link"), Kind::Recording, false),
+            (at("snapshot-link"), Kind::Snapshot, false),
+            (PathBuf::from("/dev/null"), Kind::Snapshot, false),
+        ] {
+            let recording = Recording::new(path, kind);
+            assert_eq!(recording.digest().is_ok(), is_read, "{recording:?}");
+            assert_eq!(recording.matter().is_ok(), is_read, "{recording:?}");
+        }
+        // A link in a recording is no file of it.
+        let before = Recording::new(at("run"), Kind::Recording).digest().unwrap();
+        symlink("../snapshot", at("run/link")).unwrap();
+        assert_eq!(Recording::new(at("run"), Kind::Recording).digest().unwrap(), before);
     }
 }

@@ -10,6 +10,8 @@ use jiff::{
 use serde::Serialize;
 use whyoom_incident::Incident;
 
+use crate::passed_over::Damaged;
+
 /// A workload that fails so often repeats itself.
 const REPEATS: u64 = 3;
 
@@ -40,6 +42,8 @@ pub(crate) struct Figures {
     /// What would have served the requests that failed, of those.
     pub(crate) served_by: Vec<Share>,
     pub(crate) remedies: Vec<Share>,
+    /// Objects that could not be read: their incidents are in none of the figures.
+    pub(crate) damaged_objects: Damaged,
 }
 
 /// A name and how often.
@@ -102,6 +106,7 @@ impl Figures {
             served_by: easiest_first(shares(served, with_history.len() as u64)),
             remedies: shares(incidents.iter().filter_map(|one| one.remedy.clone()), all),
             workloads,
+            damaged_objects: Damaged::default(),
         }
     }
 }

@@ -27,7 +27,12 @@ pub(crate) fn page(figures: &Figures, about: &About, rows: usize) -> String {
 }
 
 fn sections(main: &mut Markup, figures: &Figures, about: &About, rows: usize) {
-    section(main, "answer", |inside| answer::write(inside, figures, about));
+    section(main, "answer", |inside| {
+        answer::write(inside, figures, about);
+        if let Some(line) = figures.damaged_objects.line() {
+            inside.leaf("p", &[("class", "note")], &line);
+        }
+    });
     if figures.incidents == 0 {
         return;
     }

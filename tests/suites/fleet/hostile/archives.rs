@@ -142,6 +142,7 @@ pub(super) fn run() -> Result<Held> {
     ensure!(copied.contains("1 objects are no Parquet files"), "{copied}");
     place.check("copies")?;
     fs::remove_file(place.archive.join(DAY).join("00-n-a-0000000006.parquet"))?;
+    keep_hidden_copies(&place)?;
     let compacted = place.said(&["compact", "archive"])?;
     ensure!(compacted.contains(&format!("3 objects are 1, {INCIDENTS} incidents")), "{compacted}");
     ensure!(compacted.contains(&passed_over), "{compacted}");
@@ -155,8 +156,24 @@ pub(super) fn run() -> Result<Held> {
     let races = race()?;
     Ok(Held::new(format!(
         "{PASSED_OVER} links and other things are counted by report, copy, sql, compact and forget; nothing outside is \
-         read, copied or removed, also in {races} runs while a folder is swapped for a link"
+         read, copied or removed, also in {races} runs while a folder is swapped for a link; copies of a day that a link \
+         hides are kept"
     )))
+}
+
+/// While a link is in place of the day's folder, its copies stay.
+fn keep_hidden_copies(place: &Place) -> Result<()> {
+    let (day, moved) = (place.archive.join(DAY), place.folder.join("moved"));
+    let copies =
+        || Ok::<usize, anyhow::Error>(files(&place.folder.join("copies").join(DAY))?.len());
+    let before = copies()?;
+    fs::rename(&day, &moved)?;
+    symlink(&moved, &day)?;
+    let copied = place.said(&["copy", "archive", "copies"])?;
+    ensure!(copied.contains(&format!("{before} copies kept")), "{copied}");
+    ensure!(before > 0 && copies()? == before, "{} copies of {before} are left", copies()?);
+    fs::remove_file(&day)?;
+    Ok(fs::rename(&moved, &day)?)
 }
 
 /// The folder of a day and a link to the folder outside take each other's place all the time. Objects of the same names

@@ -1,9 +1,10 @@
-//! Objects with damage: an error in words, and no panic on standard error.
+//! Objects with damage: counted and left out, and no panic on standard error. Incidents of other objects are reported.
 
 use std::{fs, process::Command};
 
 use anyhow::{Result, ensure};
 use harness::{Build, Held, Random, empty_folder};
+use serde_json::Value;
 
 use super::super::engines;
 
@@ -13,11 +14,15 @@ const DAMAGED: u64 = 400;
 pub(super) fn run() -> Result<Held> {
     let archive = empty_folder("fleet-damaged")?;
     let mut random = Random::default();
-    let incidents = [0, 1].map(|number| engines::incident(number, 0, &mut random));
-    engines::write(&archive, 0, 0, &incidents)?;
-    let object = archive.join("incidents/date=2026-10-19/00-n-a-0000000000.parquet");
+    for object in 0..2 {
+        let numbers = [2 * object, 2 * object + 1];
+        let incidents = numbers.map(|number| engines::incident(number, 0, &mut random));
+        engines::write(&archive, object, 0, &incidents)?;
+    }
+    let name = "incidents/date=2026-10-19/00-n-a-0000000000.parquet";
+    let object = archive.join(name);
     let whole = fs::read(&object)?;
-    let mut refused = 0;
+    let mut left_out = 0;
     for number in 0..DAMAGED {
         let mut bytes = whole.clone();
         for _ in 0..=number % 3 {
@@ -26,20 +31,26 @@ pub(super) fn run() -> Result<Held> {
         }
         fs::write(&object, &bytes)?;
         let mut fleet = Command::new(Build::fleet()?);
-        fleet.arg("report").arg(&archive).env("RUST_BACKTRACE", "full");
+        fleet.arg("report").arg(&archive).arg("--json").env("RUST_BACKTRACE", "full");
         let ended = fleet.output()?;
         let said = String::from_utf8_lossy(&ended.stderr);
-        ensure!(
-            matches!(ended.status.code(), Some(0 | 1)),
-            "object {number}: {}: {said}",
-            ended.status
-        );
+        ensure!(ended.status.success(), "object {number}: {}: {said}", ended.status);
         ensure!(!said.contains("panicked"), "object {number}: {said}");
-        ensure!(said.lines().count() <= 1, "object {number}: {said}");
-        refused += u64::from(!ended.status.success());
+        let report: Value = serde_json::from_slice(&ended.stdout)?;
+        let (incidents, damaged) = (&report["incidents"], &report["damaged_objects"]);
+        if damaged["count"] == 0 {
+            ensure!(said.is_empty(), "object {number}: {said}");
+            continue;
+        }
+        ensure!(*incidents == 2, "object {number}: {incidents} incidents of the other object");
+        ensure!(damaged["count"] == 1 && damaged["first"][0] == name, "{damaged}");
+        let is_counted = said.starts_with("1 objects left out") && said.contains(name);
+        ensure!(is_counted && said.lines().count() == 1, "object {number}: {said}");
+        left_out += 1;
     }
-    ensure!(refused > DAMAGED / 4, "only {refused} of {DAMAGED} are refused");
+    ensure!(left_out > DAMAGED / 4, "only {left_out} of {DAMAGED} are left out");
     Ok(Held::new(format!(
-        "{DAMAGED} damaged objects: {refused} are refused in one line each, no panic is printed"
+        "{DAMAGED} damaged objects: {left_out} are left out and counted in one line each, the other object is reported, \
+         no panic is printed"
     )))
 }

@@ -5,6 +5,7 @@
 //! large blocks given up where a split limit is set; all cached blocks given up; failure.
 
 mod blocks;
+mod conf;
 mod expandable;
 mod one_stream;
 mod pool;
@@ -25,7 +26,8 @@ use self::{
     segment::ExpandableSegment,
 };
 pub use self::{
-    settings::{PyTorchSettings, TieBreak, with_option},
+    conf::{AllocatorConf, ConfError, ConfOption, Merged, merge},
+    settings::{PyTorchSettings, TieBreak},
     written::SettingError,
 };
 use crate::{

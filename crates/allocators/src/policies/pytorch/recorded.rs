@@ -1,6 +1,9 @@
 //! The settings that a recording says were in force.
 
-use super::settings::{PyTorchSettings, TieBreak};
+use super::{
+    conf::AllocatorConf,
+    settings::{PyTorchSettings, TieBreak},
+};
 
 impl PyTorchSettings {
     /// The settings by the names that snapshots have for them, or, where there are none of these, as
@@ -23,8 +26,10 @@ impl PyTorchSettings {
         let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
         let written =
             names.iter().find_map(|name| settings.iter().find(|(known, _)| known == name));
-        for option in written.map_or("", |(_, value)| value).split(',') {
-            let _ = self.apply(option);
+        let text = written.map_or("", |(_, value)| value);
+        let Ok(conf) = AllocatorConf::parse(text) else { return };
+        for option in conf.options() {
+            let _ = self.set(option);
         }
     }
 

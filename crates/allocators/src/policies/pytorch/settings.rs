@@ -62,18 +62,6 @@ const MIN_LARGE: u64 = 10 * MIB;
 /// Such segments are multiples of this.
 const LARGE_UNIT: u64 = 2 * MIB;
 
-/// The value of `PYTORCH_CUDA_ALLOC_CONF` with one option more: what is set already is kept.
-#[must_use]
-pub fn with_option(conf: &str, option: &str) -> String {
-    let name = option.split(':').next().unwrap_or(option);
-    // It may come from a file, and goes into a shell: only what a setting can hold is kept.
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
-    let kept = conf
-        .split(',')
-        .filter(|part| !part.is_empty() && part.chars().all(harmless) && !part.starts_with(name));
-    kept.chain([option]).collect::<Vec<_>>().join(",")
-}
-
 impl PyTorchSettings {
     /// PyTorch's defaults for the same run: what its cap, its device and its version were stays.
     #[must_use]

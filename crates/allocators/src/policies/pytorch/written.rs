@@ -1,14 +1,38 @@
 //! Settings as people write them: `max_split_size_mb:128,expandable_segments:True`.
 
-use super::settings::PyTorchSettings;
+use super::{
+    conf::{AllocatorConf, ConfError, ConfOption},
+    settings::PyTorchSettings,
+};
+
+/// Keys of PyTorch 2.0 to 2.15 that decide how memory is asked for, or about host memory, and not where blocks lie.
+const NOT_MODELLED: &[&str] = &[
+    "backend",
+    "expandable_segments_reserve",
+    "expandable_segments_reserve_by_class",
+    "graph_capture_record_stream_reuse",
+    "num_oom_rejections",
+    "pinned_num_register_threads",
+    "pinned_reserve_segment_size_mb",
+    "pinned_use_background_threads",
+    "pinned_use_cuda_host_register",
+    "pinned_use_hip_host_register",
+    "release_lock_on_cudamalloc",
+    "release_lock_on_hipmalloc",
+    "roundup_bypass_threshold_mb",
+    "throw_on_cudamalloc_oom",
+];
 
 /// A setting that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
-    /// It has no value.
-    #[error("'{0}' has no value; write NAME:VALUE, as in PYTORCH_CUDA_ALLOC_CONF")]
-    NoValue(String),
+    /// The text is not written as settings are.
+    #[error(transparent)]
+    Text(#[from] ConfError),
+    /// PyTorch has it, and the replay does not follow it.
+    #[error("the replay does not model '{0}'")]
+    NotModelled(String),
     /// No such setting decides where memory goes.
     #[error(
         "unknown allocator setting '{0}'; use expandable_segments, max_split_size_mb, \
@@ -22,24 +46,37 @@ pub enum SettingError {
 }
 
 impl PyTorchSettings {
-    /// Changes what the text says, as `PYTORCH_CUDA_ALLOC_CONF` would.
+    /// Changes what the text says, as `PYTORCH_CUDA_ALLOC_CONF` would. `NAME=VALUE` is read as well.
     pub fn apply(&mut self, text: &str) -> Result<(), SettingError> {
-        for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
-            let pair = setting.split_once([':', '=']);
-            let (name, value) = pair.ok_or_else(|| SettingError::NoValue(setting.to_owned()))?;
-            self.set(name.trim(), value.trim())?;
+        for option in AllocatorConf::parse(&text.replace('=', ":"))?.options() {
+            self.set(option)?;
         }
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
-        let wrong = || SettingError::Value(name.to_owned(), value.to_owned());
+    /// Returns these settings with one option more, without what [`super::merge`] leaves out beside it.
+    pub fn with_option(&self, option: &str) -> Result<Self, SettingError> {
+        let mut settings = self.clone();
+        settings.apply(option)?;
+        let added = AllocatorConf::parse(option)?;
+        if added.value("expandable_segments") == Some("True") {
+            settings.max_split_size = None;
+        } else if added.value("max_split_size_mb").is_some() {
+            settings.expandable_segments = false;
+        }
+        Ok(settings)
+    }
+
+    /// Changes one option.
+    pub(super) fn set(&mut self, option: &ConfOption) -> Result<(), SettingError> {
+        let ConfOption { key, value } = option;
+        let wrong = || SettingError::Value(key.clone(), value.clone());
         let mebibytes = || value.parse::<u64>().ok().filter(|number| *number < 1 << 40);
         let bytes = || mebibytes().map(|number| number << 20).ok_or_else(wrong);
         let share = || value.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-        match name {
+        match key.as_str() {
             "expandable_segments" => {
-                self.expandable_segments = match value {
+                self.expandable_segments = match value.as_str() {
                     "True" | "true" => true,
                     "False" | "false" => false,
                     _ => return Err(wrong()),
@@ -56,11 +93,7 @@ impl PyTorchSettings {
             "max_non_split_rounding_mb" => self.max_non_split_rounding = bytes()?,
             "large_segment_size_mb" => self.large_segment_size = bytes()?,
             "roundup_power2_divisions" => {
-                let divisions: u64 = value.parse().map_err(|_| wrong())?;
-                if !divisions.is_power_of_two() {
-                    return Err(wrong());
-                }
-                self.roundup_divisions = [divisions; 16];
+                self.roundup_divisions = roundup_divisions(option).ok_or_else(wrong)?;
             }
             "garbage_collection_threshold" => {
                 self.garbage_collection_threshold = share().ok_or_else(wrong)?;
@@ -69,10 +102,47 @@ impl PyTorchSettings {
                 let fraction = share().ok_or_else(wrong)?;
                 self.allowed = Some((fraction * self.device_total as f64).round() as u64);
             }
-            _ => return Err(SettingError::Unknown(name.to_owned())),
+            known if NOT_MODELLED.contains(&known) => {
+                return Err(SettingError::NotModelled(key.clone()));
+            }
+            _ => return Err(SettingError::Unknown(key.clone())),
         }
         Ok(())
     }
+}
+
+/// Returns the divisions for each power of two from 1 MiB on. `None` if PyTorch refuses the value.
+///
+/// In a list the first interval also stands for all below it, intervals that are not named have none, and `>` stands for
+/// all above the last one: so PyTorch 2.15 (measured). In 2.6 `>` replaces the last one, too.
+fn roundup_divisions(option: &ConfOption) -> Option<[u64; 16]> {
+    let Some(pairs) = option.pairs() else {
+        let divisions: u64 = option.value.parse().ok()?;
+        return divisions.is_power_of_two().then_some([divisions; 16]);
+    };
+    let mut found = [0; 16];
+    let (mut last, mut is_first) = (0, true);
+    for (interval, divisions) in pairs {
+        let divisions: u64 = divisions.parse().ok()?;
+        if divisions != 0 && !divisions.is_power_of_two() {
+            return None;
+        }
+        if interval == ">" {
+            found[last + 1..].fill(divisions);
+            continue;
+        }
+        let mebibytes: u64 = interval.parse().ok()?;
+        if !mebibytes.is_power_of_two() {
+            return None;
+        }
+        last = (mebibytes.ilog2() as usize).min(found.len() - 1);
+        if is_first {
+            found[..last].fill(divisions);
+            is_first = false;
+        }
+        found[last] = divisions;
+    }
+    Some(found)
 }
 
 #[cfg(test)]
@@ -90,9 +160,39 @@ mod tests {
             "max_split_size_mb:2",
             "roundup_power2_divisions:3",
             "garbage_collection_threshold:7",
+            "roundup_power2_divisions:[3:4]",
+            "roundup_power2_divisions:[4:3]",
+            "throw_on_cudamalloc_oom:True",
             "colour:red",
         ] {
             assert!(settings.apply(wrong).is_err(), "{wrong}");
         }
+    }
+
+    /// PyTorch 2.15 shows these divisions in `torch.cuda.memory._snapshot()`.
+    #[test]
+    fn lists_of_divisions_are_those_of_pytorch() {
+        for (value, expected) in [
+            ("4", [4; 16]),
+            ("[256:1,512:2,1024:4,>:8]", [1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 8, 8, 8, 8, 8]),
+            ("[>:8,512:2]", [2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 8, 8, 8, 8, 8, 8]),
+            ("[64:8,512:2]", [8, 8, 8, 8, 8, 8, 8, 0, 0, 2, 0, 0, 0, 0, 0, 0]),
+        ] {
+            let mut settings = PyTorchSettings::default();
+            let text = format!("roundup_power2_divisions:{value}");
+            settings.apply(&text).expect("PyTorch takes it");
+            assert_eq!(settings.roundup_divisions, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn an_option_replaces_what_must_not_stand_beside_it() {
+        let mut split = PyTorchSettings::default();
+        split.apply("max_split_size_mb:64,roundup_power2_divisions:4").expect("both are known");
+        let expandable = split.with_option("expandable_segments:True").expect("it is known");
+        assert!(expandable.expandable_segments && expandable.max_split_size.is_none());
+        assert_eq!(expandable.roundup_divisions, [4; 16]);
+        let back = expandable.with_option("max_split_size_mb:128").expect("it is known");
+        assert!(!back.expandable_segments && back.max_split_size == Some(128 << 20));
     }
 }

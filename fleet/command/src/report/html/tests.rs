@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use whyoom_incident::Incident;
 
 use super::*;
+use crate::passed_over::Damaged;
 
 const HOSTILE: &str = "</code></table><script>alert(1)</script><img src=x onerror='a()'>\"\u{202e}";
 
@@ -51,6 +52,16 @@ fn an_archive_without_incidents_has_a_page() {
     let page = page_of(&[], 10);
     assert_eq!(heading(&page), "No incident in these days");
     assert!(!page.contains("<table>") && page.ends_with("</html>\n"));
+}
+
+#[test]
+fn damaged_objects_are_counted_on_the_page() {
+    let made = "2026-11-18".parse().unwrap();
+    let about = About { clusters: [].into(), from: None, to: None, made };
+    let mut figures = Figures::of(&[]);
+    figures.damaged_objects = Damaged::of(&["incidents/a".to_owned()]);
+    assert!(page(&figures, &about, 10).contains("1 objects left out"));
+    assert!(!page_of(&[], 10).contains("objects left out"));
 }
 
 #[test]
