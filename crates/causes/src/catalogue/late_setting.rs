@@ -4,6 +4,7 @@ use whyoom_memory::{Incident, Interface};
 use whyoom_trace::{Bytes, DeviceId, Symptom};
 
 use crate::{
+    allocator_conf::add_to_conf,
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -109,10 +110,10 @@ fn overridden(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         Evidence::text("PYTORCH_ALLOC_CONF", general, Basis::Message),
         Evidence::text("PYTORCH_CUDA_ALLOC_CONF", special, Basis::Message),
     ]);
-    finding.remedies = vec![Remedy::line(
-        "unset PYTORCH_CUDA_ALLOC_CONF",
-        "so that the other variable takes effect",
-    )];
+    // Not `unset`: PyTorch 2.6 and 2.9 ignore the other variable by itself (measured).
+    let what =
+        "has the settings of both variables, and takes precedence in every version of PyTorch";
+    finding.remedies = vec![add_to_conf(special, general, "PYTORCH_CUDA_ALLOC_CONF", what)];
     Some(finding)
 }
 
