@@ -37,6 +37,8 @@ pub(crate) fn reports(
     nextest.args(["--cargo-profile", "checks", "--cargo-quiet"]);
     nextest.args(["--package", "whyoom-tests", "--test", "suites", "-E", filter]);
     nextest.env(Build::VARIABLE, build.folder()).envs(variables.iter().copied());
+    // Where `whyoom run` registers recordings. They are kept for later runs, so the register is kept with them.
+    nextest.env("XDG_STATE_HOME", scratch("state")?);
     let (name, value) = folder.variable();
     let status = nextest.env(name, value).current_dir(root()).status()?;
     let reports = read_reports(&folder)?;

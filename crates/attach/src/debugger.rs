@@ -116,6 +116,8 @@ struct Session<'a> {
     is_calling: bool,
     /// True from the time at which the script was handed over.
     is_handed_over: bool,
+    /// The mark in the process. `None` before gdb is asked to attach.
+    mark: Option<Mark>,
 }
 
 impl<'a> Session<'a> {
@@ -133,7 +135,16 @@ impl<'a> Session<'a> {
         let (sender, lines) = channel();
         thread::spawn(move || forward(BufReader::new(output), &sender));
         let said = Vec::new();
-        Ok(Self { child, input, lines, said, interrupts, is_calling: false, is_handed_over: false })
+        Ok(Self {
+            child,
+            input,
+            lines,
+            said,
+            interrupts,
+            is_calling: false,
+            is_handed_over: false,
+            mark: None,
+        })
     }
 
     fn stop_and_call(
@@ -143,6 +154,7 @@ impl<'a> Session<'a> {
         text: &Scratch<'_>,
     ) -> Result<Called, AttachError> {
         let (calls, mark) = (&interpreter.calls, text.mark());
+        self.mark = Some(mark);
         self.ask(&script::stop(target.pid()))?;
         let (stopping, _) = self.wait_for("attaching", LONGEST_STOP)?;
         self.wait_for("attached", LONGEST_STOP)?;
@@ -323,7 +335,7 @@ impl<'a> Session<'a> {
     /// (SIGINT) does not leave the process as it was either: a system call that the thread waited in may fail. gdb has
     /// all of its commands by then: when the call returns, it frees the interpreter's lock, detaches, and ends.
     fn end(mut self) -> Option<u32> {
-        let _ = self.input.write_all(b"detach\nquit\n");
+        let _ = self.input.write_all(script::end(self.mark).as_bytes());
         drop(self.input);
         let until = Instant::now() + LONGEST_DETACH;
         while Instant::now() < until {

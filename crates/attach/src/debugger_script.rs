@@ -141,7 +141,7 @@ pub(crate) fn leave_call(calls: &Calls, text: u64, mark: Mark) -> String {
 
 /// Takes the interpreter's lock on a thread that waits, and runs the call there. Each step fails by itself: nothing is
 /// run without the lock, and it is given back whatever came of it, but not in another program: whyoom may have ended by
-/// then, and only gdb can look. The mark is cleared last, for the same reason.
+/// then, and only gdb can look.
 pub(crate) fn call_now(calls: &Calls, text: u64, mark: Mark) -> String {
     let condition = has_mark(mark);
     format!(
@@ -156,12 +156,19 @@ pub(crate) fn call_now(calls: &Calls, text: u64, mark: Mark) -> String {
          end\n\
          if $whyoom_state >= 0 && {condition}\n\
          call ((void (*)(int)) {:#x})($whyoom_state)\n\
-         set *(unsigned long *) {:#x} = 0\n\
          printf \"{MARK} called %d\\n\", $whyoom_ended\n\
          end\n\
          printf \"{MARK} over 0\\n\"\n",
-        calls.ensure, calls.run_string, calls.release, mark.address
+        calls.ensure, calls.run_string, calls.release
     )
+}
+
+/// Clears the mark, and has gdb detach and end.
+pub(crate) fn end(mark: Option<Mark>) -> String {
+    let clear = mark.map_or(String::new(), |mark| {
+        format!("if {}\nset *(unsigned long *) {:#x} = 0\nend\n", has_mark(mark), mark.address)
+    });
+    format!("{clear}detach\nquit\n")
 }
 
 /// Lets the process go.
@@ -215,6 +222,9 @@ mod tests {
             }
             assert_eq!((conditions.len(), count), (0, expected), "{script}");
         }
+        let cleared = end(Some(mark));
+        assert!(cleared.contains("set *(unsigned long *) 0xadd = 0\nend\ndetach"), "{cleared}");
+        assert_eq!(end(None), "detach\nquit\n");
         assert!(stop(7).find("catch exec\n") < stop(7).find("attach 7\n"), "{}", stop(7));
         assert!(stop(7).contains("catch exec\n"), "{}", stop(7));
     }

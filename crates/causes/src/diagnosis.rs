@@ -602,7 +602,9 @@ impl<'a> Diagnosis<'a> {
 
     /// Returns a remedy that adds an option to the allocator's variable.
     pub(crate) fn set_conf(&self, option: &str, what: &str) -> Remedy {
-        let hip = self.message().contains("HIP out of memory");
+        // PyTorch reads that of ROCm only if the other one is not set.
+        let hip = self.message().contains("HIP out of memory")
+            && self.setting("PYTORCH_CUDA_ALLOC_CONF").is_none();
         let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
         add_to_conf(self.allocator_conf(), option, variable, what)
     }

@@ -104,7 +104,9 @@ impl<'a> Trial<'a> {
             device_total: capacity,
             ..PyTorchSettings::from_recorded(&run.settings)
         };
-        let conf = run.settings.iter().find(|(name, _)| name == "PYTORCH_CUDA_ALLOC_CONF");
+        let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+        let conf =
+            names.iter().find_map(|name| run.settings.iter().find(|(known, _)| known == name));
         let conf = conf.map_or("", |(_, value)| value.as_str());
         let trial = Self { workload, conf, capacity, recorded, iterations: 0 };
         if trial.fits(|| PyTorch::new(trial.recorded.clone())).is_some() {

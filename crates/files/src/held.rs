@@ -5,8 +5,11 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _, unix::fs::MetadataExt as _},
-    path::Path,
+    os::{
+        fd::{AsRawFd as _, OwnedFd},
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    },
+    path::{Path, PathBuf},
 };
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat, unlinkat};
@@ -29,6 +32,12 @@ impl HeldFolder {
             return Err(refused(format!("{} belongs to another user", path.display())));
         }
         Ok(held)
+    }
+
+    /// Returns a path that leads to this folder, as long as it is held. It does not exist without `/proc`.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 
     /// Opens a folder in this one.

@@ -56,7 +56,7 @@ impl Candidate {
             about: "PyTorch with this setting",
             switch: Some(format!(
                 "export {}",
-                for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={setting}"))
+                for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={}", setting.replace('=', ":")))
             )),
             make: Box::new(move |recorded| {
                 let mut settings = recorded.defaults_for_run();

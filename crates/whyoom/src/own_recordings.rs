@@ -1,5 +1,5 @@
 //! The register of this user's recordings: `~/.local/state/whyoom/recordings` has an empty file for each, named by a hash
-//! of what `whyoom run` wrote. Nobody else can add a file there, so a recording that the register has is this user's own.
+//! of its files at the end of `whyoom run`. No other user can add a file there, so a recording in it is this user's own.
 
 use std::{
     collections::BTreeMap,
@@ -45,7 +45,7 @@ pub(crate) fn read_registered(folder: &Path) -> Option<Folder> {
     is_own.then(|| recording.into_folder())
 }
 
-/// What a command or a process ID may be taken from.
+/// The files of a recording that a command or a process ID may be taken from.
 struct Recording {
     /// Hash of both files, and of the numbers of the folder: a copy that somebody may have changed is another recording.
     name: String,
@@ -86,11 +86,13 @@ fn add_to_register(name: &str) -> io::Result<()> {
     private::check_way(existing.ok_or(io::ErrorKind::NotFound)?)?;
     DirBuilder::new().recursive(true).mode(0o700).create(&register)?;
     private::check_way(&register)?;
-    remove_old(&register)?;
     match private::create_file(&register.join(name)) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
+    // Another process may remove the same file.
+    let _ = remove_old(&register);
+    Ok(())
 }
 
 fn is_in_register(name: &str) -> bool {
@@ -104,9 +106,10 @@ fn remove_old(register: &Path) -> io::Result<()> {
     let now = SystemTime::now();
     for entry in fs::read_dir(register)? {
         let entry = entry?;
-        let age = entry.metadata()?.modified()?;
-        if now.duration_since(age).is_ok_and(|age| age > KEPT) {
-            fs::remove_file(entry.path())?;
+        let modified = entry.metadata().and_then(|found| found.modified());
+        let age = modified.ok().and_then(|modified| now.duration_since(modified).ok());
+        if age.is_some_and(|age| age > KEPT) {
+            let _ = fs::remove_file(entry.path());
         }
     }
     Ok(())

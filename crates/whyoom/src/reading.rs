@@ -56,11 +56,11 @@ impl Reading {
                 false => InputOrigin::default(),
             },
         );
-        if process_in(path).is_some() {
+        let is_folder_of_run = kind == InputKind::Recording && !self.packed.contains(path);
+        if is_folder_of_run || process_in(path).is_some() {
             self.inquiry.referrers.extend(referrers(&Folder::from(path)));
         }
-        if kind == InputKind::Recording && !self.packed.contains(path) {
-            self.inquiry.referrers.extend(referrers(&Folder::from(path)));
+        if is_folder_of_run {
             for snapshot in snapshots(path) {
                 self.entries.insert(snapshot.clone());
                 self.add_one(&snapshot)?;

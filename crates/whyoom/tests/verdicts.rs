@@ -323,7 +323,7 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/late-setting.log"],
         cause: "late-setting",
-        must: &["export PYTORCH_CUDA_ALLOC_CONF="],
+        must: &["export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
         must_not: &[],
     },
     plain(&["logs/limit-cupy.log"], "limit"),

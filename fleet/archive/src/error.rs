@@ -83,7 +83,8 @@ impl ArchiveError {
 
     /// Returns true if the object itself cannot be read, and others can: it is damaged, too long, closed to this user,
     /// or no regular file any more. Other errors, such as EIO and EMFILE, say nothing about the object.
-    pub(crate) fn is_damage(&self) -> bool {
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
         match self {
             Self::File { .. } | Self::TooLong { .. } => true,
             Self::Folder { error, .. } => matches!(

@@ -30,7 +30,7 @@ impl Archive {
     ///
     /// # Errors
     /// Returns an error if the store cannot be reached, or if the incidents take more memory than 2 GiB and than the
-    /// objects have bytes.
+    /// objects that were read have bytes.
     pub fn incidents(&self, days: impl Fn(Date) -> bool) -> Result<Vec<Incident>, ArchiveError> {
         self.wait(async {
             let mut attempt = 1;
@@ -53,10 +53,8 @@ impl Archive {
         read: impl Fn(&str, Bytes) -> Result<Vec<Incident>, ArchiveError>,
         max_held_bytes: u64,
     ) -> Result<Vec<Incident>, ArchiveError> {
-        // In proportion to what was written: small objects must not become large ones.
-        let max_held_bytes = max_held_bytes.max(objects.iter().map(|object| object.bytes).sum());
         let mut all: Vec<Incident> = Vec::new();
-        let (mut seen, mut held_bytes) = (HashSet::new(), 0);
+        let (mut seen, mut held_bytes, mut fetched_bytes) = (HashSet::new(), 0, 0_u64);
         for group in groups(objects, MAX_FETCHED_BYTES) {
             let fetched = stream::iter(group).map(async |object| {
                 let bytes = self.fetch(&object).await;
@@ -64,6 +62,9 @@ impl Archive {
             });
             let mut fetched = fetched.buffered(AT_ONCE);
             while let Some((path, bytes)) = fetched.next().await {
+                if let Ok(bytes) = &bytes {
+                    fetched_bytes += bytes.len() as u64;
+                }
                 let incidents = match bytes.and_then(|bytes| read(&path, bytes)) {
                     Err(error) if error.is_damage() => {
                         self.add_damaged(path);
@@ -77,8 +78,10 @@ impl Archive {
                         all.push(incident);
                     }
                 }
-                if held_bytes > max_held_bytes {
-                    return Err(ArchiveError::TooMuch { path, most: max_held_bytes });
+                // In proportion to what was read: small objects must not become large ones.
+                let most = max_held_bytes.max(fetched_bytes);
+                if held_bytes > most {
+                    return Err(ArchiveError::TooMuch { path, most });
                 }
             }
         }

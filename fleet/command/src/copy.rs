@@ -62,19 +62,24 @@ pub(crate) fn copy(archive: &str, folder: &Path) -> Result<Copied> {
     let mut damaged = Vec::new();
     let mut new = 0;
     for path in wanted.difference(&there) {
-        let bytes = archive.bytes(path)?;
-        // What an engine would refuse, or what is not the archive's at all, stays where it is.
-        if !parquet::is_parquet(&bytes) {
-            damaged.push(path.clone());
-            continue;
+        match archive.bytes(path) {
+            Ok(bytes) if parquet::is_parquet(&bytes) => {
+                copies.put_copy(path, bytes)?;
+                new += 1;
+            }
+            // What an engine would refuse, or what is not the archive's at all, stays where it is.
+            Ok(_) => damaged.push(path.clone()),
+            Err(error) if error.is_damage() => damaged.push(path.clone()),
+            Err(error) => return Err(error.into()),
         }
-        copies.put_copy(path, bytes)?;
-        new += 1;
     }
     // What compaction has merged is in another object now. If an entry of the day was passed over, the archive may still
     // have the object: a link in place of the day's folder hides it.
     let uncertain = archive.days_passed_over();
-    let is_uncertain = |path: &&String| date_of(path).is_some_and(|day| uncertain.contains(&day));
+    // An archive without any object may be one whose file system is not mounted.
+    let is_uncertain = |path: &&String| {
+        wanted.is_empty() || date_of(path).is_some_and(|day| uncertain.contains(&day))
+    };
     let absent = there.difference(&wanted);
     let (kept, old): (Vec<&String>, Vec<&String>) = absent.partition(is_uncertain);
     copies.remove_all(&old.into_iter().cloned().collect::<Vec<String>>())?;

@@ -123,7 +123,8 @@ fn off(expected: u64, named: Option<u64>) -> f64 {
 fn applied_already<'a>(case: &'a Case, answer: &'a Answer) -> impl Iterator<Item = &'a str> {
     let lines = answer.all_advice().filter_map(|advice| advice.paste.as_deref());
     lines.filter(|line| {
-        let setting = line.strip_prefix("export ").and_then(|rest| rest.split_once('='));
+        let setting = line.strip_prefix("export ").map(|rest| rest.trim_matches('\''));
+        let setting = setting.and_then(|setting| setting.split_once('='));
         setting.is_some_and(|(name, value)| case.environment.get(name).is_some_and(|v| v == value))
     })
 }

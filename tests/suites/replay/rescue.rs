@@ -39,7 +39,10 @@ pub(super) fn run() -> Result<Held> {
     let (name, value) = line.split_once('=').context("the line sets nothing")?;
     println!("{line}");
 
-    let lived: Lived = trial.with(name.trim_start_matches("export "), value).plain()?.figures()?;
+    let lived: Lived = trial
+        .with(name.trim_start_matches("export ").trim_matches('\''), value.trim_matches('\''))
+        .plain()?
+        .figures()?;
     let Lived { peak_reserved: real, peak_allocated, peak_at_turn, retries, free } = lived;
     println!("predicted {}, real {}", Bytes(predicted), Bytes(real));
     println!("{peak_allocated} in use, at turn {peak_at_turn}; {retries} retries, {free} free");

@@ -83,6 +83,8 @@ fn set(line: &str, program: &mut Program<'_>) -> Result<bool> {
         return Ok(true);
     }
     let Some(setting) = line.strip_prefix("export ") else { return Ok(false) };
+    // The whole assignment is one word of the shell.
+    let setting = setting.trim_matches('\'');
     let (name, value) = setting.split_once('=').with_context(|| format!("{line} sets nothing"))?;
     program.environment.retain(|(known, _)| known != name);
     let value = value.trim_matches(['"', '\'']).to_owned();

@@ -128,6 +128,9 @@ pub struct FitSetting {
     pub setting: &'static str,
     /// The line to paste: what is set already is kept.
     pub paste: String,
+    /// Options that were set and that the line leaves out, each with the reason.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// What the allocator then holds at most.
     pub peak_reserved_bytes: u64,
 }

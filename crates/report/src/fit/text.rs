@@ -108,8 +108,11 @@ fn write_settings(gpus: &[FitGpu], width: usize, out: &mut dyn Write) -> io::Res
     for gpu in gpus {
         let Some(with) = setting_for_all(gpu) else { continue };
         let (name, reserved) = (short_name(gpu.name), Bytes(with.peak_reserved_bytes));
-        let effect =
+        let mut effect =
             format!("makes it fit on {name}: replayed with it, PyTorch reserves {reserved}");
+        for left_out in &with.without {
+            effect.push_str(&format!("; without {left_out}"));
+        }
         writeln!(out, "  {}", styled(style::PASTE, &with.paste))?;
         writeln!(out, "{}\n", wrap(&effect, width, "      "))?;
     }

@@ -54,8 +54,9 @@ static SHARE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-static ASSIGNMENT: LazyLock<Regex> =
-    LazyLock::new(|| regex(r#"^(\w+)["']?\]?\s*[=:]\s*["']?([\w:,.\[\]>-]+)"#));
+static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r#"^(\w+)["']?\]?\s*[=:]\s*(?:["']([\w:,.\[\]> -]+)["']|["']?([\w:,.\[\]>-]+))"#)
+});
 /// What stands before a variable that is being set: a shell's or a Dockerfile's words, Python's
 /// environment, a key of JSON, the marks of a trace or a prompt. Anything else may be advice.
 static SETS: LazyLock<Regex> = LazyLock::new(|| {
@@ -100,7 +101,8 @@ pub(super) fn setting(window: &Window<'_>) -> Option<(String, String)> {
         return None;
     }
     let found = ASSIGNMENT.captures(window.line()).filter(|found| ANCHORS.contains(&&found[1]))?;
-    let value = found[2].trim_end_matches(['.', ',']);
+    let value = found.get(2).or(found.get(3))?.as_str().replace(' ', "");
+    let value = value.trim_end_matches(['.', ',']);
     let name = match prefix.contains("environ[") && USED.is_match(window.before()) {
         true => format!("{LATE}{}", &found[1]),
         false => found[1].to_owned(),

@@ -1,6 +1,6 @@
 //! From what was observed to what is said.
 
-use whyoom_allocators::policies::pytorch::merge;
+use whyoom_allocators::policies::pytorch::{Merged, merge};
 use whyoom_causes::for_shell;
 use whyoom_fit::{Demand, Placement, Room, place};
 use whyoom_lab_core::models::GpuModel;
@@ -100,9 +100,10 @@ fn process(seen: &Seen, demand: Demand, model: &GpuModel, observed: &Observed) -
 fn setting(placement: Placement) -> Option<FitSetting> {
     let Placement::FitsWith { setting, reserved } = placement else { return None };
     // PyTorch took the variable when the program ran, so it can be read.
-    let conf = merge(&allocator_settings(), setting).ok()?.conf;
+    let Merged { conf, left_out } = merge(&allocator_settings(), setting).ok()?;
+    let left_out = left_out.into_iter().map(|(option, why)| format!("{}, {why}", option.key));
     let paste = format!("export {}", for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={conf}")));
-    Some(FitSetting { setting, paste, peak_reserved_bytes: reserved })
+    Some(FitSetting { setting, paste, without: left_out.collect(), peak_reserved_bytes: reserved })
 }
 
 fn obstacle(placement: Placement, unfinished: bool) -> Option<FitObstacle> {

@@ -11,7 +11,10 @@ use std::{
 
 use anyhow::Result;
 use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
-use whyoom_allocators::{catalogue, policies::pytorch::merge};
+use whyoom_allocators::{
+    catalogue,
+    policies::pytorch::{Merged, merge},
+};
 use whyoom_causes::{Finding, Proof, Remedy, Verdict};
 use whyoom_lab_core::session::exit_code;
 use whyoom_sources::recording::{Applied, Ending};
@@ -24,7 +27,10 @@ use super::{
     recorder::Recorder,
     say,
 };
-use crate::arguments::{PoolMode, RunArguments};
+use crate::{
+    arguments::{PoolMode, RunArguments},
+    own_recordings,
+};
 
 /// The allocator's variable: of its two names the one that overrides the other.
 const VARIABLE: &str = "PYTORCH_CUDA_ALLOC_CONF";
@@ -53,15 +59,12 @@ impl Change {
     }
 
     /// As the allocator's variable has it, beside what is in it already.
-    fn variable(self) -> Option<String> {
+    fn variable(self) -> Option<Merged> {
         let Self::Setting(setting) = self else { return None };
         let names = [VARIABLE, OTHER_VARIABLE];
         let conf = names.into_iter().find_map(|name| std::env::var(name).ok()).unwrap_or_default();
-        Some(match merge(&conf, setting) {
-            Ok(merged) => merged.conf.to_string(),
-            // PyTorch will say what it is.
-            Err(_) => format!("{conf},{setting}"),
-        })
+        // PyTorch took the variable in the first run, so it can be read.
+        merge(&conf, setting).or_else(|_| merge("", setting)).ok()
     }
 
     fn pool(self, arguments: &RunArguments) -> Result<Option<Pool>> {
@@ -93,8 +96,9 @@ pub(super) fn rerun(
             return Ok(exit_code(status));
         }
     };
-    let conf = change.variable();
-    let what = conf.as_ref().map_or("--pool".to_owned(), |conf| format!("{VARIABLE}={conf}"));
+    let merged = change.variable();
+    let conf = merged.as_ref().map(|merged| merged.conf.to_string());
+    let what = merged.as_ref().map_or("--pool".to_owned(), in_words);
     let Proof { peak, capacity, .. } = proof;
     say(&format!("--apply: rerun with {what} (replayed: at most {peak} of {capacity})"));
     let recorder = folder::beside(&first.folder.path).map(|folder| first.with_folder(folder));
@@ -115,8 +119,15 @@ pub(super) fn rerun(
     });
     let ran_out_again = concluded.map(|concluded| concluded.ran_out);
     say(&told(&what, status, ran_out_again));
-    note(&first.folder.path, change, status, ran_out_again);
+    note(&first.folder.held_path(), change, status, ran_out_again);
     Ok(exit_code(status))
+}
+
+/// Returns the variable as it is set, and what had to be left out of it.
+fn in_words(merged: &Merged) -> String {
+    let left_out =
+        merged.left_out.iter().map(|(option, why)| format!(", without {}, {why}", option.key));
+    format!("{VARIABLE}={}{}", merged.conf, left_out.collect::<String>())
 }
 
 /// What became of the second run, in words.
@@ -143,7 +154,9 @@ fn note(folder: &Path, change: Change, status: ExitStatus, ran_out: Option<bool>
         (false, Some(true)) => false,
         _ => return,
     };
-    let Some(ending) = Ending::read(folder) else { return };
+    // Only what this process registered itself is registered again.
+    let Some(registered) = own_recordings::read_registered(folder) else { return };
+    let Some(ending) = Ending::read(&registered) else { return };
     let setting = match change {
         Change::Setting(setting) => Some(setting.to_owned()),
         Change::Pool => None,

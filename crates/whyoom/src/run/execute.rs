@@ -57,7 +57,7 @@ pub(super) fn execute(
     })?;
     drop(watcher);
     if let Some(recorder) = recorder {
-        note_ending(words, pid, status, before, &recorder.folder.path);
+        note_ending(words, pid, status, before, &recorder.folder.held_path());
     }
     if let Some(flight) = flight {
         flight.finish();

@@ -39,6 +39,12 @@ impl RunFolder {
         Ok(Self { path, held: Arc::new(held) })
     }
 
+    /// Returns a path that leads to the folder itself, whatever takes its place under its name.
+    pub(super) fn held_path(&self) -> PathBuf {
+        let held = self.held.path();
+        if held.exists() { held } else { self.path.clone() }
+    }
+
     /// Removes the folder if nothing was recorded into it.
     pub(super) fn discard_empty(&self) {
         let _ = self.held.remove_file(ENDING);

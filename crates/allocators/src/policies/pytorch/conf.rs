@@ -42,7 +42,7 @@ impl AllocatorConf {
     /// Reads the value of the variable.
     ///
     /// # Errors
-    /// Says what is no setting.
+    /// Names the part of the text that PyTorch would refuse.
     pub fn parse(text: &str) -> Result<Self, ConfError> {
         let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
         let mut options = Vec::new();
@@ -63,11 +63,6 @@ impl AllocatorConf {
     pub fn value(&self, key: &str) -> Option<&str> {
         let last = self.options.iter().rfind(|option| option.key == key)?;
         Some(&last.value)
-    }
-
-    /// Returns true if an option is set to a value, or to any value if none is given.
-    fn has(&self, key: &str, value: Option<&str>) -> bool {
-        self.value(key).is_some_and(|found| value.is_none_or(|wanted| wanted == found))
     }
 
     fn remove(&mut self, key: &str) {
@@ -171,7 +166,11 @@ const CONFLICTS: &[Conflict] = &[
 
 impl SetTo {
     fn is_in(&self, conf: &AllocatorConf) -> bool {
-        conf.has(self.key, self.value)
+        conf.value(self.key).is_some_and(|found| self.value.is_none_or(|wanted| wanted == found))
+    }
+
+    fn is_option(&self, option: &ConfOption) -> bool {
+        option.key == self.key && self.value.is_none_or(|wanted| wanted == option.value)
     }
 }
 
@@ -188,21 +187,21 @@ pub struct Merged {
 /// option.
 ///
 /// # Errors
-/// Says what in the text is no setting.
+/// Names the part of a text that PyTorch would refuse.
 pub fn merge(conf: &str, option: &str) -> Result<Merged, ConfError> {
     let mut conf = AllocatorConf::parse(conf)?;
     let added = AllocatorConf::parse(option)?;
     let mut left_out = Vec::new();
-    for Conflict { first, second, why } in CONFLICTS {
-        for (new, old) in [(first, second), (second, first)] {
-            if new.is_in(&added) && old.is_in(&conf) {
-                let value = conf.value(old.key).unwrap_or_default().to_owned();
-                left_out.push((ConfOption { key: old.key.to_owned(), value }, *why));
-                conf.remove(old.key);
+    for option in added.options {
+        for Conflict { first, second, why } in CONFLICTS {
+            for (new, old) in [(first, second), (second, first)] {
+                if new.is_option(&option) && old.is_in(&conf) {
+                    let value = conf.value(old.key).unwrap_or_default().to_owned();
+                    left_out.push((ConfOption { key: old.key.to_owned(), value }, *why));
+                    conf.remove(old.key);
+                }
             }
         }
-    }
-    for option in added.options {
         conf.remove(&option.key);
         conf.options.push(option);
     }
@@ -257,6 +256,7 @@ mod tests {
                 "max_split_size_mb:64,expandable_segments:False",
             ),
             ("backend:cudaMallocAsync", "expandable_segments:True", "expandable_segments:True"),
+            ("", "max_split_size_mb:64,expandable_segments:True", "expandable_segments:True"),
             (
                 "max_split_size_mb:32,max_split_size_mb:64",
                 "max_split_size_mb:128",

@@ -11,7 +11,9 @@ const NOT_MODELLED: &[&str] = &[
     "expandable_segments_reserve",
     "expandable_segments_reserve_by_class",
     "graph_capture_record_stream_reuse",
-    "num_oom_rejections",
+    "pinned_free_catch_all",
+    "pinned_max_cached_size_mb",
+    "pinned_max_round_threshold_mb",
     "pinned_num_register_threads",
     "pinned_reserve_segment_size_mb",
     "pinned_use_background_threads",
@@ -19,7 +21,6 @@ const NOT_MODELLED: &[&str] = &[
     "pinned_use_hip_host_register",
     "release_lock_on_cudamalloc",
     "release_lock_on_hipmalloc",
-    "roundup_bypass_threshold_mb",
     "throw_on_cudamalloc_oom",
 ];
 
@@ -77,8 +78,8 @@ impl PyTorchSettings {
         match key.as_str() {
             "expandable_segments" => {
                 self.expandable_segments = match value.as_str() {
-                    "True" | "true" => true,
-                    "False" | "false" => false,
+                    "True" => true,
+                    "False" => false,
                     _ => return Err(wrong()),
                 };
             }
@@ -96,7 +97,9 @@ impl PyTorchSettings {
                 self.roundup_divisions = roundup_divisions(option).ok_or_else(wrong)?;
             }
             "garbage_collection_threshold" => {
-                self.garbage_collection_threshold = share().ok_or_else(wrong)?;
+                // PyTorch refuses both ends.
+                let inside = share().filter(|share| 0.0 < *share && *share < 1.0);
+                self.garbage_collection_threshold = inside.ok_or_else(wrong)?;
             }
             "per_process_memory_fraction" => {
                 let fraction = share().ok_or_else(wrong)?;
