@@ -51,6 +51,7 @@ struct Run {
     model: Model,
     process: ProcessId,
     stack: StackId,
+    command: String,
 }
 
 impl Run {
@@ -76,7 +77,7 @@ fn make(plan: &mut Plan<'_>) -> Run {
         tables.frame_text(&plan.text(), &script, 12),
     ];
     let stack = tables.stack(&frames);
-    let mut run = Run { tables, model: Model::default(), process, stack };
+    let mut run = Run { tables, model: Model::default(), process, stack, command: String::new() };
     run.push(Action::Reserve { address: Address(1), size: Bytes(1) });
     for _ in 0..plan.byte() % 4 {
         let name = run.tables.string(SETTINGS[usize::from(plan.byte()) % SETTINGS.len()]);
@@ -92,7 +93,8 @@ fn make(plan: &mut Plan<'_>) -> Run {
         words.push("64".to_owned());
         words.push(plan.text());
     }
-    let words = run.tables.string(&words.join("\0"));
+    run.command = words.join("\0");
+    let words = run.tables.string(&run.command);
     run.push(Action::Fact { fact: Fact::Command { words } });
     let model = run.string(plan);
     run.push(Action::Fact { fact: Fact::Gpu { model, total: Bytes(8 * GIB) } });
@@ -183,7 +185,7 @@ fuzz_target!(|bytes: &[u8]| {
     let plan = &mut Plan(bytes);
     let run = make(plan);
     let (measured, ahead) = (Measured::default(), Ahead::default());
-    let own = InputOrigin { is_own: true, running: (0..8).collect(), ..InputOrigin::default() };
+    let own = InputOrigin { running: (0..8).collect(), ..InputOrigin::own(&[&run.command]) };
     lines(&judge_on(&run.model, &run.tables, measured, &own, &ahead));
     let verdict = judge_on(&run.model, &run.tables, measured, &InputOrigin::default(), &ahead);
     lines(&verdict);

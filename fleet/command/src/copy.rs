@@ -97,8 +97,8 @@ mod tests {
     fn copies_of_a_day_that_a_link_hides_are_kept() {
         let outer = tempfile::tempdir().unwrap();
         let at = |name: &str| outer.path().join(name);
-        let objects =
-            [17, 18].map(|day| format!("incidents/date=2026-11-{day}/00-n-a-0000000001.parquet"));
+        let objects = [17, 18, 19]
+            .map(|day| format!("incidents/date=2026-11-{day}/00-n-a-0000000001.parquet"));
         for object in &objects {
             let path = at("archive").join(object);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -106,20 +106,24 @@ mod tests {
         }
         let copied = || copy(at("archive").to_str().unwrap(), &at("copies")).unwrap();
         let are_there = || objects.each_ref().map(|object| at("copies").join(object).exists());
-        assert_eq!(copied().new, 2);
+        assert_eq!(copied().new, 3);
         // One object is removed, and a link hides the other.
         fs::remove_file(at("archive").join(&objects[0])).unwrap();
         let day = at("archive/incidents/date=2026-11-18");
         fs::rename(&day, at("moved")).unwrap();
         symlink(at("moved"), &day).unwrap();
         let hidden = copied();
-        assert_eq!((hidden.objects, hidden.kept), (0, 1));
+        assert_eq!((hidden.objects, hidden.kept), (1, 1));
         assert!(hidden.left_out().unwrap().contains("1 copies kept"));
-        assert_eq!(are_there(), [false, true]);
+        assert_eq!(are_there(), [false, true, true]);
         // The day is there again, without its object.
         fs::remove_file(&day).unwrap();
         fs::create_dir(&day).unwrap();
         assert_eq!(copied().kept, 0);
-        assert_eq!(are_there(), [false, false]);
+        assert_eq!(are_there(), [false, false, true]);
+        // Nothing at all is there, as where a file system is not mounted.
+        fs::remove_dir_all(at("archive/incidents")).unwrap();
+        assert_eq!(copied().kept, 1);
+        assert_eq!(are_there(), [false, false, true]);
     }
 }
