@@ -324,7 +324,7 @@ pub(super) fn endless_call() -> Result<Held> {
     let began = Instant::now();
     for _ in 0..2 {
         send(Signal::INT, &child)?;
-        thread::sleep(Duration::from_millis(700));
+        thread::sleep(Duration::from_millis(500));
     }
     let ended = ends_within(&mut child, Duration::from_secs(8))?;
     let seconds = began.elapsed().as_secs_f64();
@@ -511,7 +511,7 @@ pub(super) fn lines_in_its_command() -> Result<Held> {
 }
 
 /// Length of the snapshot that `attached.py long` writes, in bytes.
-const LONG_BYTES: u64 = 64 << 20;
+const LONG_BYTES: u64 = 128 << 20;
 
 /// What the process answers takes long to judge: then a signal ends whyoom at once.
 pub(super) fn long_to_judge() -> Result<Held> {
@@ -526,7 +526,7 @@ pub(super) fn long_to_judge() -> Result<Held> {
         thread::sleep(Duration::from_millis(5));
     }
     // The folder in /tmp is removed meanwhile.
-    thread::sleep(Duration::from_millis(700));
+    thread::sleep(Duration::from_millis(500));
     let is_judging = child.try_wait()?.is_none();
     if is_judging {
         send(Signal::INT, &child)?;

@@ -22,7 +22,7 @@ RENAME_EXCHANGE = 2
 AT_FDCWD = -100
 PREFIX = "whyoom-attach-"
 HOLE = 256 << 20
-LONG = 64 << 20
+LONG = 128 << 20
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -76,7 +76,7 @@ def answer_holes(folder):
 
 
 def answer_long(folder):
-    """A list of 64 Mi small numbers, less what the pickle's other opcodes need."""
+    """A list of 64 Mi small numbers (128 MiB), less what the pickle's other opcodes need."""
     start, end = b"\x80\x02](", b"e."
     with open(folder + "/snapshot.pickle", "wb") as file:
         file.write(start + b"K\x01" * ((LONG - len(start) - len(end)) // 2) + end)
