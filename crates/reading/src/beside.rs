@@ -10,7 +10,7 @@ pub const TORCH_FOLDER: &str = "torch";
 /// Bytes of one process's file of referrers that are read. Chosen, not measured.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 /// Bytes of all these files of a recording that are read. Chosen, not measured: a scan names 8,192 blocks at most, in
-/// some hundred KB.
+/// less than 1 MB.
 const MAX_BYTES: u64 = 64 << 20;
 /// Files of referrers that are read. Chosen, not measured.
 const MAX_FILES: usize = 4096;
