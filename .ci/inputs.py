@@ -2,7 +2,8 @@
 
 - Every path that the table names exists.
 - Every file in a folder other than .ci and .github is an input of a stage besides `words` and `hygiene`.
-- For each path one file is changed in a copy; exactly the stages that name it must get another fingerprint.
+- For each path one file is changed in a copy; exactly the stages that name it must get another fingerprint. A comment in
+  a file of Rust changes the fingerprint of those only that judge comments.
 
 Not checked: whether a stage reads a file that it does not name.
 
@@ -17,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+HASH_SCRIPT = "tests/harness/code_hash.py"
 
 
 def git(*arguments, folder=ROOT):
@@ -40,11 +42,18 @@ def fingerprints(folder, stages):
     script = (folder / ".ci/run").read_text()
     table = script[script.index("code='") : script.index("# Installs what a new machine may lack")]
     # The versions of tools stay the same here, and asking for them is slow.
-    fixed = "rustc() { :; }; python3() { :; }; uname() { :; }"
+    fixed = 'rustc() { :; }; python3() { [ "$1" = --version ] || command python3 "$@"; }; uname() { :; }'
     loop = f'for stage in {" ".join(stages)}; do fingerprint "$stage"; done'
     command = f"set -euo pipefail\n{table}\n{fixed}\n{loop}"
     ran = subprocess.run(["bash", "-c", command], cwd=folder, check=True, capture_output=True, text=True)
     return dict(zip(stages, ran.stdout.splitlines(), strict=True))
+
+
+def stages_without_comments():
+    """Returns the stages of which comments are no input, as the list in .ci/run has them."""
+    script = (ROOT / ".ci/run").read_text()
+    names = re.search(r"^stages_without_comments=\((.*?)\)$", script, re.MULTILINE | re.DOTALL).group(1)
+    return set(names.split())
 
 
 def is_at_or_below(path, file):
@@ -53,7 +62,7 @@ def is_at_or_below(path, file):
 
 def copy_of_sample(folder, files):
     """Makes a checkout of its own with some files of this one."""
-    for name in {*files, ".ci/run"}:
+    for name in {*files, ".ci/run", HASH_SCRIPT}:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target)
@@ -61,17 +70,25 @@ def copy_of_sample(folder, files):
     git("add", "--all", folder=folder)
 
 
-def changed_stages(folder, stages, name):
-    """Returns the stages whose fingerprint changes with a file."""
-    before = fingerprints(folder, stages)
+def changed_stages(folder, before, name, addition):
+    """Returns the stages whose fingerprint is another than before if a text is added to a file."""
     file = folder / name
     contents = file.read_bytes()
-    file.write_bytes(contents + b"\n")
+    file.write_bytes(contents + addition)
     git("add", name, folder=folder)
-    after = fingerprints(folder, stages)
+    after = fingerprints(folder, list(before))
     file.write_bytes(contents)
     git("add", name, folder=folder)
-    return {stage for stage in stages if before[stage] != after[stage]}
+    return {stage for stage in before if before[stage] != after[stage]}
+
+
+def differences(change, expected, found):
+    """Returns what is wrong with the stages that a change makes run."""
+    problems = []
+    for stage in sorted(expected ^ found):
+        verb = "does not make it run" if stage in expected else "makes it run, and should not"
+        problems.append(f"{stage}: {change} {verb}")
+    return problems
 
 
 def main():
@@ -86,6 +103,7 @@ def main():
             if found is None:
                 problems.append(f"{stage}: no file is below {path}")
             sample[path] = found
+    sample["a file of Rust"] = "crates/causes/src/lib.rs"
     # `hygiene` and `words` read everything; another stage must name what is built, run or rendered.
     named = {path for stage, paths in inputs.items() for path in paths if path != "."}
     for name in files:
@@ -95,12 +113,15 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         copy_of_sample(folder, changed_files)
+        before = fingerprints(folder, list(inputs))
         for name in changed_files:
             expected = {stage for stage, paths in inputs.items() if any(is_at_or_below(path, name) for path in paths)}
-            found = changed_stages(folder, list(inputs), name)
-            for stage in sorted(expected ^ found):
-                verb = "does not make it run" if stage in expected else "makes it run, and it is no input"
-                problems.append(f"{stage}: a change in {name} {verb}")
+            addition = b"\nmod changed;\n" if name.endswith(".rs") else b"\n# changed\n"
+            found = changed_stages(folder, before, name, addition)
+            problems += differences(f"a change in {name}", expected, found)
+            if name.endswith(".rs"):
+                found = changed_stages(folder, before, name, b"\n// changed\n")
+                problems += differences(f"a comment in {name}", expected - stages_without_comments(), found)
     for problem in problems:
         print(problem)
     print(f"inputs: {len(inputs)} stages, {len(files)} files, {len(changed_files)} changes tried on each stage")

@@ -3,9 +3,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs, io,
+    fs,
+    io::Write,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -75,10 +76,13 @@ enum Scope {
     Recording,
 }
 
+/// The script that hashes files. Comments of Rust do not count, because no result depends on them. `.ci/run` uses it, too.
+const HASH_SCRIPT: &str = "tests/harness/code_hash.py";
+
 /// The files of a checkout, each with a hash of its contents, and what else the checks of this machine depend on.
 #[derive(Debug)]
 pub(crate) struct Checkout {
-    /// Hash of each file by its path below the checkout.
+    /// Hash of each file by its path below the checkout, as [`HASH_SCRIPT`] prints it.
     files: BTreeMap<String, String>,
     /// Names after `crate::` in the sources of each suite.
     suite_references: BTreeMap<String, BTreeSet<String>>,
@@ -89,25 +93,18 @@ pub(crate) struct Checkout {
 impl Checkout {
     /// Reads all files that git tracks, and those that it does not ignore.
     pub(crate) fn read() -> Result<Self> {
-        let mut files = BTreeMap::new();
+        let mut paths = listed_files()?;
+        paths.retain(|path| BUILT_RUN_OR_READ.iter().any(|prefix| path.starts_with(prefix)));
+        let files = file_hashes(&paths)?;
         let mut suite_references: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for path in listed_files()? {
-            if !BUILT_RUN_OR_READ.iter().any(|prefix| path.starts_with(prefix)) {
-                continue;
-            }
-            let file = root().join(&path);
-            let contents = match fs::read(&file) {
-                Ok(contents) => contents,
-                // A file that was deleted and not yet committed is listed, too.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error).with_context(|| file.display().to_string()),
-            };
-            if let Some(suite) = suite_of(&path) {
+        for path in files.keys() {
+            if let Some(suite) = suite_of(path) {
+                let file = root().join(path);
+                let contents = fs::read(&file).with_context(|| file.display().to_string())?;
                 let source = String::from_utf8_lossy(&contents);
                 let references = suite_references.entry(suite.to_owned()).or_default();
                 references.extend(crate_references(&source));
             }
-            files.insert(path, hex(&Sha256::digest(contents)));
         }
         ensure!(!files.is_empty(), "git lists no file of this checkout");
         Ok(Self { files, suite_references, machine: machine()? })
@@ -234,6 +231,27 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns the hash of each file that exists, by its path below the checkout.
+fn file_hashes(paths: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut command = Command::new("python3");
+    command.arg(HASH_SCRIPT).current_dir(root()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut script = command.spawn().context("Python is needed to hash the files")?;
+    let mut stdin = script.stdin.take().context("the script has no standard input")?;
+    // The script reads the whole list before it prints.
+    stdin.write_all(paths.join("\n").as_bytes())?;
+    drop(stdin);
+    let output = script.wait_with_output()?;
+    ensure!(output.status.success(), "{HASH_SCRIPT} failed");
+    let text = String::from_utf8(output.stdout)?;
+    let mut hashes = BTreeMap::new();
+    for line in text.lines() {
+        let (hash, path) =
+            line.split_once(' ').with_context(|| format!("{HASH_SCRIPT}: {line}"))?;
+        hashes.insert(path.to_owned(), hash.to_owned());
+    }
+    Ok(hashes)
+}
+
 fn listed_files() -> Result<Vec<String>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -271,6 +289,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checkout::empty_folder;
 
     fn checkout(files: &[(&str, &str)]) -> Checkout {
         let files = files.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned()));
@@ -373,6 +392,30 @@ mod tests {
         let source = r#"use crate::fit::GATE; use crate::{lab, replay::run}; crate::pool; "tests/suites/who/a.py""#;
         for suite in ["fit", "lab", "pool", "replay", "who"] {
             assert!(crate_references(source).contains(suite), "{suite}");
+        }
+    }
+
+    #[test]
+    fn comments_are_no_input() {
+        let file = empty_folder("comments-are-no-input").unwrap().join("a.rs");
+        let hash = |source: &str| {
+            fs::write(&file, source).unwrap();
+            let path = file.to_str().unwrap().to_owned();
+            file_hashes(std::slice::from_ref(&path)).unwrap().remove(&path).unwrap()
+        };
+        let code =
+            "fn f<'a>(s: &'a str) -> char { g(\"// no\\\" comment\", r#\"a \" // b\"#, '\"') }";
+        let before = hash(code);
+        for comment in ["// it's \"one\"", "/// Returns a quote.", "//! A file.", "//// four"] {
+            assert_eq!(hash(&format!("{comment}\n{code} {comment}\n\n")), before, "{comment}");
+        }
+        // What looks like a comment in a literal, and comments whose end the script does not look for.
+        for (from, to) in
+            [("// no", "// yes"), ("// b", "// c"), ("'\"'", "'\\''"), ("{ g", "{ /* b */ g")]
+        {
+            let changed = code.replace(from, to);
+            assert_ne!(changed, code);
+            assert_ne!(hash(&changed), before, "{changed}");
         }
     }
 

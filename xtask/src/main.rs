@@ -21,6 +21,7 @@ mod readme;
 mod replay_speed;
 mod report;
 mod score;
+mod settings;
 mod snapshots;
 mod stacks;
 mod suites;
@@ -129,6 +130,8 @@ enum Command {
     },
     /// What an allocation costs in a replay, against ordered sets
     ReplaySpeed(replay_speed::Wish),
+    /// Settings of PyTorch's allocator: what each version takes, what whyoom prints
+    Settings(settings::Wish),
     /// The report of ten million events, in a browser
     Report(report::Wish),
     /// README's commands, run as written
@@ -173,6 +176,7 @@ impl Command {
             Self::Book(wish) => ("book", done(book::run(&wish))),
             Self::Wheel { wish } => ("wheel", held(wheel::run(wish))),
             Self::ReplaySpeed(wish) => ("replay-speed", done(replay_speed::run(&wish))),
+            Self::Settings(wish) => ("settings", held(settings::run(&wish))),
             Self::Report(wish) => ("report", held(report::run(&wish))),
             Self::Readme => ("readme", held(readme::run())),
         }

@@ -81,7 +81,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         id: "rmm",
         about: "RMM's pool",
-        switch: "rmm.reinitialize(pool_allocator=True); torch.cuda.memory.change_current_allocator(rmm.allocators.torch.rmm_torch_allocator)",
+        switch: "import rmm.allocators.torch; rmm.reinitialize(pool_allocator=True); torch.cuda.memory.change_current_allocator(rmm.allocators.torch.rmm_torch_allocator)",
         make: |_| Box::new(RmmPool::new(rmm_pool::Settings::default())),
     },
     Entry {

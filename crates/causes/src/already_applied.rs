@@ -41,7 +41,10 @@ fn is_applied(diagnosis: &Diagnosis<'_>, cause: &str, remedy: &Remedy) -> bool {
     let words = line.split_once(' ');
     match words {
         Some(("export" | "set", assignment)) => is_set(diagnosis, assignment.trim_matches('\'')),
-        Some(("unset", name)) => diagnosis.setting(name).is_none() && diagnosis.was_recorded(),
+        Some(("unset", names)) => {
+            let mut names = names.split_whitespace();
+            diagnosis.was_recorded() && names.all(|name| diagnosis.setting(name).is_none())
+        }
         // Where a cap is the cause, a line that names another one raises it.
         _ => (cause != "limit" && is_capped(diagnosis, line)) || is_in_stacks(diagnosis, line),
     }

@@ -1,5 +1,6 @@
 //! What a cause looks at: one moment at which memory ran out, or one space in which it did not.
 
+use whyoom_allocators::policies::pytorch::{AllocatorConf, READS_ALLOC_CONF, Release};
 use whyoom_memory::{
     Category, DriverState, Growth, Holder, Incident, Model, Process, Space, UNKNOWN_CALL_SITE,
     Usage, call_site, library, sums_by_call_site,
@@ -12,7 +13,7 @@ use whyoom_trace::{
 
 use crate::{
     ahead::TooLarge,
-    allocator_conf::add_to_conf,
+    allocator_conf::{ConfVariable, removes},
     breakdown::MemoryBreakdown,
     command::Size,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -57,6 +58,9 @@ pub struct Measured {
     /// What a context takes.
     pub context: Option<Bytes>,
 }
+
+/// PyTorch's figure for no limit of the size to split, or more: no device has as much.
+const NO_SPLIT_LIMIT: u64 = 1 << 60;
 
 impl<'a> Diagnosis<'a> {
     /// A finding of `cause` in this diagnosis, with the observed figures as evidence, which points at the request that
@@ -141,6 +145,18 @@ impl<'a> Diagnosis<'a> {
             && self.was_recorded()
             && self.observed.enough_was_free()
             && !self.has_pool()
+    }
+
+    /// Returns true if PyTorch rejected a request because of `throw_on_cudamalloc_oom`, and the request by itself is within
+    /// the limit. Also true if the message has no limit.
+    pub(crate) fn is_rejected_within_limit(&self) -> bool {
+        let is_within_limit = match (self.observed.requested, self.observed.allowed) {
+            (Some(requested), Some(allowed)) => requested <= allowed,
+            _ => true,
+        };
+        self.symptom() == Some(Symptom::LimitReached)
+            && self.message().contains("preemptively rejected")
+            && is_within_limit
     }
 
     /// What was recorded of the process beside its memory.
@@ -562,14 +578,37 @@ impl<'a> Diagnosis<'a> {
 
     /// The allocator's variable as the process had it, whatever its name is there.
     pub(crate) fn allocator_conf(&self) -> &'a str {
-        let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"];
-        names.iter().find_map(|name| self.setting(name)).unwrap_or("")
+        self.setting(self.variable_in_effect()).unwrap_or_default()
+    }
+
+    /// Returns the name of the allocator's variable that PyTorch has read, or would read.
+    fn variable_in_effect(&self) -> &'static str {
+        let general = if self.ignores_alloc_conf() { None } else { Some("PYTORCH_ALLOC_CONF") };
+        // In a build for CUDA it has no effect up to 2.9.1, and later that of a part of its options.
+        let hip = if self.uses_rocm() { Some("PYTORCH_HIP_ALLOC_CONF") } else { None };
+        let names = [Some("PYTORCH_CUDA_ALLOC_CONF"), general, hip];
+        let mut set = names.into_iter().flatten().filter(|name| self.setting(name).is_some());
+        set.next().unwrap_or("PYTORCH_CUDA_ALLOC_CONF")
+    }
+
+    /// Returns the value of a key in the allocator's variable. Returns `None` if the key is not set.
+    pub(crate) fn conf_value(&self, key: &str) -> Option<String> {
+        let conf = AllocatorConf::parse(self.allocator_conf()).ok()?;
+        conf.value(key).map(str::to_owned)
+    }
+
+    /// Returns true if the process runs a release of PyTorch in which `PYTORCH_ALLOC_CONF` has no effect on CUDA.
+    pub(crate) fn ignores_alloc_conf(&self) -> bool {
+        match self.torch_release() {
+            Some(release) => release < READS_ALLOC_CONF && !self.uses_rocm(),
+            None => false,
+        }
     }
 
     /// Whether expandable segments were asked for, whether or not that came in time.
     pub(crate) fn expandable_segments_asked(&self) -> bool {
         self.setting("expandable_segments") == Some("true")
-            || self.allocator_conf().contains("expandable_segments:True")
+            || self.conf_value("expandable_segments").as_deref() == Some("True")
             || self.late_conf().contains("expandable_segments:True")
     }
 
@@ -594,19 +633,59 @@ impl<'a> Diagnosis<'a> {
         fixed.map(|(_, segment)| segment.size).sum()
     }
 
-    /// Whether a largest size to split is set already.
-    pub(crate) fn max_split_size_set(&self) -> bool {
-        self.setting("max_split_size").is_some_and(|value| value != "-1")
-            || self.allocator_conf().contains("max_split_size_mb")
+    /// Returns the size above which a block is not split. `None` if there is no limit.
+    pub(crate) fn max_split_size(&self) -> Option<Bytes> {
+        // A snapshot has it in bytes, with -1 for none; PyTorch 2.15 has the largest number for none.
+        let of_snapshot = self.setting("max_split_size").and_then(|value| value.parse().ok());
+        if let Some(bytes) = of_snapshot.filter(|bytes| *bytes < NO_SPLIT_LIMIT) {
+            return Some(Bytes(bytes));
+        }
+        let megabytes: u64 = self.conf_value("max_split_size_mb")?.parse().ok()?;
+        Some(Bytes(megabytes.checked_mul(1 << 20)?))
+    }
+
+    /// Returns the release of PyTorch that the process runs. `None` if no text names it, or if it is no release.
+    pub(crate) fn torch_release(&self) -> Option<Release> {
+        Release::parse(self.setting(facts::TORCH_VERSION)?)
+    }
+
+    /// Returns true if the process runs PyTorch for AMD's GPUs.
+    pub(crate) fn uses_rocm(&self) -> bool {
+        let version = self.setting(facts::TORCH_VERSION).unwrap_or_default();
+        self.message().contains("HIP out of memory") || version.contains("+rocm")
+    }
+
+    /// Returns the allocator's variable that PyTorch reads in every release.
+    pub(crate) fn conf_variable(&self) -> ConfVariable<'a> {
+        // PyTorch reads that of ROCm only if the other one is not set.
+        let hip = self.uses_rocm() && self.setting("PYTORCH_CUDA_ALLOC_CONF").is_none();
+        let name = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
+        let (set_now, value) = (self.variable_in_effect(), self.allocator_conf());
+        let hides_another =
+            set_now == "PYTORCH_CUDA_ALLOC_CONF" && self.setting("PYTORCH_ALLOC_CONF").is_some();
+        ConfVariable { name, set_now, hides_another, value, release: self.torch_release() }
     }
 
     /// Returns a remedy that adds an option to the allocator's variable.
     pub(crate) fn set_conf(&self, option: &str, what: &str) -> Remedy {
-        // PyTorch reads that of ROCm only if the other one is not set.
-        let hip = self.message().contains("HIP out of memory")
-            && self.setting("PYTORCH_CUDA_ALLOC_CONF").is_none();
-        let variable = if hip { "PYTORCH_HIP_ALLOC_CONF" } else { "PYTORCH_CUDA_ALLOC_CONF" };
-        add_to_conf(self.allocator_conf(), option, variable, what)
+        let remedy = self.conf_variable().add(option, what);
+        if self.uses_rocm() && option.starts_with("expandable_segments:True") {
+            return with_rocm(remedy);
+        }
+        remedy
+    }
+
+    /// Returns a remedy that takes a key out of the allocator's variable. Advice in words if the variable is not known.
+    pub(crate) fn without_conf(&self, key: &str, what: &str) -> Remedy {
+        if let Some(remedy) = self.conf_variable().without(key, what) {
+            return remedy;
+        }
+        // A snapshot may have the settings without the variable; a message may leave out any of them.
+        if self.allocator_conf().is_empty() && !self.is_message() {
+            let what = format!("{}; it removes every other option, too", removes(key, what));
+            return Remedy::example("unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF", what);
+        }
+        Remedy::advice(format!("remove {key} where it is set: {what}"))
     }
 
     /// What a category held at the peak, where it held anything.
@@ -683,6 +762,16 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn call_site(&self, stack: StackId) -> String {
         call_site(self.tables, stack)
     }
+}
+
+/// Returns a remedy with expandable segments as an example, because they could not be tried with ROCm.
+fn with_rocm(remedy: Remedy) -> Remedy {
+    let what = format!(
+        "{}; with ROCm only from PyTorch 2.11 and ROCm 7.0 on, and one build of 2.14 hung with ROCm 7.2 \
+         (pytorch#192259): try it on a short run",
+        remedy.what
+    );
+    Remedy { what, ..remedy.into_example() }
 }
 
 /// An example of a command line. Without one if no text means its words.

@@ -263,6 +263,12 @@ impl Remedy {
         Self { example: Some(example.into()), ..Self::advice(what) }
     }
 
+    /// Returns the same with its line as an example, which is not to be pasted as it is.
+    #[must_use]
+    pub(crate) fn into_example(self) -> Self {
+        Self { example: self.paste.or(self.example), paste: None, shell_line: None, ..self }
+    }
+
     /// The line or the code, whichever it has.
     #[must_use]
     pub fn code(&self) -> Option<&str> {

@@ -12,7 +12,7 @@ use whyoom_allocators::{
 use whyoom_trace::{Bytes, Tables};
 
 use crate::{
-    allocator_conf::add_to_conf,
+    allocator_conf::ConfVariable,
     finding::{Finding, Level, Proof, Remedy},
     program_lines::ProgramLines,
     shell::Shell,
@@ -166,7 +166,15 @@ impl<'a> Trial<'a> {
         }
         let proof = self.fits_with(OFF)?;
         let what = "the default allocator fits, without the expandable segments that are on";
-        let remedy = add_to_conf(self.conf, OFF, "PYTORCH_CUDA_ALLOC_CONF", what);
+        let name = "PYTORCH_CUDA_ALLOC_CONF";
+        let variable = ConfVariable {
+            name,
+            set_now: name,
+            hides_another: false,
+            value: self.conf,
+            release: None,
+        };
+        let remedy = variable.add(OFF, what);
         Some(Remedy { proof: Some(proof), ..remedy.by_setting(OFF) })
     }
 

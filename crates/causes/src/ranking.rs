@@ -46,6 +46,7 @@ const RANKING: &[Row] = &[
         Wanted::Unwanted,
         &[PendingFree, DriverPools, PrivatePools, EmptySegments, Cache],
     ),
+    row("allocator-defect", Wanted::Unwanted, &[Cache, EmptySegments, PrivatePools, PendingFree]),
     row("mempool-held", Wanted::Unwanted, &[DriverPools, Cache]),
     row("cache-held", Wanted::Unwanted, &[]),
     // What was forgotten.

@@ -3,7 +3,7 @@
 use whyoom_allocators::{
     Run, SimulatedDevice,
     catalogue::SETTINGS,
-    policies::pytorch::{PyTorch, PyTorchSettings},
+    policies::pytorch::{AllocatorConf, PyTorch, PyTorchSettings, doubtful_keys},
     replay,
 };
 
@@ -94,9 +94,9 @@ pub fn served(run: &Run, room: Room) -> u64 {
     replay(&run.workload, &mut PyTorch::new(settings), &mut device).allocations
 }
 
-/// Whether only the newest PyTorch knows a setting: others would refuse to start with it.
+/// Returns true if not every PyTorch knows a setting: others would refuse to start with it.
 fn is_recent(setting: &str) -> bool {
-    setting.starts_with("large_segment_size_mb")
+    AllocatorConf::parse(setting).is_ok_and(|conf| !doubtful_keys(None, &conf).is_empty())
 }
 
 /// The most that is reserved; nothing where the run fails.

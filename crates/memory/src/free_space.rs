@@ -53,6 +53,9 @@ pub struct FreeSpace {
     pub in_own_private_pool: Bytes,
     /// The largest piece of those.
     pub own_private_largest: Bytes,
+    /// True if the request was for a private pool: of a CUDA graph, or made by the program.
+    #[serde(default)]
+    pub is_for_private_pool: bool,
     /// In segments that hold something and could have served the request.
     pub usable: Bytes,
     /// The largest piece of those.
@@ -75,7 +78,7 @@ pub struct FreeSpace {
 impl FreeSpace {
     /// The free space of all these segments, as `request` sees it.
     pub(crate) fn measure(map: impl Iterator<Item = MappedSegment>, request: Request) -> Self {
-        let mut space = Self::default();
+        let mut space = Self { is_for_private_pool: request.pool != PoolId(0), ..Self::default() };
         let mut pins = BTreeMap::new();
         for mapped in map {
             space.add_segment(&mapped, request, &mut pins);

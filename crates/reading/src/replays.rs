@@ -9,7 +9,7 @@ use whyoom_allocators::{
     CallCosts, Outcome, Policy, Run, SimulatedDevice, Workload,
     catalogue::{Conditions, Entry},
     exactness::{compare_pool, compare_reserved, follow},
-    policies::pytorch::{PyTorch, PyTorchSettings},
+    policies::pytorch::{AllocatorConf, PyTorch, PyTorchSettings, doubtful_keys, needs_release},
     replay,
 };
 use whyoom_causes::for_shell;
@@ -33,6 +33,8 @@ pub struct Candidate {
     pub(crate) name: String,
     about: &'static str,
     switch: Option<String>,
+    /// The options that a line sets. Empty if the candidate is no setting.
+    options: AllocatorConf,
     make: Make,
 }
 
@@ -44,6 +46,7 @@ impl Candidate {
             name: entry.id.to_owned(),
             about: entry.about,
             switch: (!entry.switch.is_empty()).then(|| entry.switch.to_owned()),
+            options: AllocatorConf::default(),
             make: Box::new(|recorded| entry.make(&Conditions { recorded: recorded.clone() })),
         }
     }
@@ -58,6 +61,8 @@ impl Candidate {
                 "export {}",
                 for_shell(&format!("PYTORCH_CUDA_ALLOC_CONF={}", setting.replace('=', ":")))
             )),
+            // It was read once before.
+            options: AllocatorConf::parse(&setting.replace('=', ":")).unwrap_or_default(),
             make: Box::new(move |recorded| {
                 let mut settings = recorded.defaults_for_run();
                 // It was read once before: what it says is known.
@@ -145,6 +150,14 @@ fn left_out(run: &Run, candidates: &[Candidate], outcomes: &[Outcome]) -> Vec<St
             names.join(", ")
         ));
     }
+    // A recording does not tell its version of PyTorch.
+    let mut doubtful: Vec<&str> =
+        candidates.iter().flat_map(|candidate| doubtful_keys(None, &candidate.options)).collect();
+    doubtful.sort_unstable();
+    doubtful.dedup();
+    for key in doubtful {
+        notes.push(needs_release(key));
+    }
     let folded = run.workload.folded;
     if folded > 0 {
         notes.push(format!(
@@ -210,7 +223,8 @@ const SWITCHES_OF_RMM: [(&str, &str); 3] = [
 /// The line that switches a candidate on in the program of a run.
 fn switch_of<'a>(candidate: &'a Candidate, run: &Run) -> Option<&'a str> {
     if run.logged_by.as_deref().is_none() {
-        return candidate.switch.as_deref();
+        let is_taken = doubtful_keys(None, &candidate.options).is_empty();
+        return candidate.switch.as_deref().filter(|_| is_taken);
     }
     let own = SWITCHES_OF_RMM.iter().find(|(name, _)| *name == candidate.name);
     own.map(|(_, switch)| *switch)

@@ -340,6 +340,13 @@ const SAMPLES: &[Sample] = &[
         read: &["a GPU: PyTorch SettingTooLate"],
     },
     Sample {
+        id: "P10",
+        text: "[W1119 20:02:08.5 CUDACachingAllocator.cpp:4040] Preemptively rejecting allocation: requested 6.00 GiB but total_allocated_memory (4.00 GiB) + requested size would exceed memory limit (8.00 GiB = 100% of 8.00 GiB). Set throw_on_cudamalloc_oom:false to disable.\nTraceback (most recent call last):\n  File \"a.py\", line 4, in <module>\n    b = torch.empty(6 << 30)\ntorch.OutOfMemoryError: CUDA out of memory. Allocation was preemptively rejected because it would exceed per_process_memory_fraction limit. Requested size: 6.00 GiB\n",
+        read: &[
+            "a GPU: PyTorch LimitReached Requested=6.00 GiB Reserved=4.00 GiB Allowed=8.00 GiB",
+        ],
+    },
+    Sample {
         id: "A",
         text: "!!! HIP out of memory. Tried to allocate 6.64 GiB. GPU 0 has a total capacity of 19.92 GiB of which 6.22 GiB is free. Of the allocated memory 5.34 GiB is allocated by PyTorch, and 7.10 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_HIP_ALLOC_CONF=expandable_segments:True to avoid fragmentation.",
         read: &[

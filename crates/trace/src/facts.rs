@@ -12,6 +12,9 @@ pub const POOL: &str = "whyoom_pool";
 /// The variable that the recorder tells of each device of several that a context begins on: its UUID, without the
 /// kind that stands before it.
 pub const DEVICE_UUID: &str = "whyoom_device_uuid";
+/// The setting that holds the version of PyTorch, as `2.15.0+cu130`, where a text names it. It is no variable of the
+/// program's.
+pub const TORCH_VERSION: &str = "torch_version";
 /// How the variables of whyoom's own begin.
 pub const OWN: &str = "whyoom_";
 

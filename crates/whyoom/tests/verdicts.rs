@@ -321,6 +321,25 @@ const CASES: &[Case] = &[
     },
     plain(&["logs/host-oom-slurm.log"], "host-oom"),
     Case {
+        files: &["logs/allocator-defect-rejected.log"],
+        cause: "allocator-defect",
+        must: &["export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.8"],
+        must_not: &["throw_on_cudamalloc_oom"],
+    },
+    Case {
+        files: &["logs/late-setting-ignored.log"],
+        cause: "late-setting",
+        must: &["export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],
+        // PyTorch 2.9 does not have it.
+        must_not: &["per_process_memory_fraction"],
+    },
+    Case {
+        files: &["logs/limit-old-torch.log"],
+        cause: "limit",
+        must: &["torch.cuda.set_per_process_memory_fraction("],
+        must_not: &["per_process_memory_fraction:"],
+    },
+    Case {
         files: &["logs/late-setting.log"],
         cause: "late-setting",
         must: &["export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"],

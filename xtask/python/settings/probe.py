@@ -396,6 +396,7 @@ def main():
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--fresh", action="store_true", help="a fresh process for every case")
+    parser.add_argument("--values", help="file with a JSON list of values of the variable: these are tried, and no other case")
     parser.add_argument("--only", help="regular expression over 'group: name'")
     options = parser.parse_args()
     api = start(API, {"env": {}}, options)
@@ -403,7 +404,12 @@ def main():
     out["words_in_libraries"] = library_keys(options.python)
     base = run({"group": "baseline", "name": "", "env": {}, "oom": True}, options)
     out["baseline"] = base
-    todo = [c for c in cases() if not options.only or re.search(options.only, f"{c['group']}: {c['name']}")]
+    all_cases = list(cases())
+    if options.values:
+        with open(options.values) as file:
+            values = json.load(file)
+        all_cases = [{"group": "values", "name": value, "env": {CUDA: value}, "oom": True} for value in values]
+    todo = [c for c in all_cases if not options.only or re.search(options.only, f"{c['group']}: {c['name']}")]
     fresh = [c for c in todo if options.fresh or not parent(c)]
     results = {}
     with concurrent.futures.ThreadPoolExecutor(options.jobs if options.lab else 1) as pool:

@@ -97,9 +97,7 @@ fn forbidden_to_split(
     largest: Bytes,
     requested: Bytes,
 ) -> Option<Finding> {
-    if !diagnosis.max_split_size_set() {
-        return None;
-    }
+    diagnosis.max_split_size()?;
     let mut finding = diagnosis.finding(
         CAUSE.id,
         Strength::Explains,
@@ -111,8 +109,8 @@ fn forbidden_to_split(
     );
     finding.reclaimable = Some(largest);
     add_layout(diagnosis, &mut finding);
-    let what = "raise max_split_size_mb in that variable, or remove it";
-    finding.remedies = vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(largest)];
+    let what = "any free block may be split then; a larger value may do as well";
+    finding.remedies = vec![diagnosis.without_conf("max_split_size_mb", what).freeing(largest)];
     Some(finding)
 }
 
@@ -156,8 +154,8 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
         let remedy = diagnosis.set_conf("expandable_segments:True", what);
         remedies.push(remedy.by_setting("expandable_segments:True").freeing(cached));
     }
-    if !diagnosis.max_split_size_set() {
-        let what = if remedies.is_empty() {
+    if diagnosis.max_split_size().is_none() {
+        let what = if remedies.iter().all(|remedy| remedy.paste.is_none()) {
             "keeps large segments intact; set it before Python starts"
         } else {
             "if expandable segments cannot be used: keeps large segments intact"
@@ -165,6 +163,8 @@ fn remedies(diagnosis: &Diagnosis<'_>, cached: Bytes) -> Vec<Remedy> {
         let remedy = diagnosis.set_conf("max_split_size_mb:128", what);
         remedies.push(remedy.by_setting("max_split_size_mb:128"));
     }
+    // A line to paste comes before an example.
+    remedies.sort_by_key(|remedy| remedy.paste.is_none());
     remedies
 }
 

@@ -1,10 +1,10 @@
 //! A setting was made too late, or another overrides it.
 
+use whyoom_allocators::policies::pytorch::READS_ALLOC_CONF;
 use whyoom_memory::{Incident, Interface};
 use whyoom_trace::{Bytes, DeviceId, Symptom};
 
 use crate::{
-    allocator_conf::add_to_conf,
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
@@ -20,7 +20,8 @@ variable, or another variable takes precedence.
 
 Symptoms: a snapshot whose settings contain expandable_segments, with segments that are not
 expandable; a log that sets both PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF, of which the second
-takes precedence; os.environ[...] = ... below the import that reads it.
+takes precedence; PYTORCH_ALLOC_CONF with PyTorch 2.9 or older, which ignores it on CUDA;
+os.environ[...] = ... below the import that reads it.
 
 What helps: set it outside the program, before Python starts.",
     check,
@@ -33,6 +34,7 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     }
     backend_changed(diagnosis)
         .or_else(|| overridden(diagnosis))
+        .or_else(|| ignored(diagnosis))
         .or_else(|| too_late(diagnosis))
         .or_else(|| set_too_late(diagnosis))
 }
@@ -113,7 +115,35 @@ fn overridden(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     // Not `unset`: PyTorch 2.6 and 2.9 ignore the other variable by itself (measured).
     let what =
         "has the settings of both variables, and takes precedence in every version of PyTorch";
-    finding.remedies = vec![add_to_conf(special, general, "PYTORCH_CUDA_ALLOC_CONF", what)];
+    finding.remedies = vec![diagnosis.conf_variable().add(general, what)];
+    Some(finding)
+}
+
+/// The release does not read the variable that is set.
+fn ignored(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
+    let conf = diagnosis.setting("PYTORCH_ALLOC_CONF").filter(|conf| !conf.is_empty())?;
+    let release = diagnosis.torch_release()?;
+    let is_hidden = diagnosis.setting("PYTORCH_CUDA_ALLOC_CONF").is_some();
+    if is_hidden || !diagnosis.ignores_alloc_conf() {
+        return None;
+    }
+    let cached = diagnosis.observed.cache_that_would_do().filter(|_| diagnosis.device_ran_out());
+    let would_help = conf.contains("expandable_segments:True") && !diagnosis.on_windows();
+    let strength =
+        if cached.is_some() && would_help { Strength::Explains } else { Strength::Contributing };
+    let mut finding = diagnosis.finding(
+        CAUSE.id,
+        strength,
+        format!("PYTORCH_ALLOC_CONF has no effect on CUDA in PyTorch {release}"),
+        format!(
+            "{} is not in effect: PyTorch reads that variable from {READS_ALLOC_CONF} on (pytorch#183387).",
+            text_in_quotation_marks(conf)
+        ),
+    );
+    finding.reclaimable = cached;
+    finding.evidence.push(Evidence::text("PYTORCH_ALLOC_CONF", conf, Basis::Message));
+    let what = "the variable that every PyTorch reads";
+    finding.remedies = vec![diagnosis.conf_variable().add(conf, what)];
     Some(finding)
 }
 

@@ -30,7 +30,7 @@ What helps: change the limit where it is set. Nothing else helps.",
 };
 
 fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
-    if diagnosis.symptom() == Some(Symptom::LimitReached) {
+    if diagnosis.symptom() == Some(Symptom::LimitReached) && !diagnosis.is_rejected_within_limit() {
         return Some(limit_reached(diagnosis));
     }
     reported_cap(diagnosis).or_else(|| own_refusal(diagnosis)).or_else(|| mig_slice(diagnosis))
@@ -130,8 +130,7 @@ fn refused_before(diagnosis: &Diagnosis<'_>, had: Bytes) -> Option<Bytes> {
 
 /// The share that the allocator's variable allows.
 fn reported_fraction(diagnosis: &Diagnosis<'_>) -> Option<f64> {
-    let mut options = diagnosis.allocator_conf().split(',');
-    let value = options.find_map(|one| one.trim().strip_prefix("per_process_memory_fraction:"))?;
+    let value = diagnosis.conf_value("per_process_memory_fraction")?;
     value.parse().ok().filter(|share| (0.0..=1.0).contains(share))
 }
 
@@ -268,6 +267,9 @@ fn limit_reached(diagnosis: &Diagnosis<'_>) -> Finding {
         }
         Some(Software::Hami) => {
             "raise nvidia.com/gpumem in the pod's limits (CUDA_DEVICE_MEMORY_LIMIT inside it)"
+        }
+        Some(Software::PyTorch) if diagnosis.message().contains("preemptively rejected") => {
+            "request less at once, or raise per_process_memory_fraction if it is below 1"
         }
         Some(Software::PyTorch) => {
             "lower expandable_segments_reserve in PYTORCH_CUDA_ALLOC_CONF, or remove it"

@@ -8,7 +8,6 @@ use crate::{
     diagnosis::Diagnosis,
     driver_pools::{idle, is_missing, waiting_in_pools},
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    shell_line::ShellLine,
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -128,20 +127,7 @@ fn remedies(diagnosis: &Diagnosis<'_>, pools: &[PoolState], idle: Bytes) -> Vec<
 
 /// PyTorch's backend of that name tells the driver's pool to keep everything.
 fn for_pytorch(diagnosis: &Diagnosis<'_>, idle: Bytes) -> Vec<Remedy> {
-    let conf = diagnosis.allocator_conf().split(',');
-    // Only what a setting can hold is kept.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:.".contains(c);
-    let is_other = |one: &&str| !one.starts_with("backend:") && one.chars().all(is_plain);
-    let others: Vec<&str> = conf.map(str::trim).filter(is_other).collect();
-    let native = match others.is_empty() {
-        true if diagnosis.setting("PYTORCH_CUDA_ALLOC_CONF").is_none() => {
-            ShellLine::new("unset PYTORCH_ALLOC_CONF")
-        }
-        true => ShellLine::new("unset PYTORCH_CUDA_ALLOC_CONF"),
-        false => {
-            ShellLine::new("export").word(format!("PYTORCH_CUDA_ALLOC_CONF={}", others.join(",")))
-        }
-    };
+    let what = "PyTorch uses its own allocator then";
     vec![
         Remedy::line(
             "torch.cuda.empty_cache()",
@@ -149,9 +135,6 @@ fn for_pytorch(diagnosis: &Diagnosis<'_>, idle: Bytes) -> Vec<Remedy> {
              do not use",
         )
         .freeing(idle),
-        Remedy::command(
-            native,
-            "or use PyTorch's own allocator instead of the backend cudaMallocAsync",
-        ),
+        diagnosis.without_conf("backend", what),
     ]
 }

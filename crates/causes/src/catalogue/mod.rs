@@ -1,6 +1,7 @@
 //! The catalogue: one file per cause. To add one: a file here, a line in [`CATALOGUE`], its cases in
 //! `tests/`.
 
+mod allocator_defect;
 mod cache_held;
 mod context_overhead;
 mod device_heap;
@@ -35,6 +36,7 @@ use crate::{cause::Cause, diagnosis::Diagnosis, finding::Finding};
 /// earlier is named first.
 pub const CATALOGUE: &[Cause] = &[
     request_too_big::CAUSE,
+    allocator_defect::CAUSE,
     limit::CAUSE,
     host_oom::CAUSE,
     pinned_host::CAUSE,

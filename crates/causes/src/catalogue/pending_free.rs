@@ -20,10 +20,9 @@ freed a lot of memory that is not available yet.
 
 Symptoms: a failure that disappears when synchronizes are added, or under a debugger.
 
-PyTorch synchronizes before a request fails, and then gives whole free segments back. It does not look
-for a block again that became free in a segment of which another part is in use: the request fails, and
-a second one succeeds (pytorch/pytorch#189504, seen with 2.4 to 2.15). During CUDA graph capture it must
-not synchronize at all.
+PyTorch synchronizes before a request fails, and then gives whole free segments back (if another part
+of the segment is in use, see allocator-defect). During CUDA graph capture it must not synchronize at
+all.
 
 What helps: synchronize, or make the allocating stream wait for the freeing one; let the host run
 less far ahead.",

@@ -64,6 +64,9 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     Some(finding)
 }
 
+/// The option that rounds requests up.
+const DIVISIONS: &str = "roundup_power2_divisions";
+
 /// The smallest block that PyTorch gives out.
 const SMALLEST: Bytes = Bytes(512);
 /// A run in which such blocks are more than this share of what is allocated is a run of tiny tensors.
@@ -122,10 +125,7 @@ fn unmeasured(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     finding.remedies = vec![
         diagnosis
             .rerun(" --torch-history", "record the requested sizes as well as the allocated ones"),
-        Remedy::line(
-            "unset PYTORCH_CUDA_ALLOC_CONF",
-            "or remove roundup_power2_divisions from the variable, and see whether it fits",
-        ),
+        diagnosis.without_conf(DIVISIONS, "then see whether it fits"),
     ];
     Some(finding)
 }
@@ -150,8 +150,8 @@ fn remedies(diagnosis: &Diagnosis<'_>, waste: Bytes) -> Vec<Remedy> {
     let set =
         |name: &str| diagnosis.setting(name).is_some_and(|value| value != "0" && value != "1");
     if !diagnosis.has_pool() && intervals.into_iter().any(|name| set(&name)) {
-        let what = "remove roundup_power2_divisions from the variable, or raise its value";
-        return vec![Remedy::line("unset PYTORCH_CUDA_ALLOC_CONF", what).freeing(waste)];
+        let what = "requests are rounded to 512 bytes then; a larger value wastes less, too";
+        return vec![diagnosis.without_conf(DIVISIONS, what).freeing(waste)];
     }
     vec![
         Remedy::advice("pack many small tensors into one (foreach optimizers, one flat buffer)")

@@ -16,6 +16,7 @@ mod series;
 mod settings;
 mod shell;
 mod surroundings;
+mod torch_version;
 mod traceback;
 mod window;
 
@@ -37,7 +38,7 @@ use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ProcessState, Software,
     StackId, StringId, Symptom, Tables,
-    facts::{Fact, Said},
+    facts::{Fact, Said, TORCH_VERSION},
 };
 use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
 
@@ -344,17 +345,24 @@ impl Scanner<'_> {
             let words = self.tables.string(&mask(&words));
             Fact::Said { said, words }
         });
-        let shell = shell::shell(&text).map(|shell| {
-            let (name, value) = (self.tables.string(shell::SETTING), self.tables.string(shell));
-            Action::Setting { name, value }
-        });
+        let mut settings = Vec::new();
+        if let Some(shell) = shell::shell(&text) {
+            settings.push(self.setting(shell::SETTING, shell));
+        }
+        if let Some(version) = torch_version::torch_version(&text) {
+            settings.push(self.setting(TORCH_VERSION, version));
+        }
         let processes: Vec<ProcessId> = self.processes.values().copied().collect();
         for process in processes {
             self.tell(process, said.into_iter().chain(idle));
-            if let Some(action) = shell {
-                self.emit(process, Event { action, ..Event::default() });
+            for action in &settings {
+                self.emit(process, Event { action: *action, ..Event::default() });
             }
         }
+    }
+
+    fn setting(&mut self, name: &str, value: &str) -> Action {
+        Action::Setting { name: self.tables.string(name), value: self.tables.string(value) }
     }
 
     fn emit(&mut self, process: ProcessId, event: Event) {

@@ -65,7 +65,8 @@ impl AllocatorConf {
         Some(&last.value)
     }
 
-    fn remove(&mut self, key: &str) {
+    /// Removes all values of a key.
+    pub fn remove(&mut self, key: &str) {
         self.options.retain(|option| option.key != key);
     }
 }
@@ -189,8 +190,12 @@ pub struct Merged {
 /// # Errors
 /// Names the part of a text that PyTorch would refuse.
 pub fn merge(conf: &str, option: &str) -> Result<Merged, ConfError> {
-    let mut conf = AllocatorConf::parse(conf)?;
-    let added = AllocatorConf::parse(option)?;
+    Ok(merge_parsed(AllocatorConf::parse(conf)?, AllocatorConf::parse(option)?))
+}
+
+/// Adds options to settings, as [`merge`] does.
+#[must_use]
+pub fn merge_parsed(mut conf: AllocatorConf, added: AllocatorConf) -> Merged {
     let mut left_out = Vec::new();
     for option in added.options {
         for Conflict { first, second, why } in CONFLICTS {
@@ -205,7 +210,7 @@ pub fn merge(conf: &str, option: &str) -> Result<Merged, ConfError> {
         conf.remove(&option.key);
         conf.options.push(option);
     }
-    Ok(Merged { conf, left_out })
+    Merged { conf, left_out }
 }
 
 #[cfg(test)]

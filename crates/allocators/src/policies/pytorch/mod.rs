@@ -11,6 +11,7 @@ mod one_stream;
 mod pool;
 mod recorded;
 mod release;
+mod releases;
 mod segment;
 mod settings;
 mod written;
@@ -26,7 +27,11 @@ use self::{
     segment::ExpandableSegment,
 };
 pub use self::{
-    conf::{AllocatorConf, ConfError, ConfOption, Merged, merge},
+    conf::{AllocatorConf, ConfError, ConfOption, Merged, merge, merge_parsed},
+    releases::{
+        KNOWN_OPTIONS, KnownOption, NEWEST_MEASURED, OLDEST_MEASURED, READS_ALLOC_CONF, Release,
+        doubtful_keys, needs_release, takes,
+    },
     settings::{PyTorchSettings, TieBreak},
     written::SettingError,
 };

@@ -1,4 +1,4 @@
-//! PyTorch, from 0.3 to today, on CUDA and ROCm (formats P0 to P9, A).
+//! PyTorch, from 0.3 to today, on CUDA and ROCm (formats P0 to P10, A).
 
 use std::sync::LazyLock;
 
@@ -52,6 +52,9 @@ fn parse(window: &Window<'_>) -> Option<Message> {
     }
     if line.starts_with("DefaultCPUAllocator") {
         return host_allocator(window.text());
+    }
+    if line.starts_with(REJECTED) {
+        return Some(rejected(window));
     }
     // vLLM has a message of its own that starts with the same words.
     if line.starts_with("CUDA out of memory occurred") {
@@ -198,6 +201,24 @@ fn caching_allocator(text: &str) -> Option<Message> {
         message.symptom = Symptom::LimitReached;
     }
     Some(message)
+}
+
+/// The start of PyTorch's message, from 2.12 on, if `throw_on_cudamalloc_oom:True` made it refuse a request without asking the driver.
+const REJECTED: &str = "CUDA out of memory. Allocation was preemptively rejected";
+
+amount_between!(REJECTED_REQUEST, r"Requested size:\s*", "");
+amount_between!(REJECTED_HELD, r"total_allocated_memory \(", r"\)");
+amount_between!(REJECTED_LIMIT, r"would exceed memory limit \(", " = ");
+
+/// The refusal, with the figures of the warning before it.
+fn rejected(window: &Window<'_>) -> Message {
+    let before = window.before();
+    let warning = before.rfind("Preemptively rejecting allocation");
+    let warning = warning.map_or("", |start| &before[start..]);
+    Message::new("P10", Software::PyTorch, Symptom::LimitReached)
+        .with(Counter::Requested, REJECTED_REQUEST.find(window.text()))
+        .with(Counter::Reserved, REJECTED_HELD.find(warning))
+        .with(Counter::Allowed, REJECTED_LIMIT.find(warning))
 }
 
 amount_between!(P5_ALLOCATED, r"Currently allocated\s*:\s*", "");
