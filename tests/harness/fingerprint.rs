@@ -10,27 +10,68 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::checkout::{root, shared_data_folder};
 
-/// Crates that do not contribute to a recording, but for the files below. `whyoom run` uses them after the program has
-/// ended, to print its verdict. With `--flight` it uses them earlier, so such recordings are never reused.
-const JUDGING_CRATES: &[&str] = &[
+/// Code that only makes verdicts and pages: no other result depends on it.
+const VERDICT_CODE: &[&str] = &[
     "crates/browser/",
     "crates/causes/",
-    "crates/diff/",
     "crates/exports/",
     "crates/mcp/",
+    "crates/sources/src/oom_text/",
+    "crates/whyoom/demo/",
+    "crates/whyoom/src/causes.rs",
+    "crates/whyoom/src/demo/",
+    "crates/whyoom/src/export.rs",
+    "crates/whyoom/src/mcp.rs",
+    "crates/whyoom/src/sarif.rs",
+    "crates/whyoom/src/why.rs",
+];
+
+/// Code besides [`VERDICT_CODE`] that does not contribute to a recording, but for the files below. `whyoom run` uses some
+/// of it after the program has ended, to print its verdict. With `--flight` it uses it earlier, so such recordings are
+/// never reused.
+const READING_CODE: &[&str] = &[
+    "crates/attach/",
+    "crates/diff/",
+    "crates/doctor/",
+    "crates/fit/",
     "crates/memory/",
     "crates/reading/",
     "crates/report/",
     "crates/sources/",
     "crates/symbols/",
+    "crates/tui/",
+    "crates/whyoom/src/attach/",
+    "crates/whyoom/src/diff/",
+    "crates/whyoom/src/doctor.rs",
+    "crates/whyoom/src/fit/",
+    "crates/whyoom/src/replay.rs",
+    "crates/whyoom/src/report.rs",
+    "crates/whyoom/src/top.rs",
+    "crates/whyoom/src/who/",
 ];
 
-/// Suites that run no command that uses a judging crate.
-const SUITES_WITHOUT_VERDICTS: &[&str] = &["lab"];
+/// Suites whose checks only record: they depend on [`Scope::Recording`].
+const SUITES_THAT_ONLY_RECORD: &[&str] = &["lab"];
+
+/// Suites of which only the parts named here read a verdict or a page. Their other parts do not depend on
+/// [`VERDICT_CODE`]. Every part of a suite that is not in the table depends on everything.
+const PARTS_WITH_VERDICTS: &[(&str, &[&str])] = &[
+    ("attach", &["ended", "visits"]),
+    ("diff", &["modules"]),
+    ("fit", &[]),
+    ("hardware", &["machine", "node"]),
+    ("pool", &[]),
+    // `blocks` has no checks of its own: `programs` uses it.
+    ("recorder", &["blocks", "flight", "growth", "programs", "ways"]),
+    ("recording", &["flight"]),
+    ("replay", &["rescue"]),
+    ("who", &[]),
+];
 
 /// Files of the judging crates that define what `whyoom run` writes.
 const RECORDING_FORMAT_FILES: &[&str] =
@@ -70,10 +111,39 @@ const RECORDING_INPUTS: &[&str] = &[
 /// The part of the checkout that a result depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// All code, including the crates that judge.
+    /// All code.
     Everything,
-    /// All code but the crates that only judge: what can change a recording.
+    /// All code but [`VERDICT_CODE`].
+    WithoutVerdicts,
+    /// All code but [`VERDICT_CODE`] and [`READING_CODE`]: what can change a recording.
     Recording,
+}
+
+/// The fingerprints of the checks of one suite.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SuiteFingerprints {
+    /// For checks that read a verdict or a page.
+    with_verdicts: String,
+    /// For all others.
+    without_verdicts: String,
+}
+
+impl SuiteFingerprints {
+    /// Returns the fingerprint of a check, which is called `SUITE::PART` or `SUITE::PART::CASE`.
+    pub(crate) fn of_check(self, name: &str) -> String {
+        if reads_verdicts(name) { self.with_verdicts } else { self.without_verdicts }
+    }
+}
+
+/// Returns true if a check may read a verdict or a page.
+fn reads_verdicts(name: &str) -> bool {
+    let mut words = name.split("::");
+    let (suite, part) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    match PARTS_WITH_VERDICTS.iter().find(|(name, _)| *name == suite) {
+        Some((_, parts)) => parts.contains(&part),
+        None => true,
+    }
 }
 
 /// The script that hashes files. Comments of Rust do not count, because no result depends on them. `.ci/run` uses it, too.
@@ -94,7 +164,10 @@ impl Checkout {
     /// Reads all files that git tracks, and those that it does not ignore.
     pub(crate) fn read() -> Result<Self> {
         let mut paths = listed_files()?;
-        paths.retain(|path| BUILT_RUN_OR_READ.iter().any(|prefix| path.starts_with(prefix)));
+        paths.retain(|path| {
+            BUILT_RUN_OR_READ.iter().any(|prefix| path.starts_with(prefix))
+                && !is_test_of_crate(path)
+        });
         let files = file_hashes(&paths)?;
         let mut suite_references: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for path in files.keys() {
@@ -110,19 +183,30 @@ impl Checkout {
         Ok(Self { files, suite_references, machine: machine()? })
     }
 
-    /// Returns the fingerprint of the checks of one suite. The suites whose code it uses are part of it.
+    /// Returns the fingerprints of the checks of one suite. The suites whose code it uses are part of them.
     #[must_use]
-    pub(crate) fn of_suite(&self, suite: &str) -> String {
-        let judges = !SUITES_WITHOUT_VERDICTS.contains(&suite);
-        let scope = if judges { Scope::Everything } else { Scope::Recording };
+    pub(crate) fn of_suite(&self, suite: &str) -> SuiteFingerprints {
         let used = self.used_suites(suite);
-        self.fingerprint(|path| {
-            is_in_scope(path, scope)
-                && suite_of(path).is_none_or(|name| used.contains(name))
-                && FOLDERS_OF_ONE_SUITE
-                    .iter()
-                    .all(|(folder, suite)| used.contains(*suite) || !path.starts_with(folder))
-        })
+        let in_scope = |scope| {
+            self.fingerprint(|path| {
+                is_in_scope(path, scope)
+                    && suite_of(path).is_none_or(|name| used.contains(name))
+                    && FOLDERS_OF_ONE_SUITE
+                        .iter()
+                        .all(|(folder, suite)| used.contains(*suite) || !path.starts_with(folder))
+            })
+        };
+        if SUITES_THAT_ONLY_RECORD.contains(&suite) {
+            let fingerprint = in_scope(Scope::Recording);
+            return SuiteFingerprints {
+                with_verdicts: fingerprint.clone(),
+                without_verdicts: fingerprint,
+            };
+        }
+        SuiteFingerprints {
+            with_verdicts: in_scope(Scope::Everything),
+            without_verdicts: in_scope(Scope::WithoutVerdicts),
+        }
     }
 
     /// Returns the suite itself and every suite that its files name as `crate::NAME`.
@@ -165,9 +249,23 @@ impl Checkout {
 }
 
 fn is_in_scope(path: &str, scope: Scope) -> bool {
-    scope == Scope::Everything
-        || RECORDING_FORMAT_FILES.contains(&path)
-        || !JUDGING_CRATES.iter().any(|folder| path.starts_with(folder))
+    let is_below = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    match scope {
+        Scope::Everything => true,
+        Scope::WithoutVerdicts => !is_below(VERDICT_CODE),
+        Scope::Recording => {
+            RECORDING_FORMAT_FILES.contains(&path)
+                || !(is_below(VERDICT_CODE) || is_below(READING_CODE))
+        }
+    }
+}
+
+/// Returns true for the sources and transcripts of a crate's own tests, which no suite builds or reads.
+fn is_test_of_crate(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let place = (parts.next(), parts.nth(1), parts.next());
+    let (Some("crates" | "fleet" | "lab"), Some("tests"), Some(next)) = place else { return false };
+    next == "cmd" || path.ends_with(".rs")
 }
 
 /// Returns the suite that a file belongs to. Returns `None` for files outside suite folders, which are inputs of every
@@ -308,6 +406,7 @@ mod tests {
         let paths = [
             "Cargo.lock",
             "crates/causes/src/lib.rs",
+            "crates/memory/src/lib.rs",
             "crates/recorder/src/lib.rs",
             "crates/sources/src/recording/ending.rs",
             "docs/who-peers.md",
@@ -363,10 +462,12 @@ mod tests {
     }
 
     #[test]
-    fn judging_crates_do_not_change_recordings() {
-        let (before, causes) = (sample(""), sample("crates/causes/src/lib.rs"));
-        assert_eq!(causes.of_recordings(), before.of_recordings());
-        assert_eq!(causes.of_suite("lab"), before.of_suite("lab"));
+    fn code_that_reads_does_not_change_recordings() {
+        let before = sample("");
+        for path in ["crates/causes/src/lib.rs", "crates/memory/src/lib.rs"] {
+            assert_eq!(sample(path).of_recordings(), before.of_recordings(), "{path}");
+            assert_eq!(sample(path).of_suite("lab"), before.of_suite("lab"), "{path}");
+        }
         for path in [
             "crates/recorder/src/lib.rs",
             "crates/sources/src/recording/ending.rs",
@@ -375,6 +476,33 @@ mod tests {
         ] {
             assert_ne!(sample(path).of_recordings(), before.of_recordings(), "{path}");
             assert_ne!(sample(path).of_suite("lab"), before.of_suite("lab"), "{path}");
+        }
+    }
+
+    #[test]
+    fn only_checks_that_read_verdicts_depend_on_causes() {
+        let of_check = |changed: &str, name: &str| {
+            let suite = name.split("::").next().unwrap();
+            sample(changed).of_suite(suite).of_check(name)
+        };
+        for name in ["fit::vary::batch", "pool::stress", "recorder::kill"] {
+            assert_eq!(of_check("crates/causes/src/lib.rs", name), of_check("", name), "{name}");
+            assert_ne!(of_check("crates/memory/src/lib.rs", name), of_check("", name), "{name}");
+        }
+        for name in
+            ["recorder::growth::loop", "score::practice::a", "hostile::paste", "fleet::report"]
+        {
+            assert_ne!(of_check("crates/causes/src/lib.rs", name), of_check("", name), "{name}");
+        }
+    }
+
+    #[test]
+    fn tests_of_a_crate_are_no_input() {
+        for path in ["crates/causes/tests/recorded.rs", "crates/whyoom/tests/cmd/why.md"] {
+            assert!(is_test_of_crate(path), "{path}");
+        }
+        for path in ["crates/recording/tests/fixtures/version-1/run.json", "tests/suites/main.rs"] {
+            assert!(!is_test_of_crate(path), "{path}");
         }
     }
 
@@ -421,7 +549,13 @@ mod tests {
 
     #[test]
     fn named_paths_exist() {
-        let paths = [JUDGING_CRATES, RECORDING_FORMAT_FILES, BUILT_RUN_OR_READ, RECORDING_INPUTS];
+        let paths = [
+            VERDICT_CODE,
+            READING_CODE,
+            RECORDING_FORMAT_FILES,
+            BUILT_RUN_OR_READ,
+            RECORDING_INPUTS,
+        ];
         for path in paths.concat() {
             assert!(root().join(path).exists(), "{path}");
         }
@@ -442,12 +576,34 @@ mod tests {
         }
     }
 
+    /// Words with which the suites ask for a verdict, or for a page that has one.
+    const WORDS_FOR_VERDICTS: &[&str] = &[
+        "Why",
+        "verdict()",
+        "has_cause",
+        "whyoom_causes",
+        "\"why\"",
+        "\"report\"",
+        "\"mcp\"",
+        "\"export\"",
+    ];
+
     #[test]
-    fn suites_without_verdicts_use_no_verdict() {
-        for suite in SUITES_WITHOUT_VERDICTS {
-            for file in files_below(&root().join("tests/suites").join(suite)).unwrap() {
+    fn checks_that_are_declared_to_read_no_verdict_read_none() {
+        let only_record = SUITES_THAT_ONLY_RECORD.iter().map(|suite| (*suite, &[][..]));
+        for (suite, parts) in PARTS_WITH_VERDICTS.iter().copied().chain(only_record) {
+            let folder = root().join("tests/suites").join(suite);
+            for part in parts {
+                let file = folder.join(format!("{part}.rs"));
+                assert!(file.exists(), "{suite} has no part {part}");
+            }
+            for file in files_below(&folder).unwrap() {
+                let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+                if parts.contains(&name.as_str()) {
+                    continue;
+                }
                 let source = fs::read_to_string(&file).unwrap();
-                for word in ["Why", "verdict()", "\"why\"", "\"report\"", "\"diff\"", "crate::"] {
+                for word in WORDS_FOR_VERDICTS {
                     assert!(!source.contains(word), "{} uses {word}", file.display());
                 }
             }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     checkout::cache,
-    fingerprint::{Checkout, fingerprint_of_folder, fingerprint_of_text},
+    fingerprint::{Checkout, SuiteFingerprints, fingerprint_of_folder, fingerprint_of_text},
     outcome::Outcome,
     report::{Report, ReportFolder},
     strict::{from_slice, from_str},
@@ -35,8 +35,8 @@ const INPUTS_HASH_FILE: &str = "inputs-hash";
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprints {
-    /// Fingerprint by suite, for suites whose results may be reused.
-    results: BTreeMap<String, String>,
+    /// Fingerprints by suite, for suites whose results may be reused.
+    results: BTreeMap<String, SuiteFingerprints>,
     /// Fingerprint of what all recordings depend on.
     recordings: String,
 }
@@ -85,7 +85,7 @@ struct KeptReport {
 /// Returns the report of an earlier run of a check, marked as reused. Returns `None` if the check did not hold then, or
 /// if one of its inputs has changed.
 pub(crate) fn kept_report(suite: &str, name: &str) -> Option<Report> {
-    let fingerprint = Fingerprints::of_this_run()?.results.remove(suite)?;
+    let fingerprint = Fingerprints::of_this_run()?.results.remove(suite)?.of_check(name);
     let kept: KeptReport = from_slice(&fs::read(report_file(name)).ok()?).ok()?;
     let is_same = kept.inputs_hash == fingerprint && kept.report.name == name;
     is_same.then_some(Report { reused: true, ..kept.report })
@@ -99,7 +99,8 @@ pub(crate) fn keep_report(suite: &str, report: &Report) -> Result<()> {
         return Ok(());
     }
     let Some(mut fingerprints) = Fingerprints::of_this_run() else { return Ok(()) };
-    let Some(inputs_hash) = fingerprints.results.remove(suite) else { return Ok(()) };
+    let Some(of_suite) = fingerprints.results.remove(suite) else { return Ok(()) };
+    let inputs_hash = of_suite.of_check(&report.name);
     fs::create_dir_all(results_folder())?;
     let kept = KeptReport { inputs_hash, report: report.clone() };
     // A result that was cut short must not be read.

@@ -34,7 +34,7 @@ struct Under {
     settings: BTreeMap<String, String>,
     /// What is known, no less and no more.
     agreement: Agreement,
-    /// Why it is no better.
+    /// The reason why it is no better.
     #[serde(default)]
     why: String,
 }
