@@ -30,7 +30,7 @@ class Remedy:
     paste: Optional[str]
     """The line to paste, where there is one."""
     proved: bool
-    """Whether a replay of this very run has shown that it helps."""
+    """Whether the program ran with it, or a replay of whole iterations of this run fits."""
     frees_bytes: Optional[int] = None
     """What it gives back, where that is known."""
     example: Optional[str] = None

@@ -409,7 +409,7 @@ mod tests {
             "crates/memory/src/lib.rs",
             "crates/recorder/src/lib.rs",
             "crates/sources/src/recording/ending.rs",
-            "docs/who-peers.md",
+            "docs/dev/evidence/who-peers.md",
             "fleet/agent/src/lib.rs",
             "lab/cuda/src/lib.rs",
             "tests/harness/lib.rs",
@@ -437,10 +437,10 @@ mod tests {
         ] {
             assert_ne!(sample(path).of_suite("pool"), before, "{path}");
         }
-        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs", "docs/who-peers.md"] {
+        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs", "docs/dev/evidence/who-peers.md"] {
             assert_eq!(sample(path).of_suite("pool"), before, "{path}");
         }
-        assert_ne!(sample("docs/who-peers.md").of_suite("who"), sample("").of_suite("who"));
+        assert_ne!(sample("docs/dev/evidence/who-peers.md").of_suite("who"), sample("").of_suite("who"));
     }
 
     #[test]

@@ -79,17 +79,17 @@ enum Command {
     Replay(Parts),
     /// Every case of tests/scenarios judged
     Score(score::Wish),
-    /// What real drivers do and a plain lab does not (docs/hardware.md)
+    /// What real drivers do and a plain lab does not (docs/dev/hardware.md)
     Hardware(Parts),
-    /// Programs that people run: generation, training; with `programs`, each in four ways (docs/stacks.md)
+    /// Programs that people run: generation, training; with `programs`, each in four ways (docs/dev/evidence/stacks.md)
     Stacks(stacks::Wish),
     /// `whyoom attach` on programs in every state (docs/attach.md)
     Attach(Parts),
     /// `whyoom diff` on pairs of runs, memory by module (docs/diff.md)
     Diff(Parts),
-    /// `whyoom-fleet`: agents, archive and monitors with real servers (docs/fleet.md)
+    /// `whyoom-fleet`: agents, archive and monitors with real servers (docs/clusters.md)
     Fleet(Parts),
-    /// `whyoom mcp` with the protocol's own client; SARIF against its schema (docs/mcp.md)
+    /// `whyoom mcp` with the protocol's own client; SARIF against its schema (docs/ci.md)
     Mcp(Parts),
     /// Attacks by other users and by files that somebody sent
     Hostile(Parts),
@@ -101,7 +101,7 @@ enum Command {
     Arrows,
     /// Retired names and phrases stay out of code, output and documentation
     Words,
-    /// Real snapshots import exactly (docs/snapshots.md)
+    /// Real snapshots import exactly (docs/dev/evidence/snapshots.md)
     Snapshots(Bless),
     /// `whyoom why` against `pickle.load`
     WhySpeed,
@@ -111,7 +111,7 @@ enum Command {
         #[arg(long)]
         deep: bool,
     },
-    /// Every export opened by the tool that it is for (docs/exports.md)
+    /// Every export opened by the tool that it is for (docs/import-export.md)
     Exports(Bless),
     /// What RMM and Nsight Systems wrote, read to the byte
     Imports(Parts),

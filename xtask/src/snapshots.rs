@@ -13,7 +13,7 @@ use whyoom_trace::Bytes;
 
 use crate::tools::{file_name, python, silent_python};
 
-const DOCUMENT: &str = "docs/snapshots.md";
+const DOCUMENT: &str = "docs/dev/evidence/snapshots.md";
 const TABLE_START: &str = "<!-- table: cargo xtask snapshots --bless -->";
 const TABLE_END: &str = "<!-- end of table -->";
 

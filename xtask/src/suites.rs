@@ -26,7 +26,7 @@ pub(crate) struct All {
     /// Everything that the gate leaves out: what needs servers, and the full size of what is shortened otherwise
     #[arg(long)]
     deep: bool,
-    /// Write the pages of the score: docs/score.md, docs/verdicts.md, docs/served.md
+    /// Write the pages of the score: score.md and verdicts.md in docs/dev/evidence
     #[arg(long, conflicts_with = "deep")]
     bless: bool,
 }
@@ -36,7 +36,7 @@ pub(crate) struct All {
 pub(crate) struct Who {
     /// The parts that are asked for
     parts: Vec<String>,
-    /// Write docs/who-peers.md
+    /// Write docs/dev/evidence/who-peers.md
     #[arg(long)]
     bless: bool,
 }

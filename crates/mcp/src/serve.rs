@@ -37,7 +37,7 @@ pub enum ServeError {
     /// The client does not speak the protocol.
     #[error(
         "standard input does not speak the Model Context Protocol ({0}): whyoom mcp is started by an editor or an \
-         assistant; see docs/mcp.md"
+         assistant; see docs/ci.md"
     )]
     Protocol(String),
     /// The client sent a line that does not end.

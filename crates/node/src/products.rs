@@ -1,6 +1,6 @@
 //! What is known of a product by its name: how much memory it has, as `nvidia-smi` shows it, and whose that is.
 
-/// Product and its total in MiB, as seen in published output of real GPUs (docs/lab-models.md names
+/// Product and its total in MiB, as seen in published output of real GPUs (docs/dev/lab-models.md names
 /// the sources), with error correction as they are delivered: on for data centres, off for the rest.
 /// Only products of one size are here. The first whose words are in the device's name counts.
 const PRODUCTS: &[(&str, u64)] = &[

@@ -149,11 +149,11 @@ Examples:
   whyoom why train.log                     a log of any length, of one or more ranks
   whyoom why < traceback.txt               a pasted traceback
   whyoom why rmm.dev0.csv                  an RMM allocation log
-  whyoom why report.sqlite                 output of nsys export --type sqlite (see docs/imports.md)
+  whyoom why report.sqlite                 from nsys export --type sqlite (docs/import-export.md)
   whyoom why rank0.pickle rank1.pickle     several ranks, one verdict
   whyoom why oom.pickle train.log --json   both together, machine-readable
   whyoom why oom.pickle --live 50          what was live at the OOM, by call site
-  whyoom why train.log --sarif oom.sarif   for code hosts and editors (see docs/sarif.md)
+  whyoom why train.log --sarif oom.sarif   for code hosts and editors (see docs/ci.md)
 
 Exit status:
   0  a verdict was printed, whatever it is
@@ -288,7 +288,7 @@ impl DemoArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The format is set by --to or by the extension of FILE: .perfetto-trace or .pftrace, .pb.gz (pprof),
-.parquet, .pickle (a PyTorch memory snapshot). What each contains and omits: docs/exports.md.
+.parquet, .pickle (a PyTorch memory snapshot). What each contains and omits: docs/import-export.md.
 
 Examples:
   whyoom export oom.pickle -o oom.perfetto-trace        open it at ui.perfetto.dev

@@ -1,4 +1,4 @@
-//! How the commands exit; docs/exit-status.md lists them for people.
+//! How the commands exit; docs/commands.md lists them for people.
 
 /// An answer was given.
 pub(crate) const ANSWERED: u8 = 0;

@@ -17,7 +17,7 @@ const BY_SIGNAL: u8 = 128;
 pub(crate) fn run(arguments: &McpArguments) -> Result<u8> {
     if io::stdin().is_terminal() {
         say(
-            "an editor or an assistant starts this and talks to it; see docs/mcp.md. Ctrl-D ends it",
+            "an editor or an assistant starts this and talks to it; see docs/ci.md. Ctrl-D ends it",
         );
     }
     let mut folders = arguments.folder.clone();

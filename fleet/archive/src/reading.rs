@@ -21,7 +21,7 @@ const ATTEMPTS: u32 = 5;
 /// measured: compaction makes objects of about 32 MiB.
 const MAX_FETCHED_BYTES: u64 = 256 << 20;
 /// Memory that the incidents of all objects may take in any case, in bytes. Chosen, not measured: an incident takes about
-/// 1 KB without its documents (docs/scale.md), so these are two million.
+/// 1 KB without its documents (docs/dev/scale.md), so these are two million.
 pub(crate) const MAX_HELD_BYTES: u64 = 2 << 30;
 
 impl Archive {

@@ -36,7 +36,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentWish {
-    /// The site's settings (docs/fleet.md)
+    /// The site's settings (docs/clusters.md)
     #[arg(long, value_name = "FILE", default_value = "/etc/whyoom/fleet.toml")]
     pub(crate) settings: PathBuf,
     /// Read what is there, upload it and end

@@ -25,7 +25,7 @@ const DOCUMENTS: [&str; 2] = ["verdict", "who"];
 /// More memory than this is not taken for the incidents of one file.
 const MOST: u64 = 2 << 30;
 /// Maximum memory of the incidents of one file that is read without its documents, in bytes. Chosen, not measured:
-/// 500,000 incidents of about 1 KB (docs/scale.md).
+/// 500,000 incidents of about 1 KB (docs/dev/scale.md).
 const MAX_BRIEF_BYTES: u64 = 512 << 20;
 /// The pages that are unfolded at a time may take the memory of the incidents, divided by this number. Chosen, not
 /// measured.

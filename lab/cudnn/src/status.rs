@@ -86,7 +86,7 @@ impl Status {
             return String::new();
         }
         let name = last.name().to_string_lossy();
-        format!("whyoom lab's cuDNN: {name}; docs/lab-api.md lists what it answers")
+        format!("whyoom lab's cuDNN: {name}; docs/dev/lab-api.md lists what it answers")
     }
 }
 

@@ -1,6 +1,6 @@
 """Opens an export in duckdb and prints its figures: duckdb_figures.py FILE.parquet
 
-The statement of docs/exports.md is run as it stands there, with the file's name in place of run.parquet.
+The statement of docs/import-export.md is run as it stands there, with the file's name in place of run.parquet.
 """
 
 import json
@@ -10,7 +10,7 @@ import sys
 
 import duckdb
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/exports.md")
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/import-export.md")
 
 
 def statement():
@@ -66,7 +66,7 @@ def main():
         "by_place": rows(statement()),
     }
     if figures["columns"] != documented():
-        raise SystemExit(f"docs/exports.md lists {documented()}, the file has {figures['columns']}")
+        raise SystemExit(f"docs/import-export.md lists {documented()}, the file has {figures['columns']}")
     print(json.dumps(figures))
 
 

@@ -1,6 +1,6 @@
 //! What real drivers do and a plain lab does not: each a fault of the lab, and what whyoom makes of it.
 //!
-//! The checks are named after the rows of docs/hardware.md.
+//! The checks are named after the rows of docs/dev/hardware.md.
 
 mod doctor;
 mod libraries;

@@ -1,9 +1,9 @@
-//! What the three monitors showed, as docs/who-peers.md keeps it.
+//! What the three monitors showed, as docs/dev/evidence/who-peers.md keeps it.
 
 use anyhow::{Context, Result, ensure};
 use harness::root;
 
-const PAGE: &str = "docs/who-peers.md";
+const PAGE: &str = "docs/dev/evidence/who-peers.md";
 
 const HEAD: &str = "\
 # Comparison with GPU monitors

@@ -41,7 +41,7 @@ fn source(name: &str) -> Result<String> {
 fn specification(source: &str) -> String {
     let documented = source.lines().map_while(|line| line.strip_prefix("//!"));
     let mut page = "# Recording file format\n\n\
-                    This page specifies the files of a [recording](recording.md). (Written by `cargo xtask \
+                    This page specifies the files of a [recording](../json.md#a-recording). (Written by `cargo xtask \
                     book --bless` from `crates/recording/src`.)\n\n"
         .to_owned();
     for line in documented.map(|line| line.strip_prefix(' ').unwrap_or(line)) {

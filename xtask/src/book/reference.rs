@@ -1,4 +1,4 @@
-//! Part `reference`: the pages that say what the code says: causes, glossary, commands, statuses.
+//! Part `reference`: pages written from the code: causes and memory terms, commands, the recording's format.
 
 use std::{fmt::Write, path::Path, process::Command};
 
@@ -13,11 +13,9 @@ const STATUS: &str = "Exit status:";
 pub(super) fn run(wish: &Wish) -> Result<Held> {
     let helps = helps(&Build::ready()?.whyoom())?;
     for (name, page) in [
-        ("causes.md", causes()?),
-        ("glossary.md", glossary()?),
+        ("causes.md", causes()? + &memory_terms()?),
         ("commands.md", commands(&helps)?),
-        ("exit-status.md", statuses(&helps)?),
-        ("recording-format.md", format::page()?),
+        ("dev/recording-format.md", format::page()?),
     ] {
         keep(name, &page, wish.bless)?;
     }
@@ -31,10 +29,12 @@ pub(super) fn run(wish: &Wish) -> Result<Held> {
 
 fn causes() -> Result<String> {
     let mut page = "\
-# Causes
+# Causes and memory terms
 
-This page explains the causes that whyoom can report. `whyoom causes ID` prints the same text; [the example
-verdicts](verdicts.md) show a real verdict for each. (Written by `cargo xtask book --bless` from `crates/causes`.)
+<!-- Written by `cargo xtask book --bless` from `crates/causes`. -->
+
+`whyoom causes ID` prints what this page says of a cause, and `whyoom causes TERM` explains one of the [memory
+terms](#memory-terms), by any of its names.
 "
     .to_owned();
     for cause in CATALOGUE {
@@ -44,23 +44,23 @@ verdicts](verdicts.md) show a real verdict for each. (Written by `cargo xtask bo
     Ok(page)
 }
 
-fn glossary() -> Result<String> {
-    let mut page = "\
-# Memory counters
+/// Returns the section on the memory counters of PyTorch and CUDA.
+fn memory_terms() -> Result<String> {
+    let mut section = "
+## Memory terms
 
-This page explains the memory counters of PyTorch and CUDA, from the tensor to the device. `whyoom causes COUNTER`
-explains one of them, by any of its names. (Written by `cargo xtask book --bless` from `crates/causes`.)
+The memory counters of PyTorch and CUDA, from the tensor to the device.
 
-| counter | meaning | other names |
+| term | meaning | other names |
 |---|---|---|
 "
     .to_owned();
     for term in GLOSSARY {
         let names: Vec<_> = term.aliases.iter().map(|name| format!("`{name}`")).collect();
         let (meaning, names) = (escaped(term.meaning), names.join(", "));
-        writeln!(page, "| **{}** | {meaning} | {names} |", term.word)?;
+        writeln!(section, "| **{}** | {meaning} | {names} |", term.word)?;
     }
-    Ok(page)
+    Ok(section)
 }
 
 /// Text that stands in Markdown as it is: no word of it is a tag or emphasis.
@@ -73,60 +73,39 @@ fn escaped(text: &str) -> String {
     letters.collect()
 }
 
-fn commands(helps: &[(String, String)]) -> Result<String> {
-    let mut page = "\
-# Commands
+const COMMANDS: &str = "\
+# Commands, exit statuses, environment
 
-What `--help` prints. (Written by `cargo xtask book --bless`.)
-"
-    .to_owned();
+<!-- Written by `cargo xtask book --bless` from the help of each command. -->
+
+This page has what `--help` prints for each command, with its exit statuses. On Windows and macOS, a command that [needs
+Linux](install.md#windows-and-macos) says so in one line and ends with 2.
+
+## Environment variables
+
+| variable | meaning |
+|---|---|
+| `NO_COLOR`, `CLICOLOR`, `CLICOLOR_FORCE` | whether output has colors |
+| `TMPDIR` | where labs and private files are made, if it is set to a folder that no other user can change |
+| `WHYOOM_FLIGHT=1` | makes every `whyoom run` a [flight recorder](run.md#flight-recorder) |
+| `WHYOOM_TERMINATION_LOG` | the file to which `whyoom run` adds its verdict in a Kubernetes container, in place of `/dev/termination-log` |
+| `WHYOOM_POOL`, `WHYOOM_POOL_CAP`, `WHYOOM_POOL_DEBUG`, `WHYOOM_POOL_LIBRARY` | [the pool](pool.md#environment-variables) |
+| `WHYOOM_LAB_NCCL_TIMEOUT` | seconds that a rank waits for others on the [simulated GPU](lab.md#several-ranks) |
+| `WHYOOM_COMMAND` | the command that the [Python package](python.md#environment-variables) runs |
+| `WHYOOM_NODE` | the node's name in incidents of [`whyoom-fleet`](clusters.md#settings) |
+";
+
+fn commands(helps: &[(String, String)]) -> Result<String> {
+    let mut page = COMMANDS.to_owned();
     for (name, help) in helps {
+        // A command that only has subcommands exits as they do.
+        ensure!(
+            help.contains(STATUS) || subcommands(help).next().is_some(),
+            "{name} --help lists no exit statuses"
+        );
         write!(page, "\n## {name}\n\n```text\n{}\n```\n", help.trim_end())?;
     }
     Ok(page)
-}
-
-fn statuses(helps: &[(String, String)]) -> Result<String> {
-    let mut page = "\
-# Exit statuses
-
-This page lists the exit statuses of each command, as in its `--help`. (Written by `cargo xtask book --bless`.)
-
-On Windows and macOS, a command that [needs Linux](install.md#windows-and-macos) says so in one line and ends with 2.
-"
-    .to_owned();
-    for (name, help) in helps {
-        // What only has commands of its own ends as they do.
-        if subcommands(help).next().is_some() {
-            continue;
-        }
-        let (_, told) =
-            help.split_once(STATUS).with_context(|| format!("{name} tells no statuses"))?;
-        let told = told.split("\n\n").next().unwrap_or_default();
-        write!(page, "\n## {name}\n\n{}", status_table(told))?;
-    }
-    Ok(page)
-}
-
-/// What a help text says of statuses: its words, and a table of those that it lists.
-fn status_table(told: &str) -> String {
-    let lines = told.lines().map(str::trim).filter(|line| !line.is_empty());
-    let (mut words, mut rows) = (Vec::new(), Vec::new());
-    for line in lines {
-        match line.split_once("  ").filter(|(status, _)| is_status(status)) {
-            Some((status, what)) => rows.push(format!("| {status} | {} |\n", escaped(what.trim()))),
-            None => words.push(line),
-        }
-    }
-    let words = if words.is_empty() { String::new() } else { escaped(&words.join(" ")) + "\n\n" };
-    let head = if rows.is_empty() { "" } else { "| status | meaning |\n|---|---|\n" };
-    format!("{words}{head}{}", rows.concat())
-}
-
-/// A number, or one that a signal's is added to: `128+N`.
-fn is_status(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_ascii_digit())
-        && word.chars().all(|letter| letter.is_ascii_digit() || "+N".contains(letter))
 }
 
 /// The help of the program, of each of its commands, and of theirs.
@@ -164,13 +143,6 @@ fn subcommands(help: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn listed_statuses_become_a_table() {
-        let listed = " that of the program, or\n  1      no lab\n  128+N  signal N\n";
-        let table = "that of the program, or\n\n| status | meaning |\n|---|---|\n| 1 | no lab |\n| 128+N | signal N |\n";
-        assert_eq!(status_table(listed), table);
-    }
 
     #[test]
     fn commands_are_read_off_the_help() {

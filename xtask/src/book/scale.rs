@@ -9,7 +9,7 @@ use whyoom_recording::Recording;
 use super::{Wish, page::docs};
 use crate::tools;
 
-const PAGE: &str = "scale.md";
+const PAGE: &str = "dev/scale.md";
 const STARTS: &str = "<!-- table: cargo xtask book scale --bless -->\n";
 const ENDS: &str = "<!-- end of table -->\n";
 
@@ -143,8 +143,9 @@ pub(super) fn rates() -> Result<Held> {
 fn keep(table: &str, now: &[f64], bless: bool) -> Result<()> {
     let path = docs().join(PAGE);
     let page = fs::read_to_string(&path)?;
-    let (before, rest) = page.split_once(STARTS).context("docs/scale.md has no table")?;
-    let (kept, behind) = rest.split_once(ENDS).context("docs/scale.md: its table does not end")?;
+    let (before, rest) = page.split_once(STARTS).context("docs/dev/scale.md has no table")?;
+    let (kept, behind) =
+        rest.split_once(ENDS).context("docs/dev/scale.md: its table does not end")?;
     let told = |line: &str| line.split('|').nth(5)?.trim().strip_suffix(" B")?.parse().ok();
     let kept: Vec<f64> = kept.lines().filter_map(told).collect();
     let is_close = |(kept, now): (&f64, &f64)| kept / now < CLOSE && now / kept < CLOSE;
@@ -153,7 +154,7 @@ fn keep(table: &str, now: &[f64], bless: bool) -> Result<()> {
     }
     ensure!(
         bless,
-        "docs/scale.md is out of date: cargo xtask book scale --bless: {kept:?}, now {now:?}"
+        "docs/dev/scale.md is out of date: cargo xtask book scale --bless: {kept:?}, now {now:?}"
     );
     Ok(fs::write(&path, format!("{before}{STARTS}{table}{ENDS}{behind}"))?)
 }

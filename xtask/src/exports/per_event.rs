@@ -7,7 +7,7 @@ use harness::root;
 
 use super::{consumers::Consumers, inputs::Input};
 
-const DOCUMENT: &str = "docs/exports.md";
+const DOCUMENT: &str = "docs/import-export.md";
 const TABLE_START: &str = "<!-- table: cargo xtask exports --bless -->\n";
 const TABLE_END: &str = "<!-- end of table -->";
 const TABLE_HEAD: &str = "|---|---|---|\n";

@@ -1,8 +1,8 @@
 //! `cargo xtask score`: the examination of the explainer, added up. `tests/suites/score` runs and judges
 //! every case of `tests/scenarios`.
 //!
-//! `--only NAME,…` and `--set SET` choose cases; `--bless` writes docs/score.md, its picture, and
-//! docs/verdicts.md, one real answer for each cause.
+//! `--only NAME,…` and `--set SET` choose cases; `--bless` writes docs/dev/evidence/score.md, its picture, and
+//! docs/dev/evidence/verdicts.md, one real answer for each cause.
 
 mod figures;
 mod matrix;
@@ -45,7 +45,7 @@ pub(crate) struct Wish {
     /// Cases of one set
     #[arg(long)]
     set: Option<String>,
-    /// Write docs/score.md, docs/verdicts.md and docs/served.md
+    /// Write score.md and verdicts.md in docs/dev/evidence
     #[arg(long)]
     bless: bool,
 }
@@ -70,7 +70,7 @@ pub(crate) fn end(reports: &[Report], bless: bool) -> Result<()> {
     table::print(&rows);
     if rows.len() == all_cases()?.len() {
         is_corpus(&rows)?;
-        served::check(&rows, bless)?;
+        served::check(&rows)?;
         if bless {
             page::write(&rows)?;
             verdicts::write(&rows)?;

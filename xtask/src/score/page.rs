@@ -1,4 +1,4 @@
-//! docs/score.md and its picture.
+//! docs/dev/evidence/score.md and its picture.
 
 use std::{fmt::Write as _, fs};
 
@@ -14,14 +14,14 @@ use super::{
     verdicts::without_folders,
 };
 
-const PAGE: &str = "docs/score.md";
-const PICTURE: &str = "docs/score.svg";
+const PAGE: &str = "docs/dev/evidence/score.md";
+const PICTURE: &str = "docs/dev/evidence/score.svg";
 
 const HEAD: &str = "\
 # The examination
 
 Written by `cargo xtask score --bless`, which runs every case of `tests/scenarios/examination` and
-`tests/scenarios/practice`: a small real program on the [simulated GPU](lab.md), several processes, or a
+`tests/scenarios/practice`: a small real program on the [simulated GPU](../../lab.md), several processes, or a
 text as people paste it, each with exactly one true cause, the bytes that it explains, the remedy that must
 be named and the advice that must not. The examination was written from public threads before its authors
 had read a rule; the practice set is what the rules were written with. A case fails where anything is wrong that

@@ -1,22 +1,13 @@
-//! docs/served.md: what people have asked for in public for years and no tool gave them, each with the
-//! command that serves it and what it really prints.
+//! What people have asked for in public for years and no tool gave them: each with the command that prints it, and
+//! what must stand in its output.
 
-use std::{fmt::Write as _, fs, process::Command};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use harness::{Build, root};
 
 use super::{row::Row, verdicts};
-
-const PAGE: &str = "docs/served.md";
-
-const HEAD: &str = "\
-# Asked for, and served
-
-Six wishes from public threads, each with what `whyoom` prints for it. Written by
-`cargo xtask score --bless`; `cargo xtask score` fails where one is no longer served.
-";
 
 /// A wish, and how it is served.
 struct Wish {
@@ -88,9 +79,8 @@ const WISHES: &[Wish] = &[
 /// A program whose libraries' workspaces are what is missing.
 const WORKSPACE: &str = "library-workspace-cublas";
 
-/// Asks for everything, and writes the page where that is wanted.
-pub(super) fn check(rows: &[Row], bless: bool) -> Result<()> {
-    let mut page = HEAD.to_owned();
+/// Checks that the output of each command has what its wish needs.
+pub(super) fn check(rows: &[Row]) -> Result<()> {
     for wish in WISHES {
         let (title, said) = wish.answer(rows).with_context(|| wish.what)?;
         for text in wish.says {
@@ -100,10 +90,6 @@ pub(super) fn check(rows: &[Row], bless: bool) -> Result<()> {
             ensure!(!said.contains(text), "{}: “{text}” is in\n{said}", wish.what);
         }
         println!("served: {} ({}): {title}", wish.what, wish.thread);
-        writeln!(page, "\n## {}\n\n{}\n\n```text\n$ {title}\n{said}```", wish.what, wish.thread)?;
-    }
-    if bless {
-        fs::write(root().join(PAGE), page)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! docs/verdicts.md: one real answer for each cause, as a person reads it.
+//! docs/dev/evidence/verdicts.md: one real answer for each cause, as a person reads it.
 
 use std::{fmt::Write as _, fs, path::PathBuf, process::Command};
 
@@ -7,7 +7,7 @@ use harness::{Build, cache, root, scratch};
 
 use super::row::Row;
 
-const PAGE: &str = "docs/verdicts.md";
+const PAGE: &str = "docs/dev/evidence/verdicts.md";
 
 const HEAD: &str = "\
 # Example verdicts

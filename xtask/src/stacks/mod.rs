@@ -1,4 +1,4 @@
-//! `cargo xtask stacks programs`: programs that people run, each in four ways, and `docs/stacks.md`.
+//! `cargo xtask stacks programs`: programs that people run, each in four ways, and `docs/dev/evidence/stacks.md`.
 
 mod at_a_time;
 mod cell;
@@ -32,7 +32,7 @@ pub(crate) struct Wish {
     /// The parts that are asked for; `programs [NAME…]`: the programs of tests/scenarios/stacks/programs.toml;
     /// `starts`: vLLM twenty times
     parts: Vec<String>,
-    /// Write docs/stacks.md
+    /// Write docs/dev/evidence/stacks.md
     #[arg(long)]
     bless: bool,
     /// Do not run again what was measured with the same binaries

@@ -1,4 +1,4 @@
-//! `docs/stacks.md`.
+//! `docs/dev/evidence/stacks.md`.
 
 use std::{fmt::Write as _, fs, process::Command};
 
@@ -12,7 +12,7 @@ use super::{
     table::NotTried,
 };
 
-const PAGE: &str = "docs/stacks.md";
+const PAGE: &str = "docs/dev/evidence/stacks.md";
 
 /// Writes the page anew.
 pub(super) fn write(rows: &[Row<'_>], not_tried: &[NotTried], sum: Sum) -> Result<()> {
@@ -24,8 +24,8 @@ pub(super) fn write(rows: &[Row<'_>], not_tried: &[NotTried], sum: Sum) -> Resul
 fn page(rows: &[Row<'_>], not_tried: &[NotTried], sum: Sum, date: &str) -> Result<String> {
     let mut page = format!(
         "# Programs that people run\n\n\
-         Each program runs in four ways: in [the lab](lab.md); under [`whyoom fit`](fit.md); under [`whyoom run`](run.md)\n\
-         on a simulated GPU that is too small, where the verdict must name the cause; and with [the pool](pool.md).\n\
+         Each program runs in four ways: in [the lab](../../lab.md); under [`whyoom fit`](../../fit.md); under [`whyoom run`](../../run.md)\n\
+         on a simulated GPU that is too small, where the verdict must name the cause; and with [the pool](../../pool.md).\n\
          Models have random weights. A peak is green within 5 % of the arithmetic. A program is green if the lab,\n\
          `fit` and `run` are. `cargo xtask stacks programs --bless` writes this page and fails below {BAR} green programs.\n\n\
          On {date}, on a simulated GPU: {sum}.\n\n\

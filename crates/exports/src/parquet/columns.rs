@@ -1,4 +1,4 @@
-//! The columns: one line each. docs/exports.md has the same list; `cargo xtask exports` compares them.
+//! The columns: one line each. docs/import-export.md has the same list; `cargo xtask exports` compares them.
 
 use std::{io::Write, sync::Arc};
 

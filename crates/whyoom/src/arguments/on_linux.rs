@@ -499,7 +499,7 @@ pub(crate) struct TopArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Started by an editor or an assistant, which sends requests on standard input. The tools why, diff,
-replay and who execute nothing; fit runs a command only if --allow-run allows it. See docs/mcp.md.
+replay and who execute nothing; fit runs a command only if --allow-run allows it. See docs/ci.md.
 
 Examples:
   whyoom mcp --folder ~/proj

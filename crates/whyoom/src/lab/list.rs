@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &LabListArguments) -> Result<()> {
     }
     let notes = [
         "--gpu takes each of these names, and the product's: --gpu 'RTX 4090'",
-        "*  assumed; docs/lab-models.md lists the source of every other value",
+        "*  assumed; docs/dev/lab-models.md lists the source of every other value",
     ];
     writeln!(out)?;
     for note in notes {

@@ -16,7 +16,7 @@ impl GpuModel {
     /// lazily (the default since CUDA 12.2).
     ///
     /// Fitted to what `PyTorch`'s error texts of real GPUs imply: memory of the process, less that
-    /// of the allocator, less the context, less the workspaces of cuBLAS. `docs/lab-models.md`
+    /// of the allocator, less the context, less the workspaces of cuBLAS. `docs/dev/lab-models.md`
     /// lists the texts, and by how much the rule misses each.
     #[must_use]
     pub const fn code(&self) -> Figure<u64> {
