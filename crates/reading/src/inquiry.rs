@@ -1,6 +1,7 @@
 //! Everything that a verdict is made from, read into one model.
 
 use std::{
+    convert::Infallible,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -25,6 +26,7 @@ use crate::{
     SIMULATED, WhatIf,
     beside::referrers,
     packed::{Packed, PackedError},
+    replay_context::ReplayContext,
     whole_run::WholeRun,
 };
 
@@ -51,6 +53,8 @@ pub struct Inquiry {
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
     gathered_events: u64,
+    /// True if runs are gathered however long they are.
+    gathers_all: bool,
     runs: Option<Vec<Run>>,
     /// What was measured of the machine.
     pub measured: Measured,
@@ -75,6 +79,12 @@ impl Inquiry {
         }
         let gathered = Some(Workloads::default());
         Self { model: Model::with_history(), gathered, ..Self::default() }
+    }
+
+    /// Returns one that keeps the runs to replay, however long they are.
+    #[must_use]
+    pub fn for_replay() -> Self {
+        Self { gathered: Some(Workloads::default()), gathers_all: true, ..Self::default() }
     }
 
     /// What follows is of another launch than what came before.
@@ -102,6 +112,7 @@ impl Inquiry {
             model: &mut self.model,
             workloads: &mut self.gathered,
             events: &mut self.gathered_events,
+            most: if self.gathers_all { u64::MAX } else { MOST_GATHERED },
         };
         let input = read(&mut self.tables, &mut sink)?;
         let kind = input.kind;
@@ -223,9 +234,33 @@ impl Inquiry {
     }
 
     fn judge_with(&self, ahead: &Ahead) -> Verdict {
-        let elsewhere = InputOrigin::default();
-        let origin = self.origin.as_ref().unwrap_or(&elsewhere);
-        judge_on(&self.model, &self.tables, self.measured, origin, ahead)
+        judge_on(&self.model, &self.tables, self.measured, self.origin(), ahead)
+    }
+
+    fn origin(&self) -> &InputOrigin {
+        self.origin.as_ref().unwrap_or(InputOrigin::ELSEWHERE)
+    }
+
+    /// Returns the verdict that replays of the gathered runs need: its remedies are not proved.
+    pub fn judge_unproved(&mut self) -> Verdict {
+        match self.judge_ahead(&|_: &mut Tables, _: &mut Workloads| Ok::<(), Infallible>(())) {
+            Ok(verdict) => {
+                self.runs = self.take_runs();
+                verdict
+            }
+        }
+    }
+
+    /// Returns the gathered runs, once they were judged.
+    #[must_use]
+    pub fn runs(&self) -> &[Run] {
+        self.runs.as_deref().unwrap_or_default()
+    }
+
+    /// Returns what replays need to know of a verdict on these inputs.
+    #[must_use]
+    pub fn replay_context<'a>(&'a self, verdict: &'a Verdict) -> ReplayContext<'a> {
+        ReplayContext::new(verdict, self.origin())
     }
 
     /// Has the runs that were recorded ready.
@@ -271,7 +306,8 @@ impl Inquiry {
     ) -> T {
         let runs = self.take_runs();
         let what_if = WhatIf::of(runs.as_deref());
-        let replay = what_if.answers(runs.as_deref().unwrap_or_default(), &self.tables);
+        let context = self.replay_context(verdict);
+        let replay = what_if.answers(runs.as_deref().unwrap_or_default(), &self.tables, context);
         let names: Vec<String> = self.inputs.iter().map(|input| shown(&input.name)).collect();
         let result = then(&Report {
             title: names.join(", "),
@@ -317,6 +353,8 @@ struct Gathering<'a> {
     model: &'a mut Model,
     workloads: &'a mut Option<Workloads>,
     events: &'a mut u64,
+    /// Runs with more events than these are not kept.
+    most: u64,
 }
 
 impl EventSink for Gathering<'_> {
@@ -325,7 +363,7 @@ impl EventSink for Gathering<'_> {
         if let Some(workloads) = self.workloads {
             workloads.event(event, tables);
             *self.events += 1;
-            if *self.events >= MOST_GATHERED {
+            if *self.events >= self.most {
                 *self.workloads = None;
             }
         }

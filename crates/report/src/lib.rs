@@ -36,7 +36,9 @@ pub use html::{
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use modules::largest_modules;
-pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+pub use replay::{
+    FitReach, ModelCheck, OWN_POOL, ReplayAnswer, ReplayRow, write_replay, write_replay_json,
+};
 pub use sarif::{SourceFolders, write_fit_sarif, write_verdict_sarif};
 pub use schemas::{SCHEMAS, Schema};
 pub use screen::Screen;
