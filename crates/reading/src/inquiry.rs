@@ -13,9 +13,9 @@ use whyoom_causes::{
 };
 use whyoom_files::folder::Folder;
 use whyoom_flight::Checkpoint;
-use whyoom_memory::Model;
+use whyoom_memory::{Incident, Model};
 use whyoom_redact::Paths;
-use whyoom_report::{Answer, Input, ReplayAnswer, Report};
+use whyoom_report::{Answer, CaughtFailures, Input, ReplayAnswer, Report};
 use whyoom_sources::{
     InputKind,
     recording::{Ending, Unresolved},
@@ -35,6 +35,8 @@ const MOST_GATHERED: u64 = 12_000_000;
 /// Said of a recording whose model of the whole run is not used.
 const NOT_ALONE: &str = "the ring dropped events, and only the first of several inputs, without a report, is read with \
                          the model of its whole run: peak, growth and what is live are those of the last events alone";
+/// The cause of a failure that the program did not notice: it ended with status 0 and wrong results.
+const UNCHECKED: &str = "unchecked-error";
 /// Notes on replays beyond these say nothing new.
 const MOST_NOTES: usize = 4;
 
@@ -283,7 +285,33 @@ impl Inquiry {
     /// What there is to show of a verdict.
     #[must_use]
     pub fn answer<'a>(&'a self, verdict: &'a Verdict) -> Answer<'a> {
-        Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
+        let caught = self.caught_failures(verdict);
+        Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs, caught }
+    }
+
+    /// Returns the failures that a recorded program survived. `None` if it did not end with status 0, if none failed,
+    /// or if one may have stopped a process.
+    fn caught_failures(&self, verdict: &Verdict) -> Option<CaughtFailures> {
+        let [Some(ending)] = self.endings.as_slice() else { return None };
+        let has_failed_calls = self.model.processes().any(|(_, one)| one.failures_seen() > 0);
+        if ending.status != Some(0) || has_failed_calls || verdict.primary.cause == UNCHECKED {
+            return None;
+        }
+        // A snapshot beside the recording has the same failures once more. It is named after its file.
+        let is_recorded = |one: &&Incident| self.tables.process_name(one.process).contains("(PID ");
+        let recorded: Vec<&Incident> = self.model.incidents().iter().filter(is_recorded).collect();
+        let seen =
+            self.model.incidents_seen() - (self.model.incidents().len() - recorded.len()) as u64;
+        let has_all = seen == recorded.len() as u64;
+        let started = format!("(PID {})", ending.pid);
+        let survived = |one: &&Incident| {
+            // The status is that of the process that was started. Of others, only what they did next is known.
+            let is_started = self.tables.process_name(one.process).ends_with(&started);
+            is_started || has_all && self.model.went_on_after(one)
+        };
+        let by_allocator = !recorded.iter().any(|one| one.of_driver);
+        let all_survived = !recorded.is_empty() && recorded.iter().all(survived);
+        all_survived.then_some(CaughtFailures { count: seen, by_allocator })
     }
 
     /// Whether any of the inputs was recorded in the lab.

@@ -1,5 +1,6 @@
 //! What people and programs see. Everything here only renders: no figure is made in this crate.
 
+mod caught;
 mod chart;
 mod contents;
 mod device_json;
@@ -22,6 +23,7 @@ mod timeline;
 mod value_chart;
 mod written;
 
+pub use caught::CaughtFailures;
 pub use diff::{DiffCondition, diff_headline, write_diff, write_diff_json};
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
@@ -42,7 +44,7 @@ pub use replay::{
 pub use sarif::{SourceFolders, write_fit_sarif, write_verdict_sarif};
 pub use schemas::{SCHEMAS, Schema};
 pub use screen::Screen;
-pub use text::{Detail, write_verbose_hint, write_verdict};
+pub use text::{Detail, write_caught, write_verbose_hint, write_verdict};
 
 use whyoom_causes::Verdict;
 use whyoom_memory::Model;
@@ -59,6 +61,8 @@ pub struct Answer<'a> {
     pub tables: &'a Tables,
     /// What was read, for people to recognise.
     pub inputs: &'a [Input],
+    /// The failures that the program survived. `None` if none failed, or if one may have stopped a process.
+    pub caught: Option<CaughtFailures>,
 }
 
 /// Something that was read.

@@ -114,6 +114,35 @@ fn why_judges_a_recording() {
 }
 
 #[test]
+fn failures_that_the_program_survived_are_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(folder.path());
+    writer.tensor(0, 100 * MIB);
+    for _ in 0..3 {
+        writer.run_out(1500 * MIB, 548 * MIB, 1000 * MIB);
+    }
+    writer.tensor(1 << 32, 10 * MIB);
+    drop(writer);
+    let text = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+        let output = command.arg("why").arg(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut ending = Ending { pid: std::process::id(), status: Some(0), ..Ending::default() };
+    ending.write(folder.path()).unwrap();
+    let told = text();
+    let first = "ok: 3 requests failed and were caught; the program ended with 0\nnote[";
+    assert!(told.starts_with(first), "{told}");
+    ending.status = Some(1);
+    ending.write(folder.path()).unwrap();
+    assert!(text().starts_with("error["), "it failed");
+    // A shell script may end with 0 after its program failed.
+    ending = Ending { pid: 1, status: Some(0), ..Ending::default() };
+    ending.write(folder.path()).unwrap();
+    assert!(text().starts_with("error["), "another process ended with 0");
+}
+
+#[test]
 fn replay_replays_a_recording() {
     let folder = tempfile::tempdir().unwrap();
     ran_out(folder.path());
