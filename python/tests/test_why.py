@@ -139,6 +139,11 @@ class Errors(unittest.TestCase):
     def test_no_such_file(self):
         self.assert_says(["no-such.pickle"], "no-such.pickle")
 
+    def test_a_misspelt_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(FRAGMENTED, os.path.join(folder, "ok.pickle"))
+            self.assert_says(["ok.pikle", "did you mean", "ok.pickle"], os.path.join(folder, "ok.pikle"))
+
     def test_an_empty_text(self):
         for source in ("", "  ", "\n"):
             self.assert_says(["the text is empty"], source)
