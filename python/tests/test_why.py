@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pickle
+import shutil
 import tempfile
 import unittest
 from unittest import mock
@@ -89,6 +90,18 @@ class Answers(unittest.TestCase):
         self.assertTrue(str(self.verdict).startswith("error[fragmented-cache]: "), str(self.verdict))
         self.assertNotIn("\x1b", str(self.verdict))
 
+    def test_repr_is_the_text(self):
+        self.assertEqual(repr(self.verdict), str(self.verdict))
+        printed = []
+        self.verdict._repr_pretty_(mock.Mock(text=printed.append), False)
+        self.assertEqual(printed, [str(self.verdict)])
+
+    def test_repr_does_not_fail_when_the_file_is_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = shutil.copy(FRAGMENTED, folder)
+            verdict = whyoom.why(path)
+        self.assertTrue(repr(verdict).startswith("fragmented-cache: "), repr(verdict))
+
     def test_html_has_the_verdict_and_a_chart(self):
         html = self.verdict._repr_html_()
         self.assertIn("expandable_segments:True", html)
@@ -125,6 +138,18 @@ class Errors(unittest.TestCase):
 
     def test_no_such_file(self):
         self.assert_says(["no-such.pickle"], "no-such.pickle")
+
+    def test_a_misspelt_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(FRAGMENTED, os.path.join(folder, "ok.pickle"))
+            self.assert_says(["ok.pikle", "did you mean", "ok.pickle"], os.path.join(folder, "ok.pikle"))
+
+    def test_an_empty_text(self):
+        for source in ("", "  ", "\n"):
+            self.assert_says(["the text is empty"], source)
+
+    def test_a_name_that_no_file_has(self):
+        self.assert_says(["no path"], "a\0b")
 
     def test_no_source(self):
         with self.assertRaises(TypeError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional, Type, Union
 
+from . import _recordings as recordings
 from ._errors import WhyoomError
 from ._marks import annotate_with, mark, recording_folder
 from ._verdict import Verdict, why
@@ -48,6 +49,7 @@ class Recording:
         _check_writable(self.path)
         self._keep_history()
         _under_way = self
+        recordings.write_snapshot = self._write_snapshot
         return self
 
     def __exit__(
@@ -61,10 +63,13 @@ class Recording:
             mark("whyoom.record ended")
             return
         _under_way = None
+        recordings.write_snapshot = None
         annotate_with(None)
         try:
-            self._torch.cuda.memory._dump_snapshot(self.path)
+            self._write_snapshot()
             self._written = True
+            if error is not None:
+                recordings.ended_by(error, self.path)
         except Exception as trouble:
             # What the program raised matters more than what became of its recording.
             if error is None:
@@ -84,6 +89,10 @@ class Recording:
     def report(self, path: Union[str, "os.PathLike[str]"]) -> str:
         """Writes the report, one HTML file that opens anywhere; its path."""
         return self.why().report(path)
+
+    def _write_snapshot(self) -> str:
+        self._torch.cuda.memory._dump_snapshot(self.path)
+        return self.path
 
     def _must_be_there(self) -> None:
         if self._folder is None and not self._written:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _html
+from . import _recordings as recordings
 from ._errors import WhyoomError
 from ._installation import COMMAND_VARIABLE, command
 
@@ -61,7 +62,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Why memory ran out. `str()` is the answer as the terminal shows it; notebooks show it with a chart."""
+    """Why memory ran out. `str()` and `repr()` are the text of the terminal; notebooks show it with a chart."""
 
     cause: str
     """The cause's id, as `whyoom causes` lists them; `healthy` where nothing is wrong."""
@@ -80,6 +81,17 @@ class Verdict:
 
     def __str__(self) -> str:
         return self._text
+
+    def __repr__(self) -> str:
+        try:
+            return self._text
+        except WhyoomError:
+            # The file is gone. A debugger still shows what is known.
+            return f"{self.cause}: {self.headline}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Prints the text in IPython, which would quote it otherwise."""
+        printer.text(repr(self))
 
     @cached_property
     def _text(self) -> str:
@@ -120,6 +132,9 @@ def why(*sources: Source) -> Verdict:
         try: train()
         except torch.cuda.OutOfMemoryError as error: print(whyoom.why(error))
 
+    An exception is judged with the recording of this process, if there is one: that of `whyoom.record()`
+    or of `whyoom run`.
+
     Raises WhyoomError where a source cannot be read. That nothing is wrong, or that nothing can be told
     yet, is a verdict and no error.
     """
@@ -127,6 +142,14 @@ def why(*sources: Source) -> Verdict:
         raise TypeError("whyoom.why() needs a path, a text or an exception")
     inputs = _inputs_of(sources)
     document = loads(inputs.ask("why", "--json", "--timeline"))
+    verdict = _verdict_of(document, inputs)
+    if any(isinstance(source, BaseException) for source in sources):
+        # A recording in progress changes: the text is asked for while it is the one that was judged.
+        repr(verdict)
+    return verdict
+
+
+def _verdict_of(document: Dict[str, Any], inputs: _Inputs) -> Verdict:
     found = document["verdict"]
     return Verdict(
         cause=found["cause"],
@@ -155,6 +178,9 @@ def run(words: Sequence[str], text: Optional[str] = None) -> str:
             check=False,
             env=_environment(),
         )
+    except ValueError as error:
+        # The name of no file has a NUL in it.
+        raise WhyoomError(f"this is no path: {error}") from error
     except OSError as error:
         raise WhyoomError(
             f"{path} cannot be run ({error.strerror}): this wheel may be for another platform; "
@@ -178,18 +204,22 @@ def _inputs_of(sources: Sequence[Source]) -> _Inputs:
     for source in sources:
         if isinstance(source, BaseException):
             texts.append(_text_of(source))
+            paths.extend(recordings.path_for(source))
         elif isinstance(source, str) and _is_text(source):
             texts.append(source)
         else:
-            path = os.fspath(source)
+            path = os.fsdecode(source)
+            if not path.strip():
+                raise WhyoomError("the text is empty: pass the message, an exception or the path of a file")
             # A name that begins with a dash is no option.
             paths.append(f"./{path}" if path.startswith("-") else path)
-    return _Inputs(tuple(paths), "\n".join(texts) if texts else None)
+    # An exception and its recording may both be sources.
+    return _Inputs(tuple(dict.fromkeys(paths)), "\n".join(texts) if texts else None)
 
 
 def _is_text(source: str) -> bool:
     """Whether it is what somebody pasted, not a path."""
-    if "\n" in source:
+    if "\n" in source.strip():
         return True
     if _exists(source):
         return False

@@ -86,6 +86,9 @@ export interface ReplayRun {
   capacity_from: string | null;
   model: { whole: boolean; steps: number; equal: number } | null;
   rows: ReplayRow[];
+  /** True if a fit is about the recorded requests only. */
+  fits_up_to_here: boolean;
+  caveat: string | null;
 }
 
 export interface FitProcess {

@@ -424,11 +424,13 @@ function replay(space: Space) {
         capacity_from: "from the failure in the recording",
         model: { model: "PyTorch's allocator", whole: true, steps: 55, equal: 55 },
         rows: [
-          row("stitch", "whyoom's own pool", "whyoom run --pool -- python train.py", true, 0.98),
+          row("stitch", "whyoom's own pool", "whyoom run --pool -- python leak.py", true, 0.98),
           row("expandable", "PyTorch with expandable segments", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", true, 0.93),
           row("rmm", "RMM's pool", "rmm.reinitialize(pool_allocator=True); torch.cuda.memory.change_current_allocator(rmm.allocators.torch.rmm_torch_allocator)", true, 0.9),
           row("as-recorded", "PyTorch with the settings of the recording", null, false, 0.7),
         ],
+        fits_up_to_here: false,
+        caveat: null,
       },
     ],
   };

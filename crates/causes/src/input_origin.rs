@@ -21,7 +21,7 @@ pub struct InputOrigin {
 
 impl InputOrigin {
     /// Inputs from elsewhere.
-    pub(crate) const ELSEWHERE: &'static Self =
+    pub const ELSEWHERE: &'static Self =
         &Self { own_commands: None, running: BTreeSet::new(), ended: BTreeSet::new() };
 
     /// Returns the origin of a recording that this user made here with a command.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use whyoom_memory::{EventCounts, Interface, LiveBlock, Space, Usage};
+use whyoom_memory::{DriverMemory, EventCounts, Interface, LiveBlock, Site, Space, Usage};
 use whyoom_trace::{Bytes, StackId};
 
 use crate::diagnosis::Diagnosis;
@@ -72,6 +72,16 @@ impl LeakSite {
         leak_sites.sort_by_key(|leak_site| std::cmp::Reverse(leak_site.usage.bytes));
         leak_sites
     }
+}
+
+/// Returns the stacks with which the process allocated from the driver, on any device and on the host, and how many
+/// allocations each made.
+pub(crate) fn driver_sites<'a>(
+    diagnosis: &Diagnosis<'a>,
+) -> impl Iterator<Item = (StackId, Site)> + use<'a> {
+    let process = diagnosis.process;
+    let spaces = diagnosis.model.spaces().filter(move |(other, ..)| *other == process);
+    spaces.filter_map(|(_, _, space)| space.driver()).flat_map(DriverMemory::sites)
 }
 
 /// Blocks of one call site, with how far the process was when it made each.

@@ -96,6 +96,23 @@ fn a_place_of_the_program_that_leaves_something_each_time_leaks() {
 }
 
 #[test]
+fn a_growing_line_says_how_many_of_its_allocations_it_did_not_free() {
+    let mut run = Run::new();
+    let line = run.stack(&[("sort_neighbours", "sim.cu", 17), ("main", "sim.cu", 60)]);
+    for step in 0..90 {
+        let address = (100 + step) * GIB;
+        run.take(MemoryKind::Device, line, address, 256 * MIB);
+        if step % 3 != 0 {
+            run.free(address);
+        }
+        run.work();
+    }
+    run.refused(line, GIB, 256 * MIB, 2);
+    let words = ["sim.cu:17", "30 of 90 allocations of this line were not freed."];
+    assert_cause(&run.judge(), "growth", &words);
+}
+
+#[test]
 fn buffers_of_the_start_that_stay_are_healthy() {
     let mut run = Run::new();
     let ring = run.stack(&[("make_ring", "main.c", 12)]);

@@ -1,6 +1,7 @@
 //! Everything that a verdict is made from, read into one model.
 
 use std::{
+    convert::Infallible,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -12,9 +13,9 @@ use whyoom_causes::{
 };
 use whyoom_files::folder::Folder;
 use whyoom_flight::Checkpoint;
-use whyoom_memory::Model;
+use whyoom_memory::{Incident, Model};
 use whyoom_redact::Paths;
-use whyoom_report::{Answer, Input, ReplayAnswer, Report};
+use whyoom_report::{Answer, CaughtFailures, Input, ReplayAnswer, Report};
 use whyoom_sources::{
     InputKind,
     recording::{Ending, Unresolved},
@@ -25,6 +26,7 @@ use crate::{
     SIMULATED, WhatIf,
     beside::referrers,
     packed::{Packed, PackedError},
+    replay_context::ReplayContext,
     whole_run::WholeRun,
 };
 
@@ -33,6 +35,8 @@ const MOST_GATHERED: u64 = 12_000_000;
 /// Said of a recording whose model of the whole run is not used.
 const NOT_ALONE: &str = "the ring dropped events, and only the first of several inputs, without a report, is read with \
                          the model of its whole run: peak, growth and what is live are those of the last events alone";
+/// The cause of a failure that the program did not notice: it ended with status 0 and wrong results.
+const UNCHECKED: &str = "unchecked-error";
 /// Notes on replays beyond these say nothing new.
 const MOST_NOTES: usize = 4;
 
@@ -51,6 +55,8 @@ pub struct Inquiry {
     /// Runs to replay: gathered on the way where a report is wanted, else read when they are needed.
     gathered: Option<Workloads>,
     gathered_events: u64,
+    /// True if runs are gathered however long they are.
+    gathers_all: bool,
     runs: Option<Vec<Run>>,
     /// What was measured of the machine.
     pub measured: Measured,
@@ -75,6 +81,12 @@ impl Inquiry {
         }
         let gathered = Some(Workloads::default());
         Self { model: Model::with_history(), gathered, ..Self::default() }
+    }
+
+    /// Returns one that keeps the runs to replay, however long they are.
+    #[must_use]
+    pub fn for_replay() -> Self {
+        Self { gathered: Some(Workloads::default()), gathers_all: true, ..Self::default() }
     }
 
     /// What follows is of another launch than what came before.
@@ -102,6 +114,7 @@ impl Inquiry {
             model: &mut self.model,
             workloads: &mut self.gathered,
             events: &mut self.gathered_events,
+            most: if self.gathers_all { u64::MAX } else { MOST_GATHERED },
         };
         let input = read(&mut self.tables, &mut sink)?;
         let kind = input.kind;
@@ -223,9 +236,33 @@ impl Inquiry {
     }
 
     fn judge_with(&self, ahead: &Ahead) -> Verdict {
-        let elsewhere = InputOrigin::default();
-        let origin = self.origin.as_ref().unwrap_or(&elsewhere);
-        judge_on(&self.model, &self.tables, self.measured, origin, ahead)
+        judge_on(&self.model, &self.tables, self.measured, self.origin(), ahead)
+    }
+
+    fn origin(&self) -> &InputOrigin {
+        self.origin.as_ref().unwrap_or(InputOrigin::ELSEWHERE)
+    }
+
+    /// Returns the verdict that replays of the gathered runs need: its remedies are not proved.
+    pub fn judge_unproved(&mut self) -> Verdict {
+        match self.judge_ahead(&|_: &mut Tables, _: &mut Workloads| Ok::<(), Infallible>(())) {
+            Ok(verdict) => {
+                self.runs = self.take_runs();
+                verdict
+            }
+        }
+    }
+
+    /// Returns the gathered runs, once they were judged.
+    #[must_use]
+    pub fn runs(&self) -> &[Run] {
+        self.runs.as_deref().unwrap_or_default()
+    }
+
+    /// Returns what replays need to know of a verdict on these inputs.
+    #[must_use]
+    pub fn replay_context<'a>(&'a self, verdict: &'a Verdict) -> ReplayContext<'a> {
+        ReplayContext::new(verdict, self.origin())
     }
 
     /// Has the runs that were recorded ready.
@@ -248,7 +285,33 @@ impl Inquiry {
     /// What there is to show of a verdict.
     #[must_use]
     pub fn answer<'a>(&'a self, verdict: &'a Verdict) -> Answer<'a> {
-        Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs }
+        let caught = self.caught_failures(verdict);
+        Answer { verdict, model: &self.model, tables: &self.tables, inputs: &self.inputs, caught }
+    }
+
+    /// Returns the failures that a recorded program survived. `None` if it did not end with status 0, if none failed,
+    /// or if one may have stopped a process.
+    fn caught_failures(&self, verdict: &Verdict) -> Option<CaughtFailures> {
+        let [Some(ending)] = self.endings.as_slice() else { return None };
+        let has_failed_calls = self.model.processes().any(|(_, one)| one.failures_seen() > 0);
+        if ending.status != Some(0) || has_failed_calls || verdict.primary.cause == UNCHECKED {
+            return None;
+        }
+        // A snapshot beside the recording has the same failures once more. It is named after its file.
+        let is_recorded = |one: &&Incident| self.tables.process_name(one.process).contains("(PID ");
+        let recorded: Vec<&Incident> = self.model.incidents().iter().filter(is_recorded).collect();
+        let seen =
+            self.model.incidents_seen() - (self.model.incidents().len() - recorded.len()) as u64;
+        let has_all = seen == recorded.len() as u64;
+        let started = format!("(PID {})", ending.pid);
+        let survived = |one: &&Incident| {
+            // The status is that of the process that was started. Of others, only what they did next is known.
+            let is_started = self.tables.process_name(one.process).ends_with(&started);
+            is_started || has_all && self.model.went_on_after(one)
+        };
+        let by_allocator = !recorded.iter().any(|one| one.of_driver);
+        let all_survived = !recorded.is_empty() && recorded.iter().all(survived);
+        all_survived.then_some(CaughtFailures { count: seen, by_allocator })
     }
 
     /// Whether any of the inputs was recorded in the lab.
@@ -271,7 +334,8 @@ impl Inquiry {
     ) -> T {
         let runs = self.take_runs();
         let what_if = WhatIf::of(runs.as_deref());
-        let replay = what_if.answers(runs.as_deref().unwrap_or_default(), &self.tables);
+        let context = self.replay_context(verdict);
+        let replay = what_if.answers(runs.as_deref().unwrap_or_default(), &self.tables, context);
         let names: Vec<String> = self.inputs.iter().map(|input| shown(&input.name)).collect();
         let result = then(&Report {
             title: names.join(", "),
@@ -317,6 +381,8 @@ struct Gathering<'a> {
     model: &'a mut Model,
     workloads: &'a mut Option<Workloads>,
     events: &'a mut u64,
+    /// Runs with more events than these are not kept.
+    most: u64,
 }
 
 impl EventSink for Gathering<'_> {
@@ -325,7 +391,7 @@ impl EventSink for Gathering<'_> {
         if let Some(workloads) = self.workloads {
             workloads.event(event, tables);
             *self.events += 1;
-            if *self.events >= MOST_GATHERED {
+            if *self.events >= self.most {
                 *self.workloads = None;
             }
         }

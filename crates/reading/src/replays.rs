@@ -13,8 +13,10 @@ use whyoom_allocators::{
     replay,
 };
 use whyoom_causes::for_shell;
-use whyoom_report::{ModelCheck, ReplayAnswer, ReplayRow};
+use whyoom_report::{FitReach, ModelCheck, OWN_POOL, ReplayAnswer, ReplayRow};
 use whyoom_trace::{DeviceId, Tables};
+
+use crate::replay_context::ReplayContext;
 
 /// More than any device has: a run is replayed on it where the capacity is not known.
 const UNLIMITED: u64 = 1 << 46;
@@ -84,12 +86,13 @@ pub struct Asked {
     pub note: Option<String>,
 }
 
-/// What each candidate would have done with a run. `progress` is called after each.
+/// Replays a run with each candidate. `progress` is called after each.
 pub fn answer<'a>(
     run: &'a Run,
     asked: &Asked,
     candidates: &'a [Candidate],
     tables: &'a Tables,
+    context: ReplayContext<'_>,
     progress: &(dyn Fn() + Sync),
 ) -> ReplayAnswer<'a> {
     let known = run.workload.known_capacity();
@@ -109,22 +112,31 @@ pub fn answer<'a>(
         || replay_all(&run.workload, candidates, recorded, device, progress),
     );
     let peak_live = outcomes.iter().map(|outcome| outcome.peak_live).max().unwrap_or_default();
+    let reach = context.reach(run);
     let ended = candidates.iter().zip(&outcomes).filter(|(_, outcome)| !outcome.given_up);
-    let rows = ended.map(|(candidate, outcome)| ReplayRow {
-        allocator: &candidate.name,
-        about: candidate.about,
-        switch: switch_of(candidate, run),
-        fits: capacity.map(|_| outcome.fits()),
-        peak_reserved_bytes: outcome.peak_reserved,
-        utilization: outcome.utilization(),
-        driver_calls: outcome.driver_calls,
-        driver_nanoseconds: outcome.driver_nanoseconds,
+    let rows = ended.map(|(candidate, outcome)| {
+        let (switch, example) = match reach {
+            FitReach::UntilLeakFills => (None, None),
+            _ => switch_of(candidate, run, context),
+        };
+        ReplayRow {
+            allocator: &candidate.name,
+            about: candidate.about,
+            switch,
+            example,
+            fits: capacity.map(|_| outcome.fits()),
+            peak_reserved_bytes: outcome.peak_reserved,
+            utilization: outcome.utilization(),
+            driver_calls: outcome.driver_calls,
+            driver_nanoseconds: outcome.driver_nanoseconds,
+        }
     });
     // What another allocator served has no settings of PyTorch's that it was recorded with.
     let by_pytorch = run.logged_by.as_deref().is_none() && !run.was_pooled();
     let rows = rows.filter(|row| by_pytorch || row.allocator != "as-recorded");
     let mut rows: Vec<ReplayRow<'a>> = rows.collect();
     rows.sort_by_key(|row| (row.fits == Some(false), row.peak_reserved_bytes));
+    let caveat = reach.caveat(rows.iter().any(|row| row.fits == Some(true)));
     ReplayAnswer {
         process: tables.process_name(run.process),
         device: run.device.to_string(),
@@ -135,6 +147,9 @@ pub fn answer<'a>(
         capacity_from,
         model,
         rows,
+        fits_up_to_here: reach.ends_with_recording(),
+        caveat,
+        reach,
         notes: left_out(run, candidates, &outcomes).into_iter().chain(asked.note.clone()).collect(),
     }
 }
@@ -214,20 +229,30 @@ fn replay_all(
 }
 
 /// How a program that RMM serves switches to other allocators: PyTorch's settings do nothing for it.
-const SWITCHES_OF_RMM: [(&str, &str); 3] = [
+const SWITCHES_OF_RMM: [(&str, &str); 2] = [
     ("rmm", "rmm.reinitialize(pool_allocator=True)"),
     ("cuda-async", "rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())"),
-    ("stitch", "whyoom run --pool -- python train.py"),
 ];
+/// The command of whyoom's own pool, up to the program.
+const WITH_POOL: &str = "whyoom run --pool --";
 
-/// The line that switches a candidate on in the program of a run.
-fn switch_of<'a>(candidate: &'a Candidate, run: &Run) -> Option<&'a str> {
+/// Returns the line that switches a candidate on in the program of a run: to paste, or else to adapt.
+fn switch_of(
+    candidate: &Candidate,
+    run: &Run,
+    context: ReplayContext<'_>,
+) -> (Option<String>, Option<String>) {
+    if candidate.name == OWN_POOL {
+        let own = context.own_program_after(WITH_POOL);
+        let example = own.is_none().then(|| format!("{WITH_POOL} COMMAND"));
+        return (own, example);
+    }
     if run.logged_by.as_deref().is_none() {
         let is_taken = doubtful_keys(None, &candidate.options).is_empty();
-        return candidate.switch.as_deref().filter(|_| is_taken);
+        return (candidate.switch.clone().filter(|_| is_taken), None);
     }
     let own = SWITCHES_OF_RMM.iter().find(|(name, _)| *name == candidate.name);
-    own.map(|(_, switch)| *switch)
+    (own.map(|(_, switch)| (*switch).to_owned()), None)
 }
 
 /// How far the model of the recorded allocator does what that did.

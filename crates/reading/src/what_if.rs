@@ -4,7 +4,10 @@ use whyoom_allocators::{Run, catalogue::CATALOGUE};
 use whyoom_report::ReplayAnswer;
 use whyoom_trace::Tables;
 
-use crate::replays::{Asked, Candidate, answer, can_be_replayed};
+use crate::{
+    replay_context::ReplayContext,
+    replays::{Asked, Candidate, answer, can_be_replayed},
+};
 
 /// A report of a run with so many allocations replays it with few allocators only.
 const LONG: usize = 1_000_000;
@@ -50,8 +53,14 @@ impl WhatIf {
 
     /// One answer for each run.
     #[must_use]
-    pub fn answers<'a>(&'a self, runs: &'a [Run], tables: &'a Tables) -> Vec<ReplayAnswer<'a>> {
+    pub fn answers<'a>(
+        &'a self,
+        runs: &'a [Run],
+        tables: &'a Tables,
+        context: ReplayContext<'_>,
+    ) -> Vec<ReplayAnswer<'a>> {
         let runs = runs.iter().filter(|run| can_be_replayed(run) && !self.candidates.is_empty());
-        runs.map(|run| answer(run, &Asked::default(), &self.candidates, tables, &|| {})).collect()
+        let asked = Asked::default();
+        runs.map(|run| answer(run, &asked, &self.candidates, tables, context, &|| {})).collect()
     }
 }

@@ -1,5 +1,6 @@
 //! What people and programs see. Everything here only renders: no figure is made in this crate.
 
+mod caught;
 mod chart;
 mod contents;
 mod device_json;
@@ -22,6 +23,7 @@ mod timeline;
 mod value_chart;
 mod written;
 
+pub use caught::CaughtFailures;
 pub use diff::{DiffCondition, diff_headline, write_diff, write_diff_json};
 pub use explain::{write_catalogue, write_cause, write_terms};
 pub use fit::{
@@ -36,11 +38,13 @@ pub use html::{
 pub use json::{VerdictParts, write_catalogue_json, write_terms_json, write_verdict_json};
 pub use live::write_live;
 pub use modules::largest_modules;
-pub use replay::{ModelCheck, ReplayAnswer, ReplayRow, write_replay, write_replay_json};
+pub use replay::{
+    FitReach, ModelCheck, OWN_POOL, ReplayAnswer, ReplayRow, write_replay, write_replay_json,
+};
 pub use sarif::{SourceFolders, write_fit_sarif, write_verdict_sarif};
 pub use schemas::{SCHEMAS, Schema};
 pub use screen::Screen;
-pub use text::{Detail, write_verbose_hint, write_verdict};
+pub use text::{Detail, write_caught, write_verbose_hint, write_verdict};
 
 use whyoom_causes::Verdict;
 use whyoom_memory::Model;
@@ -57,6 +61,8 @@ pub struct Answer<'a> {
     pub tables: &'a Tables,
     /// What was read, for people to recognise.
     pub inputs: &'a [Input],
+    /// The failures that the program survived. `None` if none failed, or if one may have stopped a process.
+    pub caught: Option<CaughtFailures>,
 }
 
 /// Something that was read.

@@ -33,9 +33,73 @@ pub struct ReplayAnswer<'a> {
     pub model: ModelCheck,
     /// The allocators, the best first.
     pub rows: Vec<ReplayRow<'a>>,
+    /// True if a fit is about the recorded requests only: the program needs more than these.
+    pub fits_up_to_here: bool,
+    /// Reason why the program needs more than the recorded requests. `None` if it does not, as far as known.
+    pub caveat: Option<String>,
+    /// How far a fit reaches: `fits_up_to_here` and `caveat` are made from it.
+    #[serde(skip)]
+    pub reach: FitReach,
     /// What was left out, for people.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Which requests of the program a fit in a replay is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FitReach {
+    /// All, as far as known.
+    Whole,
+    /// All of this run. A longer one needs more, because memory also grows.
+    WholeButGrows,
+    /// Those before the leak fills the device.
+    UntilLeakFills,
+    /// Those before a failure that the allocator did not cause.
+    UntilFailure {
+        /// The cause of the failure.
+        cause: &'static str,
+    },
+    /// The recorded ones. The program caught a failure: with that memory it would have made others.
+    UntilCaughtFailure,
+}
+
+impl FitReach {
+    /// Returns true if a fit is about the recorded requests only: the program needs more than these.
+    #[must_use]
+    pub fn ends_with_recording(self) -> bool {
+        !matches!(self, Self::Whole | Self::WholeButGrows)
+    }
+
+    /// Returns the reason why the program needs more than the recorded requests. `None` if it does not, as far as known.
+    /// `fits_somewhere`: true if a row of the replay says that it fits.
+    #[must_use]
+    pub fn caveat(self, fits_somewhere: bool) -> Option<String> {
+        const RECORDED: &str = "“Fits up to here” means that the recorded requests fit";
+        match self {
+            Self::Whole => None,
+            Self::UntilLeakFills => {
+                let grows = "Memory grows, so no allocator fits this program for long.";
+                Some(match fits_somewhere {
+                    true => format!("{grows} {RECORDED}; the leak goes on."),
+                    false => grows.to_owned(),
+                })
+            }
+            Self::WholeButGrows => {
+                Some("Memory also grows: a longer run needs more than shown here.".to_owned())
+            }
+            _ if !fits_somewhere => None,
+            Self::UntilFailure { cause: "unknown" } => Some(format!(
+                "The cause of the failure is not known. {RECORDED}; more requests may follow."
+            )),
+            Self::UntilFailure { cause } => Some(format!(
+                "The cause ({cause}) is not memory that the allocator wastes. {RECORDED}; more requests may follow."
+            )),
+            Self::UntilCaughtFailure => Some(format!(
+                "The program caught a failure and went on. {RECORDED}; what it would have requested in place of the \
+                 failure is not known."
+            )),
+        }
+    }
 }
 
 /// How far the model reproduces what was recorded.
@@ -62,8 +126,11 @@ pub struct ReplayRow<'a> {
     pub allocator: &'a str,
     /// What it is.
     pub about: &'a str,
-    /// The line that switches it on.
-    pub switch: Option<&'a str>,
+    /// The line that switches it on. `None` if there is none that can be pasted, or if it would not help: memory grows.
+    pub switch: Option<String>,
+    /// A line that switches it on, with COMMAND in place of a program that is not known or not this user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<String>,
     /// Whether the run fits; unknown without a capacity.
     pub fits: Option<bool>,
     /// The most that it reserves.
@@ -75,6 +142,20 @@ pub struct ReplayRow<'a> {
     /// What those take on a real device, by a model.
     pub driver_nanoseconds: u64,
 }
+
+impl ReplayRow<'_> {
+    /// Returns the line that switches it on, to paste or to adapt. `None` if there is none.
+    fn enabled_by(&self) -> Option<&str> {
+        self.switch.as_deref().or(self.example.as_deref())
+    }
+
+    fn is_own_pool(&self) -> bool {
+        self.allocator == OWN_POOL
+    }
+}
+
+/// The name of whyoom's own pool among the allocators.
+pub const OWN_POOL: &str = "stitch";
 
 /// Writes the answers as a JSON document.
 pub fn write_replay_json(answers: &[ReplayAnswer<'_>], out: &mut dyn Write) -> io::Result<()> {
@@ -97,10 +178,11 @@ pub fn write_replay(
     writeln!(out, "{}", styled(style::HEADLINE, wrap(&headline(answer), width, "")))?;
     writeln!(out, "{}", wrap(&circumstances(answer), width, ""))?;
     writeln!(out, "{}\n", wrap(&faithfulness(&answer.model), width, ""))?;
-    for line in table(&answer.rows).lines(width) {
+    for line in table(answer).lines(width) {
         writeln!(out, "{line}")?;
     }
-    for note in &answer.notes {
+    let caveat = answer.caveat.iter().filter(|_| answer.reach != FitReach::UntilLeakFills);
+    for note in caveat.chain(&answer.notes) {
         writeln!(out, "{}", styled(style::FAINT, wrap(&format!("note: {note}"), width, "")))?;
     }
     // What ran in the pool is in the pool already: only something better is worth a line.
@@ -108,14 +190,18 @@ pub fn write_replay(
         !answer.model.pooled || row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes
     };
     let proposed = proposed(answer).filter(worthwhile);
-    if let Some((row, switch)) = proposed.and_then(|row| Some((row, row.switch?))) {
-        writeln!(out, "\n  {}\n      {}", styled(style::PASTE, switch), printable(row.about))?;
+    if let Some((row, switch)) = proposed.and_then(|row| Some((row, row.enabled_by()?))) {
+        let line = match row.switch.is_some() {
+            true => styled(style::PASTE, switch).to_string(),
+            false => format!("for example: {switch}"),
+        };
+        writeln!(out, "\n  {line}\n      {}", printable(row.about))?;
     }
     Ok(())
 }
 
 /// The allocators in PyTorch's words: what is reserved, how much of that is allocated, and what the driver is asked.
-fn table(rows: &[ReplayRow<'_>]) -> Table {
+fn table(answer: &ReplayAnswer<'_>) -> Table {
     let mut table = Table::new([
         Column::words("allocator").wraps(),
         Column::numbers("peak reserved"),
@@ -124,8 +210,9 @@ fn table(rows: &[ReplayRow<'_>]) -> Table {
         Column::numbers("driver time").expendable(2),
         Column::words("fits"),
     ]);
-    for row in rows {
+    for row in &answer.rows {
         let fits = match row.fits {
+            Some(true) if answer.fits_up_to_here => "up to here",
             Some(true) => "yes",
             Some(false) => "no",
             None => "-",
@@ -148,9 +235,8 @@ fn table(rows: &[ReplayRow<'_>]) -> Table {
 /// as long as it is better than the recorded run.
 fn proposed<'a, 'b>(answer: &'a ReplayAnswer<'b>) -> Option<&'a ReplayRow<'b>> {
     let usable =
-        || answer.rows.iter().filter(|row| row.switch.is_some() && row.fits != Some(false));
-    let is_own = |row: &&ReplayRow<'_>| row.switch.is_some_and(|line| line.starts_with("whyoom "));
-    let setting = usable().find(|row| !is_own(row));
+        || answer.rows.iter().filter(|row| row.enabled_by().is_some() && row.fits != Some(false));
+    let setting = usable().find(|row| !row.is_own_pool());
     let better =
         |row: &&ReplayRow<'_>| row.peak_reserved_bytes < answer.recorded_peak_reserved_bytes;
     setting.filter(better).or_else(|| usable().next())
@@ -158,13 +244,19 @@ fn proposed<'a, 'b>(answer: &'a ReplayAnswer<'b>) -> Option<&'a ReplayRow<'b>> {
 
 /// An allocator's name; of whyoom's own pool, what switches it on too.
 fn shown(row: &ReplayRow<'_>) -> String {
-    let own = row.switch.is_some_and(|line| line.starts_with("whyoom ") && line.contains("--pool"));
-    if own { format!("{} (whyoom's --pool)", row.allocator) } else { row.allocator.to_owned() }
+    if row.is_own_pool() {
+        format!("{} (whyoom's --pool)", row.allocator)
+    } else {
+        row.allocator.to_owned()
+    }
 }
 
 /// The answer in one line: the best that a program can switch on, against the recorded run.
 fn headline(answer: &ReplayAnswer<'_>) -> String {
     let recorded = Bytes(answer.recorded_peak_reserved_bytes);
+    if let (FitReach::UntilLeakFills, Some(caveat)) = (answer.reach, &answer.caveat) {
+        return caveat.clone();
+    }
     match proposed(answer) {
         // A log tells nothing of what its allocator held.
         Some(row) if recorded == Bytes::ZERO => {

@@ -51,7 +51,11 @@ fn failure(answer: &Answer<'_>, folders: &SourceFolders) -> Option<Failure> {
     if finding.cause == HEALTHY || !has_failed && finding.cause == "unknown" {
         return None;
     }
-    let level = if has_failed { "error" } else { "warning" };
+    let level = match (answer.caught, has_failed) {
+        (Some(_), _) => "note",
+        (None, true) => "error",
+        (None, false) => "warning",
+    };
     let located = |site: &CallSite| {
         let SourceLine { file, line } = source_line(answer.tables, &site.call_site)?;
         Location::of_line(&file, line, folders).map(|location| location.saying(&site.what))

@@ -4,6 +4,8 @@ use anstyle::{AnsiColor, Style};
 use whyoom_causes::{Finding, Strength};
 pub(crate) use whyoom_redact::terminal::{FAINT, HEADING, HEADLINE, PASTE, styled};
 
+/// What stands before the first line if the program survived.
+pub(crate) const OK: Style = AnsiColor::Green.on_default().bold();
 /// What stands before a call site, as rustc has it.
 pub(crate) const ARROW: Style = AnsiColor::Blue.on_default().bold();
 /// What stands before a fix.

@@ -144,6 +144,7 @@ Exit status:
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("written").multiple(true), after_help = "\
 Examples:
+  whyoom why                               the newest recording in this folder
   whyoom why whyoom-run-20270102-030405    the folder of a recording of whyoom run
   whyoom why oom.pickle                    a snapshot of torch.cuda.memory._dump_snapshot
   whyoom why train.log                     a log of any length, of one or more ranks
@@ -160,8 +161,8 @@ Exit status:
   1  an input could not be read, or a file could not be written
   2  invalid arguments, or a file exists (--force overwrites it)")]
 pub(crate) struct WhyArguments {
-    /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - or nothing reads
-    /// standard input
+    /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports, or a message in quotes; - reads standard
+    /// input. Default: standard input, or the newest recording in this folder if nothing is piped
     #[arg(value_name = "INPUTS")]
     pub(crate) files: Vec<PathBuf>,
     /// List what was live at the OOM, by call site: the largest 20, or N
@@ -209,8 +210,9 @@ Exit status:
   1  an input could not be read, or the file could not be written
   2  invalid arguments, or the file exists (--force overwrites it)")]
 pub(crate) struct ReportArguments {
-    /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - reads standard input
-    #[arg(required = true, value_name = "INPUTS")]
+    /// Recordings (folders), PyTorch snapshots, logs, Nsight Systems exports; - reads standard
+    /// input. Default: the newest recording in this folder
+    #[arg(value_name = "INPUTS")]
     pub(crate) files: Vec<PathBuf>,
     /// Output file; - writes to standard output
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]

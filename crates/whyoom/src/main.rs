@@ -17,6 +17,7 @@ mod machine;
 mod manual;
 mod misuse;
 mod nearest;
+mod newest;
 mod on_path;
 mod progress;
 mod quantities;

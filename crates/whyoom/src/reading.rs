@@ -16,7 +16,7 @@ use crate::{
     beside::{process_in, snapshots},
     machine::MachineFile,
     recording_origin,
-    source::{Frames, packed, read, read_entry},
+    source::{Frames, packed, read, read_entry, read_stream},
 };
 
 /// What was read, and where it can be read again.
@@ -66,6 +66,19 @@ impl Reading {
                 self.add_one(&snapshot)?;
             }
         }
+        Ok(())
+    }
+
+    /// Reads a text that was given as an argument.
+    pub(crate) fn add_text(&mut self, text: &str) -> Result<()> {
+        self.inquiry.begin_launch();
+        let kind = self.inquiry.take(|tables, sink| {
+            let name = ("the text", None);
+            anyhow::Ok(read_stream(text.as_bytes(), None, name, tables, sink)?.input)
+        })?;
+        self.inquiry.add_origin(InputOrigin::default());
+        // Like standard input, it is not read a second time.
+        self.files.push((PathBuf::from("-"), kind));
         Ok(())
     }
 

@@ -8,33 +8,37 @@ use std::{
 use anyhow::{Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use whyoom_allocators::{
-    Run, Workloads,
+    Run,
     catalogue::{CATALOGUE, SETTINGS, find},
     policies::pytorch::PyTorchSettings,
 };
-use whyoom_reading::{Asked, Candidate, answer, can_be_replayed};
+use whyoom_causes::{InputOrigin, Verdict};
+use whyoom_reading::{Asked, Candidate, Inquiry, answer, can_be_replayed};
 use whyoom_report::{ReplayAnswer, write_replay, write_replay_json};
-use whyoom_sources::InputKind;
-use whyoom_trace::Tables;
+use whyoom_sources::{InputKind, recording::is_recording};
 
 use crate::{
     arguments::ReplayArguments,
     machine::MachineFile,
     misuse::Misuse,
+    recording_origin,
     source::{self, Frames},
     terminal::width,
 };
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
-    let mut tables = Tables::default();
-    let runs = read(&arguments.file, &mut tables)?;
+    let (inquiry, verdict) = read(&arguments.file)?;
+    let context = inquiry.replay_context(&verdict);
+    let runs: Vec<&Run> = inquiry.runs().iter().filter(|run| can_be_replayed(run)).collect();
     let candidates = candidates(arguments)?;
     let asked = asked(arguments);
     let progress = ProgressBar::new((runs.len() * candidates.len()) as u64);
     progress.set_draw_target(ProgressDrawTarget::stderr());
     let done = || progress.inc(1);
-    let answers: Vec<ReplayAnswer<'_>> =
-        runs.iter().map(|run| answer(run, &asked, &candidates, &tables, &done)).collect();
+    let answers: Vec<ReplayAnswer<'_>> = runs
+        .iter()
+        .map(|run| answer(run, &asked, &candidates, &inquiry.tables, context, &done))
+        .collect();
     progress.finish_and_clear();
     let mut out = io::BufWriter::new(anstream::stdout().lock());
     if arguments.json {
@@ -50,22 +54,30 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn read(path: &Path, tables: &mut Tables) -> Result<Vec<Run>> {
+/// Reads an input and judges it: whether memory grows decides what a replay that fits means.
+fn read(path: &Path) -> Result<(Inquiry, Verdict)> {
     let name = path.display().to_string();
-    let mut workloads = Workloads::default();
-    let input = source::read(path, Frames::Nameless, tables, &mut workloads)?.input;
-    let runs: Vec<Run> = workloads.into_runs().into_iter().filter(can_be_replayed).collect();
+    let mut inquiry = Inquiry::for_replay();
+    let kind = inquiry.take(|tables, sink| {
+        anyhow::Ok(source::read(path, Frames::Nameless, tables, sink)?.input)
+    })?;
+    inquiry.add_origin(match is_recording(path) {
+        true => recording_origin::of_recording(path),
+        false => InputOrigin::default(),
+    });
+    let verdict = inquiry.judge_unproved();
+    let has_runs = inquiry.runs().iter().any(can_be_replayed);
     ensure!(
-        !runs.is_empty() || input.kind != InputKind::NsightSystems,
+        has_runs || kind != InputKind::NsightSystems,
         "{name} contains driver allocations, not those of an allocator: there is nothing to replay. \
          Record them with whyoom run -- PROGRAM"
     );
     ensure!(
-        !runs.is_empty(),
+        has_runs,
         "{name} contains no history of PyTorch's allocations: record it with whyoom run -- PROGRAM, \
          or with torch.cuda.memory._record_memory_history(max_entries=1_000_000)"
     );
-    Ok(runs)
+    Ok((inquiry, verdict))
 }
 
 fn candidates(arguments: &ReplayArguments) -> Result<Vec<Candidate>> {

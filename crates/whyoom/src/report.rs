@@ -15,6 +15,8 @@ use whyoom_trace::Bytes;
 use crate::{
     argument_values::is_standard_output,
     arguments::ReportArguments,
+    misuse::Misuse,
+    newest::newest_here,
     reading::Reading,
     terminal::{print_line, say},
     whole_file::{WholeFile, may_write},
@@ -27,6 +29,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
         may_write(&arguments.output, arguments.force)?;
     }
     let mut reading = Reading::new(true);
+    if arguments.files.is_empty() {
+        let none = "no recording is in this folder: name one, or record one with whyoom run";
+        reading.add(&newest_here().ok_or_else(|| Misuse(none.to_owned()))?)?;
+    }
     for file in &arguments.files {
         reading.add(file)?;
     }

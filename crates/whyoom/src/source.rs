@@ -19,8 +19,9 @@ use whyoom_trace::{EventSink, Tables};
 
 use crate::{
     beside::{process_in, snapshots},
+    newest::newest_recording,
     progress::{ProgressReader, ProgressSink},
-    unopened::unopened,
+    unopened::{file_or_placeholder, unopened},
 };
 
 /// Whether the native frames of a recording get their names, which takes time.
@@ -63,7 +64,7 @@ pub(crate) fn read(
     let file = open(path)?;
     let metadata = file.metadata().with_context(|| format!("cannot read {name}"))?;
     if metadata.is_dir() {
-        return Err(no_folder(&name));
+        return Err(no_folder(path));
     }
     // A database is opened by its path once more, which a pipe does not survive.
     let again = metadata.is_file().then_some(path);
@@ -153,7 +154,8 @@ fn read_recording(
     Ok(Contents { input, recorded_events: summary.events, simulated })
 }
 
-fn read_stream(
+/// Reads what a file, a pipe or an argument holds into a sink. `path` names a regular file that can be opened again.
+pub(crate) fn read_stream(
     reader: impl Read,
     length: Option<u64>,
     (name, path): (&str, Option<&Path>),
@@ -185,9 +187,14 @@ fn read_stream(
     Ok(Contents { input: input.with_context(context)?, recorded_events: 0, simulated: false })
 }
 
-fn no_folder(name: &str) -> anyhow::Error {
+fn no_folder(path: &Path) -> anyhow::Error {
+    let name = path.display();
+    let advice = match newest_recording(path) {
+        Some(newest) => format!("the newest recording in it: {}", file_or_placeholder(&newest)),
+        None => "name the files in it".to_owned(),
+    };
     anyhow!(
-        "{name} is a folder but neither a recording of whyoom run nor one of whyoom attach; name the files in it"
+        "{name} is a folder but neither a recording of whyoom run nor one of whyoom attach; {advice}"
     )
 }
 
@@ -195,7 +202,7 @@ fn open(path: &Path) -> Result<File> {
     named::open(path).map_err(|error| {
         // Windows opens no folder.
         if path.is_dir() {
-            return no_folder(&path.display().to_string());
+            return no_folder(path);
         }
         let advice = unopened(path, &error).map_or(String::new(), |told| format!("; {told}"));
         anyhow!("cannot open {}: {error}{advice}", path.display())

@@ -114,6 +114,71 @@ fn why_judges_a_recording() {
 }
 
 #[test]
+fn failures_that_the_program_survived_are_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::new(folder.path());
+    writer.tensor(0, 100 * MIB);
+    for _ in 0..3 {
+        writer.run_out(1500 * MIB, 548 * MIB, 1000 * MIB);
+    }
+    writer.tensor(1 << 32, 10 * MIB);
+    drop(writer);
+    let text = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+        let output = command.arg("why").arg(folder.path()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut ending = Ending { pid: std::process::id(), status: Some(0), ..Ending::default() };
+    ending.write(folder.path()).unwrap();
+    let told = text();
+    let first = "ok: 3 requests failed and were caught; the program ended with 0\nnote[";
+    assert!(told.starts_with(first), "{told}");
+    ending.status = Some(1);
+    ending.write(folder.path()).unwrap();
+    assert!(text().starts_with("error["), "it failed");
+    // A shell script may end with 0 after its program failed.
+    ending = Ending { pid: 1, status: Some(0), ..Ending::default() };
+    ending.write(folder.path()).unwrap();
+    assert!(text().starts_with("error["), "another process ended with 0");
+}
+
+#[test]
+fn without_an_argument_the_newest_recording_is_read() {
+    let outer = tempfile::tempdir().unwrap();
+    for name in ["whyoom-run-2", "whyoom-run-1"] {
+        let folder = outer.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        ran_out(&folder);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let told = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_whyoom"));
+        command.args(arguments).current_dir(outer.path()).stdin(std::process::Stdio::null());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output.stdout), text(output.stderr))
+    };
+    let newest = "whyoom: the newest recording here: whyoom-run-1";
+    let (verdict, said) = told(&["why"]);
+    assert!(said.starts_with(newest), "{said}");
+    assert!(verdict.contains("whyoom why --verbose whyoom-run-1\n"), "{verdict}");
+    let (written, said) = told(&["report"]);
+    assert!(said.starts_with(newest) && written.starts_with("wrote report.html"), "{said}");
+}
+
+#[test]
+fn a_message_in_quotes_is_read_as_a_text() {
+    let message = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which \
+                   1.13 GiB is free. Process 4242 has 14.20 GiB memory in use. Including non-PyTorch memory, this \
+                   process has 8.30 GiB memory in use. Of the allocated memory 7.52 GiB is allocated by PyTorch, \
+                   and 270.00 MiB is reserved by PyTorch but unallocated.";
+    let answer = whyoom(&["why"], Path::new(message));
+    assert_eq!(answer["inputs"][0]["kind"], "text");
+    assert_eq!(answer["verdict"]["cause"], "other-process");
+}
+
+#[test]
 fn replay_replays_a_recording() {
     let folder = tempfile::tempdir().unwrap();
     ran_out(folder.path());

@@ -64,18 +64,19 @@ exports! { Status;
     }
 }
 
-/// Only the vendor's own libraries ask for those tables, and what they say when they get none
-/// ("not initialized", "internal error") tells nobody why: this does, once in a process.
+/// What is written when a library asks for an undocumented table.
+const REFUSED: &str = "whyoom lab: this program uses an NVIDIA library that needs the real driver (cuFFT, cuSOLVER, \
+     cuSPARSE or a statically linked CUDA runtime) and fails on a simulated GPU. A program of your own: link the CUDA \
+     runtime dynamically, with nvcc -cudart shared. If the program falls back to the CPU, its GPU memory figures are \
+     meaningless";
+
+/// Writes once per process why the library will fail. Only NVIDIA's own libraries ask for those tables, and their error
+/// messages ("not initialized", "internal error") do not say it.
 fn tell_who_asks() {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         // Standard error may be closed; the program must not notice.
-        let _ = writeln!(
-            std::io::stderr(),
-            "whyoom lab: a library of NVIDIA's (cuFFT, cuSOLVER, cuSPARSE, or a CUDA runtime that is linked in) \
-             is in use; it runs on NVIDIA's driver only and will fail on this simulated GPU. The program may go on \
-             without a GPU: its figures are then not those of a GPU"
-        );
+        let _ = writeln!(std::io::stderr(), "{REFUSED}");
     });
 }
 

@@ -1,12 +1,13 @@
 //! Live bytes grow from iteration to iteration.
 
-use whyoom_memory::{Growth, Interface, Retention, Space};
+use whyoom_memory::{Growth, Interface, Retention, Site, Space, call_site};
 use whyoom_trace::{Bytes, Counter, DeviceId, Software, StackId, Symptom};
 
 use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    leak_site::driver_sites,
     quotation_marks::within_quotes,
     referrer::RetentionKind,
 };
@@ -98,6 +99,11 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         headline(diagnosis, growth),
         format!("{} iterations added {}.", growth.iterations, growth.total),
     );
+    if !is_of_allocator(diagnosis, worst.stack)
+        && let Some(unfreed) = unfreed_allocations(diagnosis, call_site)
+    {
+        finding.because.push_str(&format!(" {unfreed}"));
+    }
     finding.reclaimable = Some(growth.total);
     finding.evidence.extend([
         Evidence::bytes("growth per iteration", growth.per_iteration, Basis::Computed),
@@ -152,6 +158,20 @@ fn headline(diagnosis: &Diagnosis<'_>, growth: &Growth) -> String {
         }
         false => format!("Memory grows by {per_iteration} every iteration and is not freed"),
     }
+}
+
+/// Returns how many of a line's allocations from the driver were not freed, as a sentence. `None` if the line freed
+/// none: then all of them grow.
+fn unfreed_allocations(diagnosis: &Diagnosis<'_>, line: &str) -> Option<String> {
+    let of_line =
+        driver_sites(diagnosis).filter(|(stack, _)| call_site(diagnosis.tables, *stack) == line);
+    let sum = of_line.fold(Site::default(), |sum, (_, site)| Site {
+        made: sum.made + site.made,
+        ended: sum.ended + site.ended,
+    });
+    let freed_some = sum.ended > 0 && sum.left() > 0;
+    freed_some
+        .then(|| format!("{} of {} allocations of this line were not freed.", sum.left(), sum.made))
 }
 
 /// Whether the interpreter gave back on its way out what the program had kept.

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use whyoom_memory::{DriverMemory, Site, Space, Usage};
+use whyoom_memory::{Site, Space, Usage};
 use whyoom_trace::{Bytes, DeviceId, StackId};
 
 use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
-    leak_site::{LeakSite, missing_call, pinned_steadily},
+    leak_site::{LeakSite, driver_sites, missing_call, pinned_steadily},
 };
 
 pub(super) const CAUSE: Cause = Cause {
@@ -170,22 +170,16 @@ fn keeps_on_purpose(diagnosis: &Diagnosis<'_>, stack: StackId) -> bool {
 
 /// Places of the process that gave back all that they took from the driver.
 fn places_that_free(diagnosis: &Diagnosis<'_>) -> usize {
-    sites(diagnosis).filter(|(_, site)| site.left() == 0).count()
-}
-
-/// Where the process took memory from the driver, on any device and on the host.
-fn sites<'a>(diagnosis: &Diagnosis<'a>) -> impl Iterator<Item = (StackId, Site)> + use<'a> {
-    let process = diagnosis.process;
-    let spaces = diagnosis.model.spaces().filter(move |(other, ..)| *other == process);
-    spaces.filter_map(|(_, _, space)| space.driver()).flat_map(DriverMemory::sites)
+    driver_sites(diagnosis).filter(|(_, site)| site.left() == 0).count()
 }
 
 /// What became of all that the others took, in numbers.
 fn elsewhere(diagnosis: &Diagnosis<'_>, leaks: &[LeakSite]) -> Site {
     let leaking = |stack: &StackId| leaks.iter().any(|leak| leak.stacks.contains(stack));
-    sites(diagnosis).filter(|(stack, _)| !leaking(stack)).fold(Site::default(), |sum, (_, site)| {
-        Site { made: sum.made + site.made, ended: sum.ended + site.ended }
-    })
+    driver_sites(diagnosis).filter(|(stack, _)| !leaking(stack)).fold(
+        Site::default(),
+        |sum, (_, site)| Site { made: sum.made + site.made, ended: sum.ended + site.ended },
+    )
 }
 
 /// Whoever left most, what that is, and the call site that left most of it.

@@ -57,6 +57,10 @@ struct Run {
     capacity: Option<Amount>,
     /// Whether the replay of what ran equals the recording, so that the others can be believed
     model_is_exact: bool,
+    /// True if `fits` is about the recorded requests only: `caveat` says why the program needs more
+    fits_up_to_here: bool,
+    /// Why the program needs more than the recorded requests
+    caveat: Option<String>,
     /// The best first
     allocators: Vec<Allocator>,
     notes: Vec<String>,
@@ -68,7 +72,7 @@ struct Allocator {
     /// Whether the run fits; null where it is not known how much memory there was
     fits: Option<bool>,
     peak_reserved: Amount,
-    /// What switches it on, to paste
+    /// What switches it on, to paste; null if nothing does, or if memory grows
     switch: Option<String>,
 }
 
@@ -85,6 +89,8 @@ struct Replayed {
     capacity_bytes: Option<i64>,
     model: Model,
     rows: Vec<Row>,
+    fits_up_to_here: bool,
+    caveat: Option<String>,
     /// Left out where there are none.
     #[serde(default)]
     notes: Vec<String>,
@@ -138,6 +144,8 @@ fn replayed(run: &Replayed, room: Room) -> Run {
         peak_live: Amount::new(run.peak_live_bytes),
         capacity: run.capacity_bytes.map(Amount::new),
         model_is_exact: whole && steps == equal,
+        fits_up_to_here: run.fits_up_to_here,
+        caveat: room.maybe(run.caveat.as_deref()),
         allocators: room.list(&run.rows, |row| Allocator {
             allocator: room.text(&row.allocator),
             fits: row.fits,
@@ -154,8 +162,12 @@ impl Display for Answer {
             let capacity =
                 run.capacity.as_ref().map_or(String::new(), |bytes| format!(" of {bytes}"));
             writeln!(out, "{}: {} live at the peak{capacity}", run.device, run.peak_live)?;
+            if let Some(caveat) = &run.caveat {
+                writeln!(out, "{caveat}")?;
+            }
             for one in &run.allocators {
                 let fits = match one.fits {
+                    Some(true) if run.fits_up_to_here => "fits up to here",
                     Some(true) => "fits",
                     Some(false) => "does not fit",
                     None => "not known",
@@ -175,5 +187,25 @@ impl Display for Answer {
             0 => Ok(()),
             more => writeln!(out, "and {more} more runs: whyoom replay in a terminal shows all"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_fit_of_a_run_that_leaks_is_not_called_a_fix() {
+        let row = json!({"allocator": "expandable", "switch": null, "fits": true, "peak_reserved_bytes": 1});
+        let run = json!({"device": "GPU 0", "peak_live_bytes": 1, "capacity_bytes": 2, "rows": [row],
+            "model": {"whole": true, "steps": 1, "equal": 1},
+            "fits_up_to_here": true, "caveat": "Memory grows; the leak goes on."});
+        let document = json!({"runs": [run]});
+        let answer = Replay::answer(&document, Room { text: 400, items: 8 }).unwrap();
+        let text = answer.to_string();
+        assert!(text.contains("Memory grows; the leak goes on.\n"), "{text}");
+        assert!(text.contains("expandable: fits up to here, 1 B reserved; -\n"), "{text}");
     }
 }

@@ -95,11 +95,20 @@ impl FitPage<'_> {
     fn write_peak(&self, inside: &mut Markup, peak: &FitPeak) {
         inside.leaf("h2", &[], "At the peak");
         inside.leaf("p", &[], &self.shown(&format!("Reached by {}", peak.place)));
-        let mut table = Table::new([Column::numbers("memory"), Column::words("of")]);
-        for amount in peak.kinds.iter().chain(&peak.modules).chain(&peak.places) {
-            table.row([Bytes(amount.bytes).to_string(), self.shown(&amount.name)]);
+        // Each of these tables is a view of the same memory: rows of two of them do not add up.
+        let views = [
+            ("By kind", &peak.kinds),
+            ("By module", &peak.modules),
+            ("By line of the program", &peak.places),
+        ];
+        for (heading, amounts) in views.into_iter().filter(|(_, amounts)| !amounts.is_empty()) {
+            inside.leaf("h3", &[], heading);
+            let mut table = Table::new([Column::numbers("memory"), Column::words("of")]);
+            for amount in amounts {
+                table.row([Bytes(amount.bytes).to_string(), self.shown(&amount.name)]);
+            }
+            write_table(inside, &table);
         }
-        write_table(inside, &table);
     }
 
     fn write_notes(&self, inside: &mut Markup) {
@@ -256,6 +265,14 @@ mod tests {
             assert!(page.matches("&lt;script&gt;").count() > 9, "{page}");
             assert_eq!(page.matches("<h1>").count(), 1);
         }
+    }
+
+    #[test]
+    fn views_of_the_same_memory_have_headings() {
+        let page = page("python train.py", None, None);
+        let headings = ["<h3>By kind</h3>", "<h3>By line of the program</h3>"];
+        assert!(headings.iter().all(|heading| page.contains(heading)), "{page}");
+        assert!(!page.contains("By module"), "there are none");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) use wording::printable;
 use wording::{in_words, shown_width};
 
 use crate::{
-    Answer,
+    Answer, CaughtFailures,
     documentation::documentation,
     live::Live,
     modules,
@@ -91,8 +91,31 @@ pub fn write_verbose_hint(
     writeln!(out, "{blank}{}", styled(style::FAINT, hint))
 }
 
+/// Writes that the program survived its failures, and their cause as a note.
+///
+/// # Errors
+/// When `out` cannot be written to.
+pub fn write_caught(
+    answer: &Answer<'_>,
+    caught: CaughtFailures,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let finding = &answer.verdict.primary;
+    let (ok, text) = (styled(style::OK, "ok"), caught.text());
+    writeln!(out, "{ok}{}", styled(style::HEADLINE, wrap(&format!(": {text}"), width, "")))?;
+    let note = format!("note[{}]", finding.cause);
+    let line = wrap(&format!("{note}: {}", finding.headline), width, "      ");
+    let line = line.trim_start();
+    let headline = line.strip_prefix(note.as_str()).unwrap_or(line);
+    writeln!(out, "{}{headline}", styled(style::NOTE, &note))
+}
+
 /// The first line is the answer: how bad it is, the cause, and what is true.
 fn write_headline(answer: &Answer<'_>, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(caught) = answer.caught {
+        return write_caught(answer, caught, width, out);
+    }
     let finding = &answer.verdict.primary;
     let level = level(answer);
     let line = wrap(&format!("{level}: {}", finding.headline), width, "");

@@ -47,6 +47,10 @@ pub(super) fn write(
 
 /// How often requests failed, where the first failure did not end the program.
 fn failures(answer: &Answer<'_>) -> Option<String> {
+    if answer.caught.is_some() {
+        // The first line says so.
+        return None;
+    }
     let primary = &answer.verdict.primary;
     let same = |incident: &&Incident| {
         (incident.process, incident.device) == (primary.process, primary.device)

@@ -74,7 +74,7 @@ fn play(story: &Story, arguments: &DemoArguments) -> Result<()> {
         // A file that this command named may be its own of an hour ago.
         force: arguments.report_file().is_none(),
     };
-    why::print(&verdict, &format!("whyoom demo {} --verbose", story.name))?;
+    why::print(&verdict, (&verdict.files, None), &format!("whyoom demo {} --verbose", story.name))?;
     if !arguments.json {
         conclude(story, report.is_some());
     }

@@ -83,8 +83,8 @@ class SmallValues:
             self.as_library(function)
 
     def as_library(self, function):
-        """A line of this file is nobody's call site: stacks show it as PyTorch's own, whose part it plays."""
-        name = os.path.join(os.path.dirname(self.torch.__file__), "library.py")
+        """Names the lab as the file of a function, below PyTorch's folder: stacks show no line of the program's."""
+        name = os.path.join(os.path.dirname(self.torch.__file__), "<whyoom lab>.py")
         function.__code__ = function.__code__.replace(co_filename=name)
         return function
 

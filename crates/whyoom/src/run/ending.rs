@@ -9,7 +9,10 @@ use std::{
 use anyhow::{Context, Result};
 use whyoom_causes::{Strength, Verdict, for_shell};
 use whyoom_recording::PartInfo;
-use whyoom_report::{Detail, VerdictParts, write_verbose_hint, write_verdict, write_verdict_json};
+use whyoom_report::{
+    CaughtFailures, Detail, VerdictParts, write_caught, write_verbose_hint, write_verdict,
+    write_verdict_json,
+};
 use whyoom_sources::recording::{Ending, has_recorded};
 use whyoom_trace::{Bytes, DeviceId};
 
@@ -63,7 +66,10 @@ pub(super) fn conclude(
             write_json(&reading, &verdict, path).inspect_err(|error| say(&format!("{error:#}")));
     }
     let ran_out = !reading.inquiry.model.incidents().is_empty();
-    if ran_out || is_wrong(&verdict, &ending) {
+    if let Some(caught) = reading.answer(&verdict).caught {
+        let _ = show_caught(&reading, &verdict, caught);
+        say(&kept(reading.recorded_events, Some(folder)));
+    } else if ran_out || is_wrong(&verdict, &ending) {
         // Where it cannot be written, it is no less true.
         let _ = show(&reading, &verdict, folder);
         let _ = leave_for_pod(&reading, &verdict);
@@ -107,6 +113,12 @@ fn show(reading: &Reading, verdict: &Verdict, folder: &Path) -> io::Result<()> {
     let folder = folder.to_string_lossy();
     let page = for_shell(&format!("{folder}.html"));
     writeln!(out, "In a browser: whyoom report {} -o {page}", for_shell(&folder))?;
+    out.flush()
+}
+
+fn show_caught(reading: &Reading, verdict: &Verdict, caught: CaughtFailures) -> io::Result<()> {
+    let mut out = io::BufWriter::new(anstream::stderr().lock());
+    write_caught(&reading.answer(verdict), caught, error_width(), &mut out)?;
     out.flush()
 }
 

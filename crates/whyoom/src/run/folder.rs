@@ -1,7 +1,9 @@
 //! Where a recording goes: a folder of the user's own, which nobody else can read or change.
 
 use std::{
-    fs, io,
+    ffi::OsStr,
+    fs,
+    io::{self, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -20,6 +22,8 @@ use crate::sitecustomize;
 const MOST_OF_A_SECOND: u32 = 100;
 const DAY: u64 = 24 * 60 * 60;
 
+/// Tells git which files of the folder it ignores: all.
+const GITIGNORE: &str = ".gitignore";
 /// What the folder of a run is called, before the time.
 const RUN: &str = "whyoom-run";
 
@@ -36,7 +40,15 @@ impl RunFolder {
     fn open(path: PathBuf) -> Result<Self> {
         let held = HeldFolder::open(&path)
             .with_context(|| format!("cannot open the folder {}", path.display()))?;
-        Ok(Self { path, held: Arc::new(held) })
+        let folder = Self { path, held: Arc::new(held) };
+        // A recording is as good without it.
+        let _ = folder.hide_from_git();
+        Ok(folder)
+    }
+
+    /// Keeps the recording out of a repository that it is made in. A file of that name stays as it is.
+    fn hide_from_git(&self) -> io::Result<()> {
+        private::create_file(&self.held_path().join(GITIGNORE))?.write_all(b"*\n")
     }
 
     /// Returns a path that leads to the folder itself, whatever takes its place under its name.
@@ -48,6 +60,7 @@ impl RunFolder {
     /// Removes the folder if nothing was recorded into it.
     pub(super) fn discard_empty(&self) {
         let _ = self.held.remove_file(ENDING);
+        let _ = self.held.remove_file(GITIGNORE);
         for asked in [TORCH_FOLDER, keepers::FOLDER, modules::FOLDER] {
             let Ok(folder) = self.held.folder(asked) else { continue };
             // What Python would have run first.
@@ -174,9 +187,10 @@ fn check_owner(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Of a run of which nothing was recorded only its end is left.
+/// Returns true if nothing was recorded into a folder: `run.json` of such a run may be left.
 fn is_empty(folder: &Path) -> io::Result<bool> {
-    Ok(fs::read_dir(folder)?.all(|entry| entry.is_ok_and(|entry| entry.file_name() == ENDING)))
+    let is_left = |name: &OsStr| name == ENDING || name == GITIGNORE;
+    Ok(fs::read_dir(folder)?.all(|entry| entry.is_ok_and(|entry| is_left(&entry.file_name()))))
 }
 
 /// A folder with the time in its name: here, or elsewhere where nothing can be written here, or where other users can
@@ -274,6 +288,7 @@ mod tests {
         let outer = tempfile::tempdir().expect("a folder");
         let [path, moved, other] = ["run", "moved", "other"].map(|name| outer.path().join(name));
         let run = super::make(Some(&path)).expect("a folder");
+        assert_eq!(fs::read(path.join(GITIGNORE)).expect("git is told"), b"*\n");
         for folder in [&path, &other] {
             fs::create_dir_all(folder.join("torch/startup/__pycache__")).expect("a folder");
             fs::write(folder.join("torch/startup/sitecustomize.py"), "").expect("a file");

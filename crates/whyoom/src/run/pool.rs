@@ -19,7 +19,7 @@ const LIBRARY: Library = Library { file: "libwhyoom_pool.so", package: "whyoom-p
 /// What Python runs before the program.
 const STARTUP: &str = include_str!("pool_startup.py");
 /// The package that it imports: the one of the wheel, which need not be installed where the program runs.
-const PACKAGE: [(&str, &str); 16] = [
+const PACKAGE: [(&str, &str); 17] = [
     ("__init__.py", include_str!("../../../../python/whyoom/__init__.py")),
     ("__main__.py", include_str!("../../../../python/whyoom/__main__.py")),
     ("_amounts.py", include_str!("../../../../python/whyoom/_amounts.py")),
@@ -34,6 +34,7 @@ const PACKAGE: [(&str, &str); 16] = [
     ("_pool_refusals.py", include_str!("../../../../python/whyoom/_pool_refusals.py")),
     ("_pool_snapshot.py", include_str!("../../../../python/whyoom/_pool_snapshot.py")),
     ("_record.py", include_str!("../../../../python/whyoom/_record.py")),
+    ("_recordings.py", include_str!("../../../../python/whyoom/_recordings.py")),
     ("_verdict.py", include_str!("../../../../python/whyoom/_verdict.py")),
     ("pool.py", include_str!("../../../../python/whyoom/pool.py")),
 ];
