@@ -10,8 +10,9 @@ use crate::{
 
 /// Code whose traces in the stacks show that a line is in the program already: what a line to paste
 /// contains, and what a frame's file or function then contains.
-const TRACES: [(&str, &[&str]); 3] = [
-    ("gradient_checkpointing_enable", &["torch/utils/checkpoint.py"]),
+const TRACES: [(&str, &[&str]); 4] = [
+    ("checkpointing", &["torch/utils/checkpoint.py"]),
+    ("torch.utils.checkpoint", &["torch/utils/checkpoint.py"]),
     // Of bitsandbytes the weights may be used alone.
     ("bitsandbytes.optim", &["bitsandbytes/optim/", "torchao/optim/", "low_bit_optim/"]),
     ("attn_implementation=\"sdpa\"", &["sdpa_attention", "flash_attn", "flash_attention"]),
