@@ -630,7 +630,12 @@ const TABLE: &[Row] = &[
         "encode and decode pictures in tiles, one after the other",
         "docs/source/en/optimization/memory.md; diffusers#9648, FramePack#25",
     ]),
-    adds(DIFFUSERS, AUTOENCODERS, CODES, Phase::Autoencoder, [
+    tells(DIFFUSERS, &["diffusers/models/autoencoders/vae.py", "diffusers/models/vae.py"], &["forward"], Phase::Autoencoder, [
+        "pipe.vae.enable_tiling()",
+        "encode and decode pictures in tiles, one after the other",
+        "docs/source/en/optimization/memory.md; Draw2Img#10",
+    ]),
+    adds(DIFFUSERS, AUTOENCODERS, &["decode", "_decode", "encode", "_encode", "forward"], Phase::Autoencoder, [
         "pipe.vae.enable_slicing()",
         "with several pictures, one picture at a time",
         "docs/source/en/optimization/memory.md",
@@ -980,3 +985,6 @@ fn is_in(path: &str, file: &str) -> bool {
         begins && (file.ends_with('/') || at + file.len() == path.len())
     })
 }
+
+#[cfg(test)]
+mod tests;
