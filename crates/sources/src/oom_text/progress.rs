@@ -8,10 +8,10 @@ use super::amount::regex;
 
 /// A label, the bar, and the steps done: `Epoch 0:  12%|█▏   | 3/25 [00:04<00:32`.
 static BAR: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"([^\r\n|]*?)\s*\d{1,3}%\|[^|\r\n]*\|\s*(\d{1,9})/\d{1,9}\s*\["));
+    LazyLock::new(|| regex(r"([^\r\n|\[]*?)\s*\d{1,3}%\|[^|\r\n]*\|\s*(\d{1,9})/\d{1,9}\s*\["));
 /// Labels of a training loop. Other bars are of files that are loaded, data that is prepared, or an evaluation.
 static TRAINING: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)^(?:(?:train(?:ing)?|epochs?|steps?|iter(?:ation)?s?)[\s\d/]*:?)?$"));
+    LazyLock::new(|| regex(r"(?i)^(?:(?:train(?:ing)?|epochs?|steps?|iter(?:ation)?s?)[\s\d/]*)?$"));
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bepoch\s*(\d+)"));
 
 /// Returns how many steps the last progress bar of a training loop counts as done. `None` if there is no such bar, or
@@ -29,7 +29,7 @@ pub(super) fn steps_done(text: &str) -> Option<u64> {
 
 /// Returns the words before a bar, without the mark of a rank.
 fn label(text: &str) -> &str {
-    text.rsplit("]: ").next().unwrap_or(text).trim()
+    text.rsplit(']').next().unwrap_or(text).trim_matches([' ', '\t', ':'])
 }
 
 #[cfg(test)]
