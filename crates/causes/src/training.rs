@@ -29,10 +29,12 @@ pub(crate) fn for_optimizer(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
 }
 
 fn in_eight_bits(diagnosis: &Diagnosis<'_>) -> Remedy {
-    let eight_bit = Remedy::example(
-        "bitsandbytes.optim.AdamW8bit(model.parameters())",
-        "use an 8-bit optimizer: its state takes 8 bits instead of 32",
-    );
+    let code = match seen_code::any_named(diagnosis, &["transformers/trainer.py"]) {
+        true => "TrainingArguments(..., optim=\"adamw_bnb_8bit\")",
+        false => "bitsandbytes.optim.AdamW8bit(model.parameters())",
+    };
+    let what = "use an 8-bit optimizer: its state takes 8 bits instead of 32";
+    let eight_bit = Remedy::example(code, what);
     match diagnosis.peak_of(Category::OptimizerState) {
         Some(state) => eight_bit.freeing(Bytes(state.0 / 4 * 3)),
         None => eight_bit,

@@ -255,13 +255,15 @@ const CASES: &[Case] = &[
     Case {
         files: &["snapshots/working-set-oom.pickle"],
         cause: "working-set",
-        must: &["gradient_checkpointing"],
+        // Its modules are plain ones.
+        must: &["torch.utils.checkpoint"],
         must_not: &[EXPANDABLE, "empty_cache"],
     },
     Case {
         files: &["logs/four-ranks.log"],
         cause: "working-set",
-        must: &["gradient_checkpointing"],
+        // Whose model it is, nothing tells.
+        must: &["whyoom run --keepers", "torch.utils.checkpoint"],
         must_not: &[EXPANDABLE],
     },
     Case {
@@ -456,7 +458,7 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/working-set-first-step.log"],
         cause: "working-set",
-        must: &["gradient_checkpointing=True", "LoraConfig", "AdamW8bit"],
+        must: &["gradient_checkpointing=True", "LoraConfig", "adamw_bnb_8bit"],
         must_not: &[EXPANDABLE, "gradient_checkpointing_enable"],
     },
     Case {

@@ -604,7 +604,8 @@ fn with_decision(
 ) -> Vec<Remedy> {
     let is_told = library.is_some_and(LibraryAdvice::is_complete)
         || matches!(LoadEvidence::of(diagnosis), LoadEvidence::FirstStep);
-    let what = "tells whether memory grows or the workload is too large, and names the line and the variable";
+    let what = "rerun it like this: it tells whether memory grows or the workload is too large, and names the \
+                line and the variable";
     let at = if is_told { remedies.len().min(1) } else { 0 };
     remedies.insert(at, diagnosis.rerun(" --keepers", what));
     remedies
@@ -657,19 +658,24 @@ fn for_program(
     let own = library.map(|advice| advice.remedies).unwrap_or_default();
     let others = others.into_iter().chain(attention);
     let others: Vec<Remedy> = others.filter(|other| !is_among(&own, other)).collect();
-    leave.into_iter().chain(search).chain(own).chain(tiles).chain(others).collect()
+    let first = leave.into_iter().chain(search);
+    match makes_state && own.iter().all(|remedy| remedy.code().is_none()) {
+        true => first.chain(others).chain(own).collect(),
+        false => first.chain(own).chain(tiles).chain(others).collect(),
+    }
 }
 
 /// Returns true if a library's own settings say the same as a general remedy.
 fn is_among(own: &[Remedy], other: &Remedy) -> bool {
-    const TOPICS: [&str; 4] = ["8bit", "device_map=\"auto\")", "batch size", "train fewer parameters"];
-    let text = |remedy: &Remedy| format!("{} {}", remedy.code().unwrap_or_default(), remedy.what);
-    let other = text(other);
-    let is_same = |own: &Remedy| {
-        let own = text(own);
-        TOPICS.iter().any(|topic| own.contains(topic) && other.contains(topic))
+    let both = |one: Option<&str>, two: Option<&str>, topic: &str| {
+        one.is_some_and(|text| text.contains(topic)) && two.is_some_and(|text| text.contains(topic))
     };
-    own.iter().any(is_same)
+    own.iter().any(|own| {
+        both(own.code(), other.code(), "8bit")
+            || both(own.code(), other.code(), "device_map=\"auto\"")
+            || both(Some(&own.what), Some(&other.what), "batch size")
+            || both(Some(&own.what), Some(&other.what), "train fewer parameters")
+    })
 }
 
 /// Returns what helps an evaluation: nothing is kept for backward in it, so that there is nothing to recompute.
