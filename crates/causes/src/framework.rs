@@ -83,7 +83,9 @@ impl Framework {
 /// The framework of a text, as far as it tells one.
 fn framework(diagnosis: &Diagnosis<'_>) -> Option<Framework> {
     // Servers of models fail with PyTorch's message, and have options of their own.
-    if library_frames::of_request(diagnosis).is_some_and(|advice| advice.phase == Some(Phase::Server)) {
+    if library_frames::of_request(diagnosis)
+        .is_some_and(|advice| advice.phase == Some(Phase::Server))
+    {
         return Some(Framework::Vllm);
     }
     let said = diagnosis.software().and_then(Framework::of);

@@ -3,7 +3,12 @@
 use whyoom_memory::Category;
 use whyoom_trace::Bytes;
 
-use crate::{diagnosis::Diagnosis, finding::Remedy, library_frames::{self, Phase}, precision, seen_code};
+use crate::{
+    diagnosis::Diagnosis,
+    finding::Remedy,
+    library_frames::{self, Phase},
+    precision, seen_code,
+};
 
 /// A kind that has this share of the peak is worth a remedy of its own.
 const MUCH: f64 = 0.25;
@@ -178,7 +183,9 @@ fn checkpointing(diagnosis: &Diagnosis<'_>) -> Remedy {
 /// Returns what recomputation does. A message without a traceback may be of any model.
 fn of_modules(diagnosis: &Diagnosis<'_>) -> &'static str {
     match seen_code::any_frame(diagnosis, |_| true) {
-        true => "in training, recompute the activations of a block in backward instead of keeping them",
+        true => {
+            "in training, recompute the activations of a block in backward instead of keeping them"
+        }
         false => {
             "in training, recompute the activations of a block in backward instead of keeping them \
              (Hugging Face models: model.gradient_checkpointing_enable())"

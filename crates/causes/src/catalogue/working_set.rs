@@ -251,19 +251,23 @@ fn headline(
 fn weighed(diagnosis: &Diagnosis<'_>, evidence: LoadEvidence) -> String {
     match evidence {
         LoadEvidence::Recorded => return String::new(),
-        LoadEvidence::WorksWithLess => return "According to the text, it works with less.".to_owned(),
+        LoadEvidence::WorksWithLess => {
+            return "According to the text, it works with less.".to_owned();
+        }
         LoadEvidence::FirstStep => {
             return "It failed in the first training step: nothing can have been kept from an earlier one."
                 .to_owned();
         }
         LoadEvidence::Predictions => {
-            return "The evaluation keeps the predictions of each batch on the GPU until it ends.".to_owned();
+            return "The evaluation keeps the predictions of each batch on the GPU until it ends."
+                .to_owned();
         }
         LoadEvidence::Undecided => {}
     }
-    let mut weighed = "One message cannot tell a workload that is too large from memory that is kept \
+    let mut weighed =
+        "One message cannot tell a workload that is too large from memory that is kept \
                        from step to step."
-        .to_owned();
+            .to_owned();
     if is_evaluation(diagnosis) {
         weighed.push_str(
             " It failed in an evaluation: a graph or outputs that are kept there are as likely as a \
@@ -347,7 +351,9 @@ fn fills_allocator(observed: &ObservedFigures) -> Option<bool> {
 fn because(observed: &ObservedFigures, shortfall: Bytes) -> String {
     let mut because = match (observed.cached, observed.capacity) {
         // A message that reads as if the request fitted: its figures are of two moments.
-        (Some(cached), _) if observed.basis == Some(Basis::Message) && fits_by_figures(observed) => {
+        (Some(cached), _)
+            if observed.basis == Some(Basis::Message) && fits_by_figures(observed) =>
+        {
             format!(
                 "The free memory in the message was read after the failure; the driver could not serve the \
                  request, and {cached} was unused in the cache."
@@ -757,10 +763,7 @@ fn for_buffers(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
         }
         None => "free buffers that are no longer needed before this request".to_owned(),
     };
-    vec![
-        Remedy::advice(fewer),
-        Remedy::advice(in_pieces(diagnosis, None)),
-    ]
+    vec![Remedy::advice(fewer), Remedy::advice(in_pieces(diagnosis, None))]
 }
 
 /// It ran out outside any module: in a computation of the program's own.

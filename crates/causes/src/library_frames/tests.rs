@@ -42,7 +42,10 @@ const CASES: &[Case] = &[
     Case {
         thread: "modelscope/ms-swift#3399",
         frames: &[
-            ("pad_across_processes", "/p/lib/python3.10/site-packages/accelerate/utils/operations.py"),
+            (
+                "pad_across_processes",
+                "/p/lib/python3.10/site-packages/accelerate/utils/operations.py",
+            ),
             ("pad_across_processes", "/p/lib/python3.10/site-packages/accelerate/accelerator.py"),
             ("evaluation_loop", "/p/lib/python3.10/site-packages/transformers/trainer.py"),
             ("evaluate", "/p/lib/python3.10/site-packages/transformers/trainer.py"),
@@ -78,9 +81,18 @@ const CASES: &[Case] = &[
     Case {
         thread: "deepspeedai/DeepSpeed#237",
         frames: &[
-            ("initialize_optimizer_states", "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_zero_optimizer.py"),
-            ("__init__", "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_zero_optimizer.py"),
-            ("_configure_zero_optimizer", "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_light.py"),
+            (
+                "initialize_optimizer_states",
+                "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_zero_optimizer.py",
+            ),
+            (
+                "__init__",
+                "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_zero_optimizer.py",
+            ),
+            (
+                "_configure_zero_optimizer",
+                "/opt/conda/lib/python3.6/site-packages/deepspeed/pt/deepspeed_light.py",
+            ),
             ("main", "pretrain_gpt2.py"),
         ],
         phase: Phase::Sharded,
@@ -89,8 +101,14 @@ const CASES: &[Case] = &[
     Case {
         thread: "hiyouga/LlamaFactory#70",
         frames: &[
-            ("fetch_sub_module", "/home/u/.local/lib/python3.7/site-packages/deepspeed/runtime/zero/partitioned_param_coordinator.py"),
-            ("decorate_context", "/home/u/.local/lib/python3.7/site-packages/torch/autograd/grad_mode.py"),
+            (
+                "fetch_sub_module",
+                "/home/u/.local/lib/python3.7/site-packages/deepspeed/runtime/zero/partitioned_param_coordinator.py",
+            ),
+            (
+                "decorate_context",
+                "/home/u/.local/lib/python3.7/site-packages/torch/autograd/grad_mode.py",
+            ),
         ],
         phase: Phase::Sharded,
         first: "stage3_max_live_parameters",
@@ -98,11 +116,23 @@ const CASES: &[Case] = &[
     Case {
         thread: "huggingface/trl#3436",
         frames: &[
-            ("_alloc_padded_unsharded_flat_param", "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_flat_param.py"),
+            (
+                "_alloc_padded_unsharded_flat_param",
+                "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_flat_param.py",
+            ),
             ("unshard", "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_flat_param.py"),
-            ("_unshard", "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py"),
-            ("_prefetch_handle", "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py"),
-            ("_pre_backward_hook", "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py"),
+            (
+                "_unshard",
+                "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py",
+            ),
+            (
+                "_prefetch_handle",
+                "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py",
+            ),
+            (
+                "_pre_backward_hook",
+                "/e/lib/python3.11/site-packages/torch/distributed/fsdp/_runtime_utils.py",
+            ),
         ],
         phase: Phase::Sharded,
         first: "auto_wrap_policy",
@@ -110,9 +140,18 @@ const CASES: &[Case] = &[
     Case {
         thread: "meta-pytorch/torchtune#2071",
         frames: &[
-            ("decorate_context", "/usr/local/lib/python3.12/dist-packages/torch/utils/_contextlib.py"),
-            ("wait_for_unshard", "/usr/local/lib/python3.12/dist-packages/torch/distributed/_composable/fsdp/_fsdp_param_group.py"),
-            ("pre_forward", "/usr/local/lib/python3.12/dist-packages/torch/distributed/_composable/fsdp/_fsdp_param_group.py"),
+            (
+                "decorate_context",
+                "/usr/local/lib/python3.12/dist-packages/torch/utils/_contextlib.py",
+            ),
+            (
+                "wait_for_unshard",
+                "/usr/local/lib/python3.12/dist-packages/torch/distributed/_composable/fsdp/_fsdp_param_group.py",
+            ),
+            (
+                "pre_forward",
+                "/usr/local/lib/python3.12/dist-packages/torch/distributed/_composable/fsdp/_fsdp_param_group.py",
+            ),
         ],
         phase: Phase::Sharded,
         first: "fully_shard(block)",
@@ -120,8 +159,14 @@ const CASES: &[Case] = &[
     Case {
         thread: "ByteDance-Seed/Bagel#157",
         frames: &[
-            ("_full_pre_state_dict_hook", "/opt/conda/lib/python3.11/site-packages/torch/distributed/fsdp/_state_dict_utils.py"),
-            ("_pre_state_dict_hook", "/opt/conda/lib/python3.11/site-packages/torch/distributed/fsdp/_state_dict_utils.py"),
+            (
+                "_full_pre_state_dict_hook",
+                "/opt/conda/lib/python3.11/site-packages/torch/distributed/fsdp/_state_dict_utils.py",
+            ),
+            (
+                "_pre_state_dict_hook",
+                "/opt/conda/lib/python3.11/site-packages/torch/distributed/fsdp/_state_dict_utils.py",
+            ),
             ("state_dict", "/opt/conda/lib/python3.11/site-packages/torch/nn/modules/module.py"),
             ("fsdp_save_ckpt", "/fsx/Bagel/train/fsdp_utils.py"),
             ("main", "/fsx/Bagel/pretrain_unified_navit.py"),
@@ -132,9 +177,18 @@ const CASES: &[Case] = &[
     Case {
         thread: "McGill-NLP/llm2vec#52",
         frames: &[
-            ("set_module_tensor_to_device", "/e/lib/python3.10/site-packages/accelerate/utils/modeling.py"),
-            ("_load_state_dict_into_meta_model", "/e/lib/python3.10/site-packages/transformers/modeling_utils.py"),
-            ("_load_pretrained_model", "/e/lib/python3.10/site-packages/transformers/modeling_utils.py"),
+            (
+                "set_module_tensor_to_device",
+                "/e/lib/python3.10/site-packages/accelerate/utils/modeling.py",
+            ),
+            (
+                "_load_state_dict_into_meta_model",
+                "/e/lib/python3.10/site-packages/transformers/modeling_utils.py",
+            ),
+            (
+                "_load_pretrained_model",
+                "/e/lib/python3.10/site-packages/transformers/modeling_utils.py",
+            ),
             ("from_pretrained", "/e/lib/python3.10/site-packages/transformers/modeling_utils.py"),
         ],
         phase: Phase::Loading,
@@ -143,7 +197,10 @@ const CASES: &[Case] = &[
     Case {
         thread: "huggingface/peft#1149",
         frames: &[
-            ("prepare_model_for_kbit_training", "/usr/local/lib/python3.9/site-packages/peft/utils/other.py"),
+            (
+                "prepare_model_for_kbit_training",
+                "/usr/local/lib/python3.9/site-packages/peft/utils/other.py",
+            ),
             ("<module>", "/train.py"),
         ],
         phase: Phase::Loading,
@@ -174,8 +231,14 @@ const CASES: &[Case] = &[
     Case {
         thread: "huggingface/sentence-transformers#852",
         frames: &[
-            ("cos_sim", "~/anaconda3/envs/m/lib/python3.8/site-packages/sentence_transformers/util.py"),
-            ("pytorch_cos_sim", "~/anaconda3/envs/m/lib/python3.8/site-packages/sentence_transformers/util.py"),
+            (
+                "cos_sim",
+                "~/anaconda3/envs/m/lib/python3.8/site-packages/sentence_transformers/util.py",
+            ),
+            (
+                "pytorch_cos_sim",
+                "~/anaconda3/envs/m/lib/python3.8/site-packages/sentence_transformers/util.py",
+            ),
         ],
         phase: Phase::Pairs,
         first: "util.semantic_search",
@@ -183,8 +246,14 @@ const CASES: &[Case] = &[
     Case {
         thread: "vllm-project/vllm#27508",
         frames: &[
-            ("_dummy_sampler_run", "/opt/conda/lib/python3.13/site-packages/vllm/v1/worker/gpu_model_runner.py"),
-            ("decorate_context", "/opt/conda/lib/python3.13/site-packages/torch/utils/_contextlib.py"),
+            (
+                "_dummy_sampler_run",
+                "/opt/conda/lib/python3.13/site-packages/vllm/v1/worker/gpu_model_runner.py",
+            ),
+            (
+                "decorate_context",
+                "/opt/conda/lib/python3.13/site-packages/torch/utils/_contextlib.py",
+            ),
         ],
         phase: Phase::Server,
         first: "--max-num-seqs",
@@ -192,9 +261,18 @@ const CASES: &[Case] = &[
     Case {
         thread: "vllm-project/vllm#30515",
         frames: &[
-            ("_warmup_and_capture", "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py"),
-            ("_capture_cudagraphs", "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py"),
-            ("capture_model", "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py"),
+            (
+                "_warmup_and_capture",
+                "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py",
+            ),
+            (
+                "_capture_cudagraphs",
+                "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py",
+            ),
+            (
+                "capture_model",
+                "/usr/local/lib/python3.12/dist-packages/vllm/v1/worker/gpu_model_runner.py",
+            ),
         ],
         phase: Phase::Server,
         first: "--enforce-eager",
@@ -203,9 +281,18 @@ const CASES: &[Case] = &[
         thread: "sgl-project/sglang#1751",
         frames: &[
             ("begin_forward", "/home/u/.local/lib/python3.10/site-packages/flashinfer/decode.py"),
-            ("init_forward_metadata_capture_cuda_graph", "/home/u/.local/lib/python3.10/site-packages/sglang/srt/layers/attention/flashinfer_backend.py"),
-            ("capture_one_batch_size", "/home/u/.local/lib/python3.10/site-packages/sglang/srt/model_executor/cuda_graph_runner.py"),
-            ("capture", "/home/u/.local/lib/python3.10/site-packages/sglang/srt/model_executor/cuda_graph_runner.py"),
+            (
+                "init_forward_metadata_capture_cuda_graph",
+                "/home/u/.local/lib/python3.10/site-packages/sglang/srt/layers/attention/flashinfer_backend.py",
+            ),
+            (
+                "capture_one_batch_size",
+                "/home/u/.local/lib/python3.10/site-packages/sglang/srt/model_executor/cuda_graph_runner.py",
+            ),
+            (
+                "capture",
+                "/home/u/.local/lib/python3.10/site-packages/sglang/srt/model_executor/cuda_graph_runner.py",
+            ),
         ],
         phase: Phase::Server,
         first: "--mem-fraction-static",
@@ -213,10 +300,22 @@ const CASES: &[Case] = &[
     Case {
         thread: "ultralytics/ultralytics#20843",
         frames: &[
-            ("__call__", "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/validator.py"),
-            ("validate", "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py"),
-            ("_do_train", "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py"),
-            ("train", "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py"),
+            (
+                "__call__",
+                "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/validator.py",
+            ),
+            (
+                "validate",
+                "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py",
+            ),
+            (
+                "_do_train",
+                "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py",
+            ),
+            (
+                "train",
+                "/home/u/anaconda3/envs/aaa/lib/python3.10/site-packages/ultralytics/engine/trainer.py",
+            ),
         ],
         phase: Phase::Evaluation,
         first: "model.train(..., batch=4",
@@ -227,7 +326,10 @@ const CASES: &[Case] = &[
             ("cupy.cuda.memory.SingleDeviceMemoryPool._malloc", "cupy\\cuda\\memory.pyx"),
             ("cupy.cuda.memory.alloc", "cupy\\cuda\\memory.pyx"),
             ("cupy.core.core.ndarray.__init__", "cupy\\core\\core.pyx"),
-            ("concatenate", "C:\\Users\\u\\Python36\\lib\\site-packages\\cupy\\manipulation\\join.py"),
+            (
+                "concatenate",
+                "C:\\Users\\u\\Python36\\lib\\site-packages\\cupy\\manipulation\\join.py",
+            ),
         ],
         phase: Phase::Arrays,
         first: "malloc_managed",
@@ -236,9 +338,15 @@ const CASES: &[Case] = &[
         thread: "rapidsai/dask-cuda#225",
         frames: &[
             ("_check_error", "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py"),
-            ("safe_cuda_api_call", "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py"),
+            (
+                "safe_cuda_api_call",
+                "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py",
+            ),
             ("allocator", "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py"),
-            ("_attempt_allocation", "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py"),
+            (
+                "_attempt_allocation",
+                "/raid/e/lib/python3.7/site-packages/numba/cuda/cudadrv/driver.py",
+            ),
         ],
         phase: Phase::Arrays,
         first: "",
@@ -255,8 +363,14 @@ const CASES: &[Case] = &[
     Case {
         thread: "jax-ml/jax#13428",
         frames: &[
-            ("_execute_compiled", "/home/u/anaconda3/envs/multinerf/lib/python3.9/site-packages/jax/_src/dispatch.py"),
-            ("<lambda>", "/home/u/anaconda3/envs/multinerf/lib/python3.9/site-packages/jax/_src/dispatch.py"),
+            (
+                "_execute_compiled",
+                "/home/u/anaconda3/envs/multinerf/lib/python3.9/site-packages/jax/_src/dispatch.py",
+            ),
+            (
+                "<lambda>",
+                "/home/u/anaconda3/envs/multinerf/lib/python3.9/site-packages/jax/_src/dispatch.py",
+            ),
         ],
         phase: Phase::Arrays,
         first: "XLA_PYTHON_CLIENT_MEM_FRACTION",
@@ -280,7 +394,10 @@ fn a_frame_adds_its_setting_in_the_phase_that_another_frame_tells() {
     let frames: Frames = &[
         ("_box_inter_union", "/usr/local/lib/python3.10/dist-packages/torchvision/ops/boxes.py"),
         ("box_iou", "/usr/local/lib/python3.10/dist-packages/torchvision/ops/boxes.py"),
-        ("advance", "/usr/local/lib/python3.10/dist-packages/pytorch_lightning/loops/training_epoch_loop.py"),
+        (
+            "advance",
+            "/usr/local/lib/python3.10/dist-packages/pytorch_lightning/loops/training_epoch_loop.py",
+        ),
     ];
     let advice = of_frames(frames).unwrap();
     assert_eq!((advice.phase, advice.remedies.len()), (None, 1));
@@ -294,7 +411,10 @@ fn frames_that_tell_nothing_get_no_advice() {
         // Lightning-AI/pytorch-lightning#18059: whether the closure or the optimizer asked is not seen.
         &[
             ("step", "/e/lib/python3.10/site-packages/pytorch_lightning/core/optimizer.py"),
-            ("_optimizer_step", "/e/lib/python3.10/site-packages/pytorch_lightning/loops/optimization/automatic.py"),
+            (
+                "_optimizer_step",
+                "/e/lib/python3.10/site-packages/pytorch_lightning/loops/optimization/automatic.py",
+            ),
         ],
         &[("load_state_dict", "/e/site-packages/torch/nn/modules/module.py")],
         &[("evaluation_loop", "/home/u/my_transformers/trainer.py")],
@@ -314,9 +434,8 @@ fn every_row_is_whole() {
         assert!(!row.what.ends_with('.') && !row.source.is_empty(), "{}", row.what);
         assert!(!row.library.looked_up.is_empty());
         assert!(!row.code.contains("site-packages") && !row.code.contains("tensor1"));
-        let is_path = |file: &&str| {
-            file.ends_with('/') || file.ends_with(".py") || file.ends_with(".pyx")
-        };
+        let is_path =
+            |file: &&str| file.ends_with('/') || file.ends_with(".py") || file.ends_with(".pyx");
         assert!(row.files.iter().all(is_path), "{:?}", row.files);
     }
 }

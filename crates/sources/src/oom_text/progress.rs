@@ -10,14 +10,16 @@ use super::amount::regex;
 static BAR: LazyLock<Regex> =
     LazyLock::new(|| regex(r"([^\r\n|\[]*?)\s*\d{1,3}%\|[^|\r\n]*\|\s*(\d{1,9})/\d{1,9}\s*\["));
 /// Labels of a training loop. Other bars are of files that are loaded, data that is prepared, or an evaluation.
-static TRAINING: LazyLock<Regex> =
-    LazyLock::new(|| regex(r"(?i)^(?:(?:train(?:ing)?|epochs?|steps?|iter(?:ation)?s?)[\s\d/]*)?$"));
+static TRAINING: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r"(?i)^(?:(?:train(?:ing)?|epochs?|steps?|iter(?:ation)?s?)[\s\d/]*)?$")
+});
 static EPOCH: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\bepoch\s*(\d+)"));
 
 /// Returns how many steps the last progress bar of a training loop counts as done. `None` if there is no such bar, or
 /// if it stands at the start of an epoch that may not be the first.
 pub(super) fn steps_done(text: &str) -> Option<u64> {
-    let found = BAR.captures_iter(text).filter(|found| TRAINING.is_match(label(&found[1]))).last()?;
+    let found =
+        BAR.captures_iter(text).filter(|found| TRAINING.is_match(label(&found[1]))).last()?;
     let steps: u64 = found[2].parse().ok()?;
     let epoch = EPOCH.captures(&found[1]).and_then(|epoch| epoch[1].parse::<u64>().ok());
     match epoch {

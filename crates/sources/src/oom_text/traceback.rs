@@ -134,10 +134,7 @@ mod tests {
         let mut tables = Tables::default();
         let stack = stack(&Window::around(log.as_bytes(), at), &mut tables);
         let read = tables.frames(stack).next().unwrap();
-        assert_eq!(
-            Some((read.function.to_owned(), read.file.to_owned(), read.line)),
-            expected
-        );
+        assert_eq!(Some((read.function.to_owned(), read.file.to_owned(), read.line)), expected);
     }
 
     #[test]
@@ -165,8 +162,7 @@ mod tests {
                     │                                                                               │\n\
                     │    459 │   │   │   \"Passed-in `params`\"                                       │\n\
                     │ ❱  462 │   │   self.flat_param = FlatParamHandle.flatten_params(              │\n";
-        let file =
-            "/home/u/envs/longeval/lib/python3.10/site-packages/torch/distributed/fsdp/flat_param.py";
+        let file = "/home/u/envs/longeval/lib/python3.10/site-packages/torch/distributed/fsdp/flat_param.py";
         assert_eq!(innermost(text), frame("_init_flat_param", file, 462));
     }
 }

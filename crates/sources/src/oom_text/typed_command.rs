@@ -28,7 +28,10 @@ mod tests {
     fn plain_commands_at_prompts_are_read() {
         for (text, expected) in [
             ("$ python train.py --batch 8\nerror", Some("python train.py --batch 8")),
-            ("me@desk:~/p$ torchrun --nproc-per-node=2 train.py", Some("torchrun --nproc-per-node=2 train.py")),
+            (
+                "me@desk:~/p$ torchrun --nproc-per-node=2 train.py",
+                Some("torchrun --nproc-per-node=2 train.py"),
+            ),
             ("(venv) PS C:\\proj> python  train.py", Some("python train.py")),
             ("!python train.py", Some("python train.py")),
             ("I run python train.py and it fails", None),
