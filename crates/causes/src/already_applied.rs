@@ -10,12 +10,17 @@ use crate::{
 
 /// Code whose traces in the stacks show that a line is in the program already: what a line to paste
 /// contains, and what a frame's file or function then contains.
-const TRACES: [(&str, &[&str]); 3] = [
-    ("gradient_checkpointing_enable", &["torch/utils/checkpoint.py"]),
+const TRACES: [(&str, &[&str]); 5] = [
+    ("checkpointing", &["torch/utils/checkpoint.py"]),
+    ("torch.utils.checkpoint", &["torch/utils/checkpoint.py"]),
     // Of bitsandbytes the weights may be used alone.
-    ("bitsandbytes.optim", &["bitsandbytes/optim/", "torchao/optim/", "low_bit_optim/"]),
+    ("bitsandbytes.optim", EIGHT_BIT_OPTIMIZERS),
+    ("adamw_bnb_8bit", EIGHT_BIT_OPTIMIZERS),
     ("attn_implementation=\"sdpa\"", &["sdpa_attention", "flash_attn", "flash_attention"]),
 ];
+
+/// Code of optimizers whose state takes 8 bits or less.
+const EIGHT_BIT_OPTIMIZERS: &[&str] = &["bitsandbytes/optim/", "torchao/optim/", "low_bit_optim/"];
 
 /// Takes off a finding's list what the run has already. A setting that came too late is no such: there
 /// the line says where it belongs.

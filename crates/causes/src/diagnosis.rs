@@ -409,6 +409,9 @@ impl<'a> Diagnosis<'a> {
             return remedy;
         }
         let line = line.literal("--");
+        if let Some(words) = self.typed_command() {
+            return example(&line.inputs(words.split(' ')), what);
+        }
         match self.script() {
             // A traceback names the script, and whoever wrote the traceback chose the name.
             Some(script) => example(&line.literal("python").file(script), what),
@@ -418,6 +421,20 @@ impl<'a> Diagnosis<'a> {
             }
             None => example(&line.literal("python train.py"), what),
         }
+    }
+
+    /// Returns the command that a text shows at a prompt, if it runs the script of the traceback. `None` otherwise:
+    /// another command may do anything.
+    fn typed_command(&self) -> Option<&'a str> {
+        let script = file_name(self.script()?);
+        let command = self.setting(facts::TYPED_COMMAND).filter(|_| self.is_message())?;
+        let runs_script = command.split(' ').any(|word| file_name(word) == script);
+        runs_script.then_some(command)
+    }
+
+    /// Returns how many steps a progress bar of the text counts as done. `None` if the text has no such bar.
+    pub(crate) fn steps_done(&self) -> Option<u64> {
+        self.setting(facts::STEPS_DONE).filter(|_| self.is_message())?.parse().ok()
     }
 
     /// The script of the program that failed, as far as its traceback names it.
@@ -708,6 +725,16 @@ impl<'a> Diagnosis<'a> {
         self.tables.frames(stack).any(|frame| frame.is_python() && generates(frame.function))
     }
 
+    /// Returns true if the failed request came from a training step, by the names of functions.
+    pub(crate) fn asked_in_training(&self) -> bool {
+        const NAMES: [&str; 5] =
+            ["training_step", "train_step", "train_one_epoch", "train_epoch", "backward"];
+        let stack = self.incident.map_or(StackId(0), |incident| incident.stack);
+        let name = |function: &'a str| function.rsplit('.').next().unwrap_or(function);
+        let mut frames = self.tables.frames(stack);
+        frames.any(|frame| frame.is_python() && NAMES.contains(&name(frame.function)))
+    }
+
     /// Whether it came from an evaluation: by the names of functions, as programs and trainers have them.
     pub(crate) fn is_evaluating(&self) -> bool {
         const NAMES: [&str; 8] = [
@@ -762,6 +789,11 @@ impl<'a> Diagnosis<'a> {
     pub(crate) fn call_site(&self, stack: StackId) -> String {
         call_site(self.tables, stack)
     }
+}
+
+/// Returns the last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Returns a remedy with expandable segments as an example, because they could not be tried with ROCm.

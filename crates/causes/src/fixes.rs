@@ -1,4 +1,5 @@
-//! What helps against a cause in the programs that people run: one table, a row a fix. To add one: a row here.
+//! What helps against a cause in programs that are known by their message: one table, a row a fix. To add one: a row
+//! here. What frames of a library tell is in [`crate::library_frames`].
 //!
 //! A row is offered where its cause was found in that program's message; a program that is not known gets words
 //! and no other program's options.

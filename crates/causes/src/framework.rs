@@ -6,6 +6,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Finding, Remedy},
     fixes,
+    library_frames::{self, Phase},
 };
 
 /// A framework whose code or options advice may contain.
@@ -81,6 +82,12 @@ impl Framework {
 
 /// The framework of a text, as far as it tells one.
 fn framework(diagnosis: &Diagnosis<'_>) -> Option<Framework> {
+    // Servers of models fail with PyTorch's message, and have options of their own.
+    if library_frames::of_request(diagnosis)
+        .is_some_and(|advice| advice.phase == Some(Phase::Server))
+    {
+        return Some(Framework::Vllm);
+    }
     let said = diagnosis.software().and_then(Framework::of);
     said.or_else(|| diagnosis.software_around().and_then(Framework::of)).or_else(|| {
         let stack = diagnosis.incident?.stack;

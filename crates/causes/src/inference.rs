@@ -1,41 +1,36 @@
 //! What makes inference need less.
 
 use whyoom_memory::Category;
-use whyoom_trace::Bytes;
 
 use crate::{diagnosis::Diagnosis, finding::Remedy, seen_code, training::is_training};
 
 /// A cache that has this share of the peak is what to make smaller.
 const MUCH: f64 = 0.25;
 
-/// It ran out in generation: there is nothing to recompute in backward.
-pub(crate) fn for_inference(shortfall: Bytes) -> Vec<Remedy> {
+/// Returns what helps a model that generates: there is nothing to recompute in backward.
+pub(crate) fn for_inference() -> Vec<Remedy> {
     vec![
         Remedy::example(
             "attn_implementation=\"sdpa\"",
             "do not materialize the attention matrix, if that is the large tensor",
         ),
-        Remedy::advice(format!(
-            "use fewer sequences at once or a shorter context: free at least {shortfall} (more may be \
-             needed)"
-        )),
+        Remedy::advice("use fewer sequences at once or a shorter context"),
     ]
 }
 
 /// What makes the KV cache smaller, where it is much of the memory or what was being made. In training it is a
 /// part of the activations.
-pub(crate) fn for_kv_cache(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Option<Vec<Remedy>> {
+pub(crate) fn for_kv_cache(diagnosis: &Diagnosis<'_>) -> Option<Vec<Remedy>> {
     let asked = diagnosis.incident.is_some_and(|incident| incident.category == Category::KvCache);
     if is_training(diagnosis) || !asked && diagnosis.share_at_peak(Category::KvCache) < MUCH {
         return None;
     }
     if seen_code::any_named(diagnosis, &["/vllm/"]) {
-        return Some(of_vllm(shortfall));
+        return Some(of_vllm());
     }
-    let mut remedies = vec![Remedy::advice(format!(
-        "use fewer sequences at once or a shorter context: the KV cache grows with both; free at least \
-         {shortfall} (more may be needed)"
-    ))];
+    let mut remedies = vec![Remedy::advice(
+        "use fewer sequences at once or a shorter context: the KV cache grows with both",
+    )];
     let of_transformers = seen_code::any_named(diagnosis, &["transformers/cache_utils.py"]);
     let is_quantized = seen_code::any_frame(diagnosis, |frame| {
         frame.file.contains("transformers/cache_utils.py") && frame.function.contains("uantize")
@@ -51,12 +46,11 @@ pub(crate) fn for_kv_cache(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Optio
 }
 
 /// vLLM fills its fraction of the GPU with the cache, whatever the requests need.
-fn of_vllm(shortfall: Bytes) -> Vec<Remedy> {
+fn of_vllm() -> Vec<Remedy> {
     vec![
-        Remedy::advice(format!(
-            "lower --gpu-memory-utilization: vLLM makes the KV cache as large as that fraction allows; \
-             leave at least {shortfall} more"
-        )),
+        Remedy::advice(
+            "lower --gpu-memory-utilization: vLLM makes the KV cache as large as that fraction allows",
+        ),
         Remedy::advice(
             "lower --max-model-len or --max-num-seqs, so that a smaller KV cache is enough; \
              --kv-cache-dtype fp8 takes half the bytes of a cache in 16 bits",

@@ -17,7 +17,7 @@ pub(crate) const CONTEXT_ALLOWANCE: Bytes = Bytes(1 << 30);
 pub(crate) const HARDLY_ANY_CARD: Bytes = Bytes(80 << 30);
 
 /// A device with less than this beyond what was asked for is full, by a message's figures.
-const PRACTICALLY_FULL: Bytes = Bytes(64 << 20);
+pub(crate) const PRACTICALLY_FULL: Bytes = Bytes(64 << 20);
 
 /// What whyoom's pool takes from the driver at least.
 const PAGE: Bytes = Bytes(2 << 20);

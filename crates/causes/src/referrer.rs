@@ -1,5 +1,6 @@
 //! A name in a Python program under which tensors are kept.
 
+use whyoom_memory::is_library_file;
 use whyoom_trace::{Address, Bytes};
 
 use crate::quotation_marks::{within_quotes, word_or_quoted};
@@ -38,6 +39,11 @@ pub(crate) enum RetentionKind {
 }
 
 impl Referrer {
+    /// Returns true if the name is one in a library's code, and not in the program's.
+    pub(crate) fn is_of_library(&self) -> bool {
+        self.file.as_deref().is_some_and(is_library_file)
+    }
+
     pub(crate) fn way(&self) -> RetentionKind {
         match self.kind.as_str() {
             "traceback" => RetentionKind::Exceptions,

@@ -43,7 +43,7 @@ fn name_in(finding: &mut Finding, model: &Model, tables: &Tables, referrers: &[R
     let growths = incidents.filter_map(|incident| incident.growth.as_ref()).chain(&at_end);
     // Python was asked at one of the failures, or at the end: the one that it knows most blocks of.
     let matched = growths.map(|growth| matches(growth, &own));
-    let Some(matched) = matched.max_by_key(|found| sum_of(found)) else { return };
+    let Some(mut matched) = matched.max_by_key(|found| sum_of(found)) else { return };
     if matched.is_empty() {
         return;
     }
@@ -59,7 +59,11 @@ fn name_in(finding: &mut Finding, model: &Model, tables: &Tables, referrers: &[R
         })
         .collect();
     finding.evidence.extend(lines);
-    order_by_referrer(finding, largest_way(&matched), &matched[0].0.name);
+    // A variable of a library is nothing that its user can change.
+    matched.retain(|(referrer, ..)| !referrer.is_of_library());
+    if let Some((referrer, ..)) = matched.first() {
+        order_by_referrer(finding, largest_way(&matched), &referrer.name);
+    }
 }
 
 /// The referrers that have any of the blocks that grew, with how many and how much, the most first.

@@ -3,7 +3,12 @@
 use whyoom_memory::Category;
 use whyoom_trace::Bytes;
 
-use crate::{diagnosis::Diagnosis, finding::Remedy, precision, seen_code};
+use crate::{
+    diagnosis::Diagnosis,
+    finding::Remedy,
+    library_frames::{self, Phase},
+    precision, seen_code,
+};
 
 /// A kind that has this share of the peak is worth a remedy of its own.
 const MUCH: f64 = 0.25;
@@ -11,6 +16,8 @@ const MUCH: f64 = 0.25;
 const LITTLE: f64 = 0.1;
 /// The greater part.
 const MOSTLY: f64 = 0.5;
+/// Minimum share of the device that tensors have if it is called full. Chosen, not measured.
+const NEARLY_FULL: f64 = 0.85;
 /// Code that makes a loss of logits.
 const LOSSES: [&str; 6] =
     ["cross_entropy", "log_softmax", "nll_loss", "transformers/loss/", "LogSoftmax", "NllLoss"];
@@ -27,20 +34,22 @@ pub(crate) fn for_optimizer(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
 }
 
 fn in_eight_bits(diagnosis: &Diagnosis<'_>) -> Remedy {
-    let eight_bit = Remedy::example(
-        "bitsandbytes.optim.AdamW8bit(model.parameters())",
-        "use an 8-bit optimizer: its state takes 8 bits instead of 32",
-    );
+    let code = match seen_code::any_named(diagnosis, &["transformers/trainer.py"]) {
+        true => "TrainingArguments(..., optim=\"adamw_bnb_8bit\")",
+        false => "bitsandbytes.optim.AdamW8bit(model.parameters())",
+    };
+    let what = "use an 8-bit optimizer: its state takes 8 bits instead of 32";
+    let eight_bit = Remedy::example(code, what);
     match diagnosis.peak_of(Category::OptimizerState) {
         Some(state) => eight_bit.freeing(Bytes(state.0 / 4 * 3)),
         None => eight_bit,
     }
 }
 
-pub(crate) fn for_training(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
+pub(crate) fn for_training(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     remedies.extend(fewer_logits(diagnosis));
-    remedies.push(smaller_batch(diagnosis, shortfall));
+    remedies.push(smaller_batch(diagnosis));
     if !few_activations(diagnosis) {
         remedies.push(checkpointing(diagnosis));
         if !precision::is_half(diagnosis) {
@@ -50,7 +59,37 @@ pub(crate) fn for_training(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<R
     if diagnosis.share_at_peak(Category::OptimizerState) >= MUCH {
         remedies.push(in_eight_bits(diagnosis));
     }
+    if is_full_of_weights(diagnosis) {
+        remedies.extend(fewer_weights(diagnosis));
+    }
     remedies
+}
+
+/// Returns true if the parameters are most of the peak, or a message of the first step says that the allocator has
+/// nearly all of the device: gradients and the optimizer's state are still to come.
+fn is_full_of_weights(diagnosis: &Diagnosis<'_>) -> bool {
+    let observed = &diagnosis.observed;
+    let share = observed.allocated.zip(observed.capacity);
+    let is_full = share.is_some_and(|(used, all)| used.share_of(all) >= NEARLY_FULL);
+    let in_first_step = diagnosis.is_message() && diagnosis.steps_done() == Some(0);
+    let is_mostly_weights = diagnosis.share_at_peak(Category::Parameters) >= MOSTLY;
+    (is_full && in_first_step || is_mostly_weights) && trains(diagnosis)
+}
+
+/// Returns true if the program trains, by its memory or by the frames of the request that failed. Of a forward pass
+/// alone that is not known.
+fn trains(diagnosis: &Diagnosis<'_>) -> bool {
+    let phase = library_frames::of_request(diagnosis).and_then(|advice| advice.phase);
+    is_training(diagnosis) || phase == Some(Phase::Training) || diagnosis.asked_in_training()
+}
+
+/// Returns what makes weights, gradients and the optimizer's state smaller.
+fn fewer_weights(diagnosis: &Diagnosis<'_>) -> [Remedy; 2] {
+    let lora = Remedy::example(
+        "peft.get_peft_model(model, peft.LoraConfig())",
+        "train an adapter (LoRA): of weights that do not change, no gradients and no optimizer state are kept",
+    );
+    [lora, in_eight_bits(diagnosis)]
 }
 
 /// Whether activations have hardly a part in the peak, where it is known what the peak consists of. What the program
@@ -111,11 +150,10 @@ fn fused_loss(diagnosis: &Diagnosis<'_>, of_transformers: bool) -> Remedy {
     )
 }
 
-fn smaller_batch(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Remedy {
-    let mut batch = Remedy::advice(format!(
-        "lower the batch size or the sequence length: free at least {shortfall} (more may be needed); \
-         activations shrink in proportion"
-    ));
+fn smaller_batch(diagnosis: &Diagnosis<'_>) -> Remedy {
+    let mut batch = Remedy::advice(
+        "lower the batch size or the sequence length: activations shrink in proportion",
+    );
     let kinds = [Category::Activations, Category::Logits];
     let shrinks: Bytes = kinds.into_iter().filter_map(|kind| diagnosis.peak_of(kind)).sum();
     if shrinks > Bytes::ZERO {
@@ -128,15 +166,30 @@ fn smaller_batch(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Remedy {
     batch
 }
 
+/// Returns how this program recomputes activations: in the words of its library, or of PyTorch for plain modules.
 fn checkpointing(diagnosis: &Diagnosis<'_>) -> Remedy {
-    let checkpointing = Remedy::example(
-        "model.gradient_checkpointing_enable()",
-        "recompute activations in backward instead of keeping them (Hugging Face models; otherwise \
-         torch.utils.checkpoint)",
-    );
+    let checkpointing = library_frames::checkpointing(diagnosis).unwrap_or_else(|| {
+        Remedy::example(
+            "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)",
+            of_modules(diagnosis),
+        )
+    });
     match diagnosis.peak_of(Category::Activations) {
         Some(activations) => checkpointing.freeing(Bytes(activations.0 / 2)),
         None => checkpointing,
+    }
+}
+
+/// Returns what recomputation does. A message without a traceback may be of any model.
+fn of_modules(diagnosis: &Diagnosis<'_>) -> &'static str {
+    match seen_code::any_frame(diagnosis, |_| true) {
+        true => {
+            "in training, recompute the activations of a block in backward instead of keeping them"
+        }
+        false => {
+            "in training, recompute the activations of a block in backward instead of keeping them \
+             (Hugging Face models: model.gradient_checkpointing_enable())"
+        }
     }
 }
 

@@ -37,7 +37,8 @@ fn read_bytes(text: &[u8]) -> Vec<String> {
             }
             // What is told of the text around a message.
             Action::Fact { .. } => {}
-            Action::Setting { name, .. } if tables.text(name) == "shell" => {}
+            Action::Setting { name, .. }
+                if ["shell", "steps_done", "typed_command"].contains(&tables.text(name)) => {}
             Action::Setting { name, value } => {
                 lines.push(format!("{} = {}", tables.text(name), tables.text(value)));
             }

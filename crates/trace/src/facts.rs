@@ -15,6 +15,10 @@ pub const DEVICE_UUID: &str = "whyoom_device_uuid";
 /// The setting that holds the version of PyTorch, as `2.15.0+cu130`, where a text names it. It is no variable of the
 /// program's.
 pub const TORCH_VERSION: &str = "torch_version";
+/// The setting that holds how many steps a progress bar in a text counts as done.
+pub const STEPS_DONE: &str = "steps_done";
+/// The setting that holds a command that a text shows at a prompt, with blanks between its words.
+pub const TYPED_COMMAND: &str = "typed_command";
 /// How the variables of whyoom's own begin.
 pub const OWN: &str = "whyoom_";
 

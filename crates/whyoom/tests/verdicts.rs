@@ -49,6 +49,29 @@ fn every_fixture_gets_its_cause_and_its_advice() {
 }
 
 #[test]
+fn a_message_that_a_leak_gives_as_well_is_not_called_too_large() {
+    for (file, undecided) in [
+        ("logs/working-set-small-request.log", true),
+        ("logs/working-set.log", true),
+        ("logs/working-set-first-step.log", false),
+        ("logs/working-set-optimizer.log", false),
+    ] {
+        let verdict = &why(&[file])["verdict"];
+        let headline = verdict["headline"].as_str().unwrap();
+        assert_eq!(headline.contains("too large"), !undecided, "{file}: {headline}");
+        let first = &verdict["remedies"][0];
+        let first = first["paste"].as_str().or(first["example"].as_str()).unwrap_or_default();
+        assert_eq!(first.starts_with("whyoom run --keepers -- "), undecided, "{file}: {first}");
+    }
+}
+
+#[test]
+fn who_holds_the_gpu_is_asked_first_where_a_message_has_no_figures() {
+    let verdict = &why(&["logs/unknown-no-sizes.log"])["verdict"];
+    assert_eq!(verdict["remedies"][0]["paste"], "whyoom who");
+}
+
+#[test]
 fn a_setting_from_a_file_cannot_reach_the_shell() {
     // The settings of a snapshot come back in a line that people paste.
     let snapshot = std::fs::read(fixture("snapshots/fragmented-oom.pickle")).unwrap();
@@ -232,13 +255,15 @@ const CASES: &[Case] = &[
     Case {
         files: &["snapshots/working-set-oom.pickle"],
         cause: "working-set",
-        must: &["gradient_checkpointing"],
+        // Its modules are plain ones.
+        must: &["torch.utils.checkpoint"],
         must_not: &[EXPANDABLE, "empty_cache"],
     },
     Case {
         files: &["logs/four-ranks.log"],
         cause: "working-set",
-        must: &["gradient_checkpointing"],
+        // Whose model it is, nothing tells.
+        must: &["whyoom run --keepers", "torch.utils.checkpoint"],
         must_not: &[EXPANDABLE],
     },
     Case {
@@ -415,8 +440,26 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/unknown-no-sizes.log"],
         cause: "unknown",
-        must: &["_record_memory_history"],
+        must: &["whyoom who", "CUDA_VISIBLE_DEVICES", "whyoom run", "_record_memory_history"],
         must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/working-set-predictions.log"],
+        cause: "working-set",
+        must: &["eval_accumulation_steps=1", "preprocess_logits_for_metrics", "whyoom run --keepers"],
+        must_not: &[EXPANDABLE, "checkpointing", "tensor1"],
+    },
+    Case {
+        files: &["logs/working-set-small-request.log"],
+        cause: "working-set",
+        must: &["whyoom run --keepers -- python train.py --batch 32"],
+        must_not: &[EXPANDABLE],
+    },
+    Case {
+        files: &["logs/working-set-first-step.log"],
+        cause: "working-set",
+        must: &["gradient_checkpointing=True", "LoraConfig", "adamw_bnb_8bit"],
+        must_not: &[EXPANDABLE, "gradient_checkpointing_enable"],
     },
     Case {
         files: &["logs/unknown-outside-allocator.log"],

@@ -8,6 +8,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     leak_site::driver_sites,
+    library_frames::{self, LibraryAdvice},
     quotation_marks::within_quotes,
     referrer::RetentionKind,
 };
@@ -124,6 +125,11 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         finding.evidence.push(Evidence::text("after the program exited", text, Basis::Recorded));
     }
     add_hold(growth, &mut finding);
+    let by_library = library_frames::of_stack(diagnosis.tables, worst.stack);
+    if let Some(advice) = by_library.filter(LibraryAdvice::is_complete) {
+        finding.remedies = advice.remedies;
+        return Some(finding);
+    }
     finding.remedies =
         match (is_of_allocator(diagnosis, worst.stack), diagnosis.is_compiled(worst.stack)) {
             (true, true) if call_site.starts_with("backward of") => {

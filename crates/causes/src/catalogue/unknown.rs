@@ -7,6 +7,7 @@ use crate::{
     cause::Cause,
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
+    library_frames,
     observed::{CONTEXT_ALLOWANCE, ObservedFigures},
     quotation_marks::text_in_quotation_marks,
     shell_line::ShellLine,
@@ -205,7 +206,29 @@ fn learn_more(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
         Some(Software::PyTorch) | None => record(),
         Some(_) => watch_device(),
     };
-    vec![record_run(diagnosis), own]
+    let by_library = library_frames::of_request(diagnosis);
+    let by_library = by_library.into_iter().flat_map(|advice| advice.remedies);
+    let others = has_no_figures(diagnosis).then(|| [who_holds_it(), another_gpu()]);
+    let others = others.into_iter().flatten();
+    others.chain(by_library).chain([record_run(diagnosis), own]).collect()
+}
+
+/// Returns true if a message says that the device is full, and gives neither the request nor what is in use.
+fn has_no_figures(diagnosis: &Diagnosis<'_>) -> bool {
+    let observed = &diagnosis.observed;
+    let is_bare = observed.requested.is_none() && observed.allocated.is_none();
+    is_bare && observed.free.is_none() && diagnosis.is_message() && diagnosis.device_refused()
+}
+
+fn who_holds_it() -> Remedy {
+    let what = "first see who holds memory of this GPU: another program that fills it gives the same message \
+                (or nvidia-smi, which does not list every holder)";
+    Remedy::line("whyoom who", what)
+}
+
+fn another_gpu() -> Remedy {
+    let what = "if another program holds it, use a GPU that is free: put the number of one there";
+    Remedy::example("export CUDA_VISIBLE_DEVICES=1", what)
 }
 
 fn record_run(diagnosis: &Diagnosis<'_>) -> Remedy {

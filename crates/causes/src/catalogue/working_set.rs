@@ -10,11 +10,12 @@ use crate::{
     driver_pools,
     finding::{Basis, Evidence, Finding, Remedy, Strength, capitalized},
     inference::{for_inference, for_kv_cache},
+    library_frames::{self, LibraryAdvice, Phase},
     library_knobs::llama_cpp,
     memory_fraction::{cache_beyond_share, shorter},
-    observed::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, ObservedFigures},
+    observed::{CONTEXT_ALLOWANCE, HARDLY_ANY_CARD, ObservedFigures, PRACTICALLY_FULL},
     outside::asking_library,
-    phases, seen_code,
+    seen_code,
     training::{fewer_logits, for_optimizer, for_training},
 };
 
@@ -25,12 +26,18 @@ pub(super) const CAUSE: Cause = Cause {
 The memory live at the peak, plus the failed request, exceeds the device. There is no significant
 waste: no allocator setting can help.
 
-Symptoms: \"allocated by PyTorch\" close to the capacity, \"reserved but unallocated\" small.
+Symptoms: \"allocated by PyTorch\" close to the capacity, \"reserved but unallocated\" small. A leak
+gives the same numbers: one message cannot tell a workload that is too large from memory that is
+kept from step to step. A failure in the first step speaks for the workload, one after many steps for
+a larger input or for memory that is kept. `whyoom run --keepers -- CMD` tells.
 
 What it consists of, in training: parameters, gradients (the same size again), optimizer state
 (Adam: twice that size in fp32), activations (proportional to batch size and sequence length),
 logits and their loss (proportional to the vocabulary as well), temporaries. In inference: parameters
 and the KV cache (proportional to the number and length of the sequences).
+
+In an evaluation nothing is kept for backward, but a trainer may keep the predictions of all batches on
+the GPU (Hugging Face's Trainer does, unless eval_accumulation_steps is set).
 
 What helps: a smaller batch with gradient accumulation; activation checkpointing; mixed precision;
 a fused or chunked cross-entropy; an optimizer with less state; sharding or offloading; a smaller or
@@ -78,7 +85,8 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         return None;
     }
     let shortfall = observed.shortfall()?;
-    let headline = headline(observed, allocated, requested);
+    let evidence = LoadEvidence::of(diagnosis);
+    let headline = headline(diagnosis, evidence, allocated, requested);
     // Without the capacity it may also be that something else holds the rest of the device.
     let strength = match (capacity, diagnosis.said()) {
         // Something filled it little by little, whoever wrote the text says.
@@ -86,7 +94,11 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         (Some(_), _) => Strength::Explains,
         (None, _) => Strength::Likely,
     };
-    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because(observed, shortfall));
+    let because = match evidence {
+        LoadEvidence::Recorded => because(observed, shortfall),
+        _ => format!("{} {}", weighed(diagnosis, evidence), because(observed, shortfall)),
+    };
+    let mut finding = diagnosis.finding(CAUSE.id, strength, headline, because);
     // It gives back what is missing and no more: any waste that is larger comes first.
     finding.reclaimable = Some(shortfall);
     add_composition(diagnosis, &mut finding);
@@ -156,7 +168,7 @@ fn in_evaluation(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     {
         return None;
     }
-    if !diagnosis.is_evaluating() {
+    if !is_evaluation(diagnosis) {
         return None;
     }
     let mut finding = diagnosis.finding(
@@ -165,28 +177,123 @@ fn in_evaluation(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
         "Probably evaluation needs more memory than training: it keeps what backward would free",
         "The traceback goes through an evaluation; it gives no numbers.",
     );
-    finding.remedies = vec![
-        Remedy::example("with torch.no_grad():", "evaluate without a graph, unless you already do"),
-        Remedy::advice(
-            "use batches no larger than in training, and move each batch's results to the host",
-        ),
-    ];
+    finding.remedies = for_evaluation(library_frames::of_request(diagnosis));
     Some(finding)
 }
 
-fn headline(observed: &ObservedFigures, allocated: Bytes, requested: Bytes) -> String {
+/// What shows that the workload is too large, where a leak would leave the same figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadEvidence {
+    /// The run was recorded, and nothing grew in it.
+    Recorded,
+    /// The text says that it works with less.
+    WorksWithLess,
+    /// It failed in the first training step.
+    FirstStep,
+    /// An evaluation keeps its predictions on the device.
+    Predictions,
+    /// One message, which a leak gives as well.
+    Undecided,
+}
+
+impl LoadEvidence {
+    fn of(diagnosis: &Diagnosis<'_>) -> Self {
+        if !diagnosis.is_message() {
+            return Self::Recorded;
+        }
+        let phase = library_frames::of_request(diagnosis).and_then(|advice| advice.phase);
+        let in_training = phase == Some(Phase::Training) || diagnosis.asked_in_training();
+        match phase {
+            _ if diagnosis.said() == Some(Said::TooLarge) => Self::WorksWithLess,
+            Some(Phase::Predictions) => Self::Predictions,
+            // An optimizer allocates its state in its first step.
+            Some(Phase::OptimizerState) => Self::FirstStep,
+            _ if in_training && diagnosis.steps_done() == Some(0) => Self::FirstStep,
+            _ => Self::Undecided,
+        }
+    }
+}
+
+fn headline(
+    diagnosis: &Diagnosis<'_>,
+    evidence: LoadEvidence,
+    allocated: Bytes,
+    requested: Bytes,
+) -> String {
+    let observed = &diagnosis.observed;
     let on_device = observed.capacity.map_or(String::new(), |capacity| format!(", on {capacity}"));
     match (allocated, observed.free) {
-        (Bytes::ZERO, Some(free)) => format!(
-            "The workload is too large: {requested} was requested, and {free} is free besides the \
-             context{on_device}"
-        ),
-        (Bytes::ZERO, None) => {
-            format!("The workload is too large: {requested} was requested{on_device}")
+        (Bytes::ZERO, Some(free)) => {
+            return format!(
+                "The workload is too large: {requested} was requested, and {free} is free besides \
+                 the context{on_device}"
+            );
         }
-        _ => format!(
-            "The workload is too large: {allocated} allocated + {requested} requested{on_device}"
+        (Bytes::ZERO, None) => {
+            return format!("The workload is too large: {requested} was requested{on_device}");
+        }
+        _ => {}
+    }
+    let claim = match evidence {
+        LoadEvidence::Recorded | LoadEvidence::WorksWithLess | LoadEvidence::FirstStep => {
+            "The workload is too large"
+        }
+        LoadEvidence::Predictions => "The predictions of an evaluation fill the GPU",
+        LoadEvidence::Undecided if diagnosis.software() == Some(Software::PyTorch) => {
+            "Live tensors fill the GPU"
+        }
+        LoadEvidence::Undecided => "Memory in use fills the GPU",
+    };
+    format!("{claim}: {allocated} allocated + {requested} requested{on_device}")
+}
+
+/// Returns what the text says for and against a workload that is too large.
+fn weighed(diagnosis: &Diagnosis<'_>, evidence: LoadEvidence) -> String {
+    match evidence {
+        LoadEvidence::Recorded => return String::new(),
+        LoadEvidence::WorksWithLess => {
+            return "According to the text, it works with less.".to_owned();
+        }
+        LoadEvidence::FirstStep => {
+            return "It failed in the first training step: nothing can have been kept from an earlier one."
+                .to_owned();
+        }
+        LoadEvidence::Predictions => {
+            return "The evaluation keeps the predictions of each batch on the GPU until it ends."
+                .to_owned();
+        }
+        LoadEvidence::Undecided => {}
+    }
+    let mut weighed =
+        "One message cannot tell a workload that is too large from memory that is kept \
+                       from step to step."
+            .to_owned();
+    if is_evaluation(diagnosis) {
+        weighed.push_str(
+            " It failed in an evaluation: a graph or outputs that are kept there are as likely as a \
+             batch that is too large.",
+        );
+        return weighed;
+    }
+    match diagnosis.steps_done() {
+        Some(0) => weighed.push_str(
+            " A progress bar in the text is at 0: if that is the first step, the workload is too large.",
         ),
+        Some(steps) => weighed.push_str(&format!(
+            " A progress bar in the text counts {steps} steps that fitted: then an input was larger, or \
+             memory is kept."
+        )),
+        None => {}
+    }
+    weighed
+}
+
+/// Returns true if the failed request came from an evaluation, by the frames of a library or by the names of functions.
+fn is_evaluation(diagnosis: &Diagnosis<'_>) -> bool {
+    let phase = library_frames::of_request(diagnosis).and_then(|advice| advice.phase);
+    match phase {
+        Some(phase) => matches!(phase, Phase::Evaluation | Phase::Predictions),
+        None => diagnosis.is_evaluating() && !diagnosis.asked_in_training(),
     }
 }
 
@@ -225,7 +332,9 @@ fn fills_device(observed: &ObservedFigures, capacity: Bytes) -> Option<bool> {
     let outside = observed.outside_allocator().or(rest).unwrap_or(allowance).min(allowance);
     let asked = observed.requested?.max(observed.asked_of_driver?);
     let needed = observed.allocated?.plus(asked).plus(cached).plus(outside);
-    Some(needed > capacity)
+    // A message rounds its figures, and reads what is free a moment later.
+    let slack = if observed.basis == Some(Basis::Message) { PRACTICALLY_FULL } else { Bytes::ZERO };
+    Some(needed.plus(slack) > capacity)
 }
 
 /// The same for a recording, which does not tell the capacity: the allocator had given out nearly all
@@ -241,6 +350,15 @@ fn fills_allocator(observed: &ObservedFigures) -> Option<bool> {
 
 fn because(observed: &ObservedFigures, shortfall: Bytes) -> String {
     let mut because = match (observed.cached, observed.capacity) {
+        // A message that reads as if the request fitted: its figures are of two moments.
+        (Some(cached), _)
+            if observed.basis == Some(Basis::Message) && fits_by_figures(observed) =>
+        {
+            format!(
+                "The free memory in the message was read after the failure; the driver could not serve the \
+                 request, and {cached} was unused in the cache."
+            )
+        }
         (Some(cached), Some(capacity)) if cached >= shortfall => format!(
             "The request fell {shortfall} short; the {cached} unused in the cache, in small blocks, \
              is {:.1} % of the device.",
@@ -266,6 +384,11 @@ fn because(observed: &ObservedFigures, shortfall: Bytes) -> String {
         _ => {}
     }
     because
+}
+
+/// Returns true if a message gives as much free memory as was requested, or more.
+fn fits_by_figures(observed: &ObservedFigures) -> bool {
+    observed.free.zip(observed.requested).is_some_and(|(free, requested)| free >= requested)
 }
 
 fn add_composition(diagnosis: &Diagnosis<'_>, finding: &mut Finding) {
@@ -463,51 +586,135 @@ fn remedies(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
     if diagnosis.software() == Some(Software::LlamaCpp) {
         return llama_cpp();
     }
-    // Of a program that is not PyTorch's, what helps is in the table of fixes.
+    let library = library_frames::of_request(diagnosis);
+    // Of a program that is not PyTorch's, what helps is in the tables.
     if diagnosis.is_message() && diagnosis.software() != Some(Software::PyTorch) {
-        return use_less();
+        let own = library.into_iter().flat_map(|advice| advice.remedies);
+        return own.chain(use_less()).collect();
     }
     if diagnosis.incident.is_some_and(by_driver) {
-        return for_buffers(diagnosis, shortfall);
+        return for_buffers(diagnosis);
     }
-    if let Some(fixes) = phases::fixes(diagnosis) {
-        return fixes;
+    let remedies = for_program(diagnosis, library.clone(), shortfall);
+    match diagnosis.is_message() {
+        true => with_decision(diagnosis, library.as_ref(), remedies),
+        false => largest_first(remedies, shortfall),
+    }
+}
+
+/// Adds the command that tells load from leak: in front, unless the frames say already what fills the memory.
+fn with_decision(
+    diagnosis: &Diagnosis<'_>,
+    library: Option<&LibraryAdvice>,
+    mut remedies: Vec<Remedy>,
+) -> Vec<Remedy> {
+    let is_told = library.is_some_and(LibraryAdvice::is_complete)
+        || matches!(LoadEvidence::of(diagnosis), LoadEvidence::FirstStep);
+    let what = "rerun it like this: it tells whether memory grows or the workload is too large, and names the \
+                line and the variable";
+    let at = if is_told { remedies.len().min(1) } else { 0 };
+    remedies.insert(at, diagnosis.rerun(" --keepers", what));
+    remedies
+}
+
+/// Drops what frees less than the request needs, if anything else is left, and orders the rest by what it frees. A remedy
+/// that frees an unknown amount keeps its place.
+fn largest_first(mut remedies: Vec<Remedy>, shortfall: Bytes) -> Vec<Remedy> {
+    let suffices = |remedy: &Remedy| remedy.frees.is_none_or(|frees| frees >= shortfall);
+    if remedies.iter().any(suffices) {
+        remedies.retain(suffices);
+    }
+    let places: Vec<usize> =
+        (0..remedies.len()).filter(|&index| remedies[index].frees.is_some()).collect();
+    let mut known: Vec<Remedy> = places.iter().map(|&index| remedies[index].clone()).collect();
+    known.sort_by_key(|remedy| std::cmp::Reverse(remedy.frees));
+    for (index, remedy) in places.into_iter().zip(known) {
+        remedies[index] = remedy;
+    }
+    remedies
+}
+
+fn for_program(
+    diagnosis: &Diagnosis<'_>,
+    library: Option<LibraryAdvice>,
+    shortfall: Bytes,
+) -> Vec<Remedy> {
+    if let Some(advice) = library.as_ref().filter(|advice| advice.is_complete()) {
+        return advice.remedies.clone();
+    }
+    // A recording shows a graph that is kept as growth.
+    if is_evaluation(diagnosis) && diagnosis.is_message() {
+        return for_evaluation(library);
     }
     let category = diagnosis.incident.map(|incident| incident.category);
-    let (search, others) = match category {
-        // Of weights and their state the batch is no part.
-        Some(Category::Parameters) if diagnosis.asked_for_weights() => {
-            (None, for_loading(diagnosis))
-        }
-        Some(Category::OptimizerState) => (None, for_optimizer(diagnosis)),
-        _ => (diagnosis.search_size(), for_work(diagnosis, category, shortfall)),
+    let phase = library.as_ref().and_then(|advice| advice.phase);
+    let is_loading = phase == Some(Phase::Loading)
+        || category == Some(Category::Parameters) && diagnosis.asked_for_weights();
+    let makes_state =
+        phase == Some(Phase::OptimizerState) || category == Some(Category::OptimizerState);
+    // Of weights and their state the batch is no part.
+    let (search, others) = match () {
+        () if makes_state => (None, for_optimizer(diagnosis)),
+        () if is_loading => (None, for_loading(diagnosis)),
+        () => (diagnosis.search_size(), for_work(diagnosis, category, phase)),
     };
     let attention = diagnosis.asked_by_attention().then(unbuilt_attention);
     let tiles = diagnosis.asked_for_pictures().then(in_tiles);
     let leave = leave_to_library(diagnosis, shortfall);
-    leave.into_iter().chain(search).chain(tiles).chain(others).chain(attention).collect()
+    let own = library.map(|advice| advice.remedies).unwrap_or_default();
+    let others = others.into_iter().chain(attention);
+    let others: Vec<Remedy> = others.filter(|other| !is_among(&own, other)).collect();
+    let first = leave.into_iter().chain(search);
+    match makes_state && own.iter().all(|remedy| remedy.code().is_none()) {
+        true => first.chain(others).chain(own).collect(),
+        false => first.chain(own).chain(tiles).chain(others).collect(),
+    }
+}
+
+/// Returns true if a library's own settings say the same as a general remedy.
+fn is_among(own: &[Remedy], other: &Remedy) -> bool {
+    let both = |one: Option<&str>, two: Option<&str>, topic: &str| {
+        one.is_some_and(|text| text.contains(topic)) && two.is_some_and(|text| text.contains(topic))
+    };
+    own.iter().any(|own| {
+        both(own.code(), other.code(), "8bit")
+            || both(own.code(), other.code(), "device_map=\"auto\"")
+            || both(Some(&own.what), Some(&other.what), "batch size")
+            || both(Some(&own.what), Some(&other.what), "train fewer parameters")
+    })
+}
+
+/// Returns what helps an evaluation: nothing is kept for backward in it, so that there is nothing to recompute.
+fn for_evaluation(library: Option<LibraryAdvice>) -> Vec<Remedy> {
+    let own = library.map(|advice| advice.remedies).unwrap_or_default();
+    let smaller = Remedy::advice(
+        "use a batch size no larger than in training, and move each batch's results to the host",
+    );
+    if own.is_empty() {
+        let what = "evaluate without a graph, unless you already do";
+        return vec![Remedy::example("with torch.no_grad():", what), smaller];
+    }
+    let is_named = is_among(&own, &smaller);
+    own.into_iter().chain((!is_named).then_some(smaller)).collect()
 }
 
 /// It ran out while the model worked, or beside it.
 fn for_work(
     diagnosis: &Diagnosis<'_>,
     category: Option<Category>,
-    shortfall: Bytes,
+    phase: Option<Phase>,
 ) -> Vec<Remedy> {
-    if let Some(smaller) = for_kv_cache(diagnosis, shortfall) {
+    if let Some(smaller) = for_kv_cache(diagnosis) {
         return smaller;
     }
-    if diagnosis.is_generating() {
-        return for_inference(shortfall);
+    if phase == Some(Phase::Generation) || diagnosis.is_generating() {
+        return for_inference();
     }
     let outside = matches!(category, Some(Category::Inputs | Category::Parameters));
     if outside && diagnosis.process().is_some() {
-        return fewer_logits(diagnosis)
-            .into_iter()
-            .chain(for_inputs(diagnosis, shortfall))
-            .collect();
+        return fewer_logits(diagnosis).into_iter().chain(for_inputs(diagnosis)).collect();
     }
-    for_training(diagnosis, shortfall)
+    for_training(diagnosis)
 }
 
 /// What a library asks for beside PyTorch is small: a little less in tensors is all that it needs.
@@ -545,31 +752,26 @@ fn unbuilt_attention() -> Remedy {
 }
 
 /// The program takes its memory from the driver itself.
-fn for_buffers(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
+fn for_buffers(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
     let peak = diagnosis
         .space
         .map(|space| diagnosis.by_call_site(space.peak_by_stack()))
         .unwrap_or_default();
-    let most = peak.first().map_or(String::new(), |(call_site, bytes)| {
-        format!("; use fewer or smaller buffers at {call_site}, which allocated most: {bytes}")
-    });
-    vec![
-        Remedy::advice(format!(
-            "free at least {shortfall} before this request (more may be needed){most}"
-        )),
-        Remedy::advice(in_pieces(diagnosis, None)),
-    ]
+    let fewer = match peak.first() {
+        Some((call_site, bytes)) => {
+            format!("use fewer or smaller buffers at {call_site}, which allocated most: {bytes}")
+        }
+        None => "free buffers that are no longer needed before this request".to_owned(),
+    };
+    vec![Remedy::advice(fewer), Remedy::advice(in_pieces(diagnosis, None))]
 }
 
 /// It ran out outside any module: in a computation of the program's own.
-fn for_inputs(diagnosis: &Diagnosis<'_>, shortfall: Bytes) -> Vec<Remedy> {
+fn for_inputs(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
     let space = diagnosis.incident.and_then(|incident| incident.free_space.as_ref());
     vec![
         Remedy::advice(in_pieces(diagnosis, space.map(|space| space.usable_largest))),
-        Remedy::advice(format!(
-            "keep less on the device, with a smaller batch or shorter sequences: free at least \
-             {shortfall} for this request"
-        )),
+        Remedy::advice("keep less on the device, with a smaller batch or shorter sequences"),
         // The recording does not tell the type of a tensor.
         Remedy::advice(
             "use a smaller dtype, if precision allows: float32 takes half the bytes of float64, \

@@ -11,6 +11,7 @@ mod known;
 mod message;
 mod nvidia_smi;
 mod places;
+mod progress;
 mod said;
 mod series;
 mod settings;
@@ -18,6 +19,7 @@ mod shell;
 mod surroundings;
 mod torch_version;
 mod traceback;
+mod typed_command;
 mod window;
 
 use std::{
@@ -38,9 +40,9 @@ use whyoom_redact::mask;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, Origin, ProcessId, ProcessState, Software,
     StackId, StringId, Symptom, Tables,
-    facts::{Fact, Said, TORCH_VERSION},
+    facts::{Fact, STEPS_DONE, Said, TORCH_VERSION, TYPED_COMMAND},
 };
-use window::{LOOK_AHEAD, LOOK_BEHIND, Window};
+use window::{LOOK_AHEAD, TRACEBACK_BEHIND, Window};
 
 const CHUNK: u64 = 1 << 20;
 /// A log with more distinct messages, or more distinct lines that look like one, tells nothing new:
@@ -96,7 +98,7 @@ pub fn scan<R: Read>(
         summary: TextSummary::default(),
     };
     let mut utf16 = None;
-    let mut buffer = Vec::with_capacity(CHUNK as usize + LOOK_AHEAD + LOOK_BEHIND);
+    let mut buffer = Vec::with_capacity(CHUNK as usize + LOOK_AHEAD + TRACEBACK_BEHIND);
     let mut searched = 0;
     loop {
         let read = reader.by_ref().take(CHUNK).read_to_end(&mut buffer)?;
@@ -117,7 +119,7 @@ pub fn scan<R: Read>(
             }
             return Ok(scanner.summary);
         }
-        let keep_from = search_to.saturating_sub(LOOK_BEHIND);
+        let keep_from = search_to.saturating_sub(TRACEBACK_BEHIND);
         buffer.drain(..keep_from);
         searched = search_to - keep_from;
     }
@@ -351,6 +353,12 @@ impl Scanner<'_> {
         }
         if let Some(version) = torch_version::torch_version(&text) {
             settings.push(self.setting(TORCH_VERSION, version));
+        }
+        if let Some(steps) = progress::steps_done(&text) {
+            settings.push(self.setting(STEPS_DONE, &steps.to_string()));
+        }
+        if let Some(command) = typed_command::typed_command(&text) {
+            settings.push(self.setting(TYPED_COMMAND, &mask(&command)));
         }
         let processes: Vec<ProcessId> = self.processes.values().copied().collect();
         for process in processes {

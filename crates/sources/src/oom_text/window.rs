@@ -11,6 +11,9 @@ pub(super) const LOOK_AHEAD: usize = 3072;
 /// How far back the traceback that led to a message is looked for.
 pub(super) const LOOK_BEHIND: usize = 8192;
 
+/// How far back its first line is looked for: a traceback through a trainer has more than a hundred frames.
+pub(super) const TRACEBACK_BEHIND: usize = 32 << 10;
+
 /// How far from a message the words tell whose it is.
 const NEAR: usize = 1500;
 
@@ -20,6 +23,7 @@ const WHOLE_MESSAGE: usize = 300;
 /// The text around a place where a message may start. Nothing is worked out before it is asked for:
 /// most places turn out to be nothing after a look at their line.
 pub(super) struct Window<'a> {
+    far_behind: &'a [u8],
     behind: &'a [u8],
     ahead: &'a [u8],
     prefix: OnceCell<String>,
@@ -32,11 +36,12 @@ pub(super) struct Window<'a> {
 impl<'a> Window<'a> {
     /// The window around `at` in `bytes`.
     pub(super) fn around(bytes: &'a [u8], at: usize) -> Self {
+        let far_behind = &bytes[at.saturating_sub(TRACEBACK_BEHIND)..at];
         let behind = &bytes[at.saturating_sub(LOOK_BEHIND)..at];
         let ahead = &bytes[at..(at + LOOK_AHEAD).min(bytes.len())];
         let (prefix, line) = (OnceCell::new(), OnceCell::new());
         let (before, text, near) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { behind, ahead, prefix, line, before, text, near }
+        Self { far_behind, behind, ahead, prefix, line, before, text, near }
     }
 
     fn line_start(&self) -> usize {
@@ -73,6 +78,12 @@ impl<'a> Window<'a> {
     /// The lines before, as far as they are in view.
     pub(super) fn before(&self) -> &str {
         self.before.get_or_init(|| clean(&self.behind[..self.line_start()]))
+    }
+
+    /// Returns the lines before, as far back as a traceback may begin.
+    pub(super) fn far_before(&self) -> String {
+        let end = memchr::memrchr(b'\n', self.far_behind).map_or(0, |newline| newline + 1);
+        clean(&self.far_behind[..end])
     }
 
     /// The lines behind the message's, as far as they are in view.
