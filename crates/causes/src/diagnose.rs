@@ -9,6 +9,7 @@ use crate::{
     ahead::Ahead,
     alternatives::alternative,
     cause::Cause,
+    coverage::add_coverage,
     diagnoses::diagnoses,
     diagnosis::{Diagnosis, Measured},
     finding::{Finding, Strength},
@@ -65,8 +66,9 @@ pub fn judge_on(
         };
     };
     let Found { diagnosis, mut findings } = judged[chosen].clone();
-    let primary = findings.remove(0);
+    let mut primary = findings.remove(0);
     let diagnosis = &diagnoses[diagnosis];
+    add_coverage(diagnosis, &mut primary);
     let alternatives: Vec<&'static Cause> = alternative(diagnosis, &primary).into_iter().collect();
     add_other_causes(&mut findings, &primary, &judged);
     if primary.cause == "growth" {

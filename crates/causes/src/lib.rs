@@ -12,6 +12,7 @@ mod breakdown;
 mod catalogue;
 mod cause;
 mod command;
+mod coverage;
 mod diagnose;
 mod diagnoses;
 mod diagnosis;

@@ -94,6 +94,28 @@ fn what_a_library_takes_beside_pytorch_is_named() {
     assert_cause(&verdict, "library-workspace", &["3.00 GiB", "libnccl.so.2", "NCCL_BUFFSIZE"]);
 }
 
+/// Returns the explanation of a failure at which the driver counts this much for a process whose recorded calls took 7 GiB.
+fn explanation_with_process_using(bytes: u64) -> String {
+    let mut run = Run::new();
+    let torch = run.stack(&[TORCH, TRAIN]);
+    run.segment(4 * GIB, 7 * GIB);
+    run.block(torch, 4 * GIB, 7 * GIB);
+    run.sample(Counter::ProcessUsed, bytes);
+    run.refused(torch, GIB, 100 * MIB, 0);
+    run.judge().primary.because
+}
+
+#[test]
+fn memory_that_no_recorded_call_took_is_named() {
+    let because = explanation_with_process_using(9 * GIB);
+    let line = "Recorded: 7.00 GiB of the 9.00 GiB that the driver counts for this process; 2.00 GiB was not seen as calls";
+    assert!(because.contains(line), "{because}");
+    for accounted_for in [7 * GIB, 7 * GIB + 600 * MIB] {
+        let because = explanation_with_process_using(accounted_for);
+        assert!(!because.contains("not seen"), "{because}");
+    }
+}
+
 #[test]
 fn of_orphans_and_living_holders_those_that_hold_more_are_named_first() {
     for (orphan, living, cause, named, other, left) in [
