@@ -131,6 +131,33 @@ fn pooled(driver: *mut c_void) {
     pitched(driver);
 }
 
+/// Calls that are recorded only if the driver has no memory for them: each works once and is then refused.
+fn refused(driver: *mut c_void) {
+    type Create = unsafe extern "C" fn(*mut u64, u32) -> u32;
+    type Instantiate = unsafe extern "C" fn(*mut u64, u64, u64) -> u32;
+    type Map = unsafe extern "C" fn(u64, usize, usize, u64, u64) -> u32;
+    type Access = unsafe extern "C" fn(u64, usize, *const c_void, usize) -> u32;
+    type Bind = unsafe extern "C" fn(u64, i32, usize, u64, usize, usize, u64) -> u32;
+    let create: Create = unsafe { transmute(symbol(driver, c"cuStreamCreate")) };
+    let make: Instantiate = unsafe { transmute(symbol(driver, c"cuGraphInstantiateWithFlags")) };
+    let map: Map = unsafe { transmute(symbol(driver, c"cuMemMap")) };
+    let access: Access = unsafe { transmute(symbol(driver, c"cuMemSetAccess")) };
+    let bind: Bind = unsafe { transmute(symbol(driver, c"cuMulticastBindMem_v2")) };
+    let mut made = 0;
+    for number in [1, 7] {
+        let results = unsafe {
+            [
+                create(&mut made, number),
+                make(&mut made, number.into(), 0),
+                map(1 << 41, 2 << 20, 0, number.into(), 0),
+                access(1 << 41, 2 << 20, ptr::null(), number as usize),
+                bind(1, 2, 3, 4, 5, 6, number.into()),
+            ]
+        };
+        println!("{results:?}");
+    }
+}
+
 /// Two iterations and a phase, where a recorder is there to be told. It says nothing of that: the output
 /// is the same without.
 fn marked(alloc: *mut c_void) {
@@ -199,6 +226,7 @@ fn main() {
         "one by one" => one_by_one(alloc),
         "marked" => marked(alloc),
         "pooled" => pooled(driver),
+        "refused" => refused(driver),
         "fork" => {
             allocate(alloc, 1);
             let child = unsafe { libc::fork() };

@@ -72,6 +72,47 @@ extern "C" fn hidden_free(_address: u64) -> u32 {
     0
 }
 
+/// Flags, a graph or a handle of this number finds no memory.
+const REFUSED: u64 = 7;
+
+fn refuse(number: u64) -> u32 {
+    if number == REFUSED { OUT_OF_MEMORY } else { 0 }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuStreamCreate(_stream: *mut u64, flags: u32) -> u32 {
+    refuse(flags.into())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuGraphInstantiateWithFlags(_made: *mut u64, graph: u64, _flags: u64) -> u32 {
+    refuse(graph)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemMap(_address: u64, _bytes: usize, _offset: usize, handle: u64, _f: u64) -> u32 {
+    refuse(handle)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemSetAccess(_to: u64, _bytes: usize, _access: *const c_void, count: usize) -> u32 {
+    refuse(count as u64)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMulticastBindMem_v2(
+    object: u64,
+    device: i32,
+    object_offset: usize,
+    handle: u64,
+    offset: usize,
+    bytes: usize,
+    flags: u64,
+) -> u32 {
+    let given = (object, device, object_offset, handle, offset, bytes);
+    if given == (1, 2, 3, 4, 5, 6) { refuse(flags) } else { 1 }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
     if stream == 0 { 400 } else { 0 }

@@ -49,6 +49,8 @@ pub enum Family {
     Launches,
     /// Copies and fills, where they fail.
     Copies,
+    /// Calls that are recorded only if the driver had no memory for them.
+    Refusals,
     /// Waiting for the device.
     Synchronize,
     /// Streams, where they end.

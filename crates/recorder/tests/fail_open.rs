@@ -168,6 +168,32 @@ fn a_failure_comes_with_what_the_device_says() {
     assert_eq!(last.stack, events[0].stack);
 }
 
+#[test]
+fn calls_that_are_no_allocation_are_recorded_if_memory_runs_out() {
+    let bench = Bench::new();
+    bench.events("refused");
+    let mut tables = Tables::default();
+    let events = bench.read_into(&mut tables);
+    let refused = events.iter().filter_map(|event| match event.action {
+        Action::LaunchFailed { kernel, shared_memory } => {
+            Some((tables.text(kernel), shared_memory.0, event.origin.device.0))
+        }
+        _ => None,
+    });
+    let expected = [
+        ("cuStreamCreate", 0, 3),
+        ("cuGraphInstantiateWithFlags", 0, 3),
+        ("cuMemMap", 2 << 20, 3),
+        ("cuMemSetAccess", 2 << 20, 3),
+        ("cuMulticastBindMem_v2", 6, 2),
+    ];
+    assert_eq!(refused.collect::<Vec<_>>(), expected);
+    let failures = events.iter().filter(|event| matches!(event.action, Action::OutOfMemory { .. }));
+    assert_eq!(failures.count(), expected.len());
+    let looks = |event: &&Event| matches!(event.action, Action::Sample { .. });
+    assert_eq!(events.iter().filter(looks).count(), 2 * expected.len(), "the machine is looked at");
+}
+
 /// Compiles a library of the bench. Whether there is a compiler.
 fn compiled(bench: &Bench, name: &str) -> bool {
     let source = bench.folder.path().join("passing.c");

@@ -278,6 +278,13 @@ fn incident(diagnosis: &Diagnosis<'_>) -> (String, String) {
             "Either this program's own memory fills the device, or another's.".to_owned(),
         );
     }
+    if let Some(purpose) = observed.refused_for {
+        let free = observed.free.map_or(String::new(), |free| format!("{free} was free. "));
+        return (
+            format!("Cannot tell yet: the driver had no memory for {purpose}"),
+            format!("{free}How much the driver needs for it is not known."),
+        );
+    }
     let Some(requested) = observed.requested else {
         return (
             "Cannot tell yet: GPU memory ran out, and the message gives no sizes".to_owned(),
