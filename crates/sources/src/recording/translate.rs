@@ -4,8 +4,8 @@
 
 use whyoom_redact::is_recorded;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, FrameText, MemoryKind, Origin, ProcessId, ResultCode,
-    SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, FrameText, MemoryKind, Origin, ProcessId,
+    ResultCode, SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
 };
 
 use super::{
