@@ -773,6 +773,9 @@ fn a_call_without_memory_is_named() {
         let words = [&format!("the driver had no memory for {purpose}"), "6.00 GiB was free"];
         assert_cause(&verdict, "unknown", &words);
         assert!(verdict.contributing.iter().all(|finding| finding.cause != "unchecked-error"));
+        let advice = verdict.primary.remedies.iter().map(|remedy| remedy.what.as_str());
+        let on_graphs = advice.filter(|what| what.contains("fewer batch sizes")).count();
+        assert_eq!(on_graphs, usize::from(purpose.contains("graph")), "{name}");
     }
 }
 

@@ -5,7 +5,7 @@
 const PURPOSES: &[(&str, &str)] = &[
     ("cuGraphInstantiate", "instantiating a CUDA graph"),
     ("cuGraphUpload", "uploading a CUDA graph"),
-    ("cuMemMap", "mapping memory"),
+    ("cuMemMap", "mapping physical memory"),
     ("cuMemSetAccess", "making mapped memory accessible"),
     ("cuMemPoolCreate", "creating a memory pool"),
     ("cuMemcpy", "copying memory"),
