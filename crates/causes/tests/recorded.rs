@@ -762,7 +762,7 @@ fn refused_call(name: &str, free: u64) -> Run {
 }
 
 #[test]
-fn a_call_without_memory_is_named() {
+fn refused_driver_calls_are_named() {
     let calls = [
         ("cuGraphInstantiateWithFlags", "instantiating a CUDA graph"),
         ("cuStreamCreate", "creating a stream"),
@@ -780,7 +780,7 @@ fn a_call_without_memory_is_named() {
 }
 
 #[test]
-fn a_call_without_memory_beside_another_process_is_laid_to_that() {
+fn a_refused_driver_call_is_attributed_to_the_process_that_fills_the_gpu() {
     let mut run = Run::new();
     let stack = run.stack(&[("cuGraphInstantiateWithFlags", "libcuda.so.1", 0), TRAIN]);
     run.sample(Counter::ProcessUsed, 400 * MIB);

@@ -137,6 +137,7 @@ extern "C" fn nothing(_: *mut c_void) -> *mut c_void {
 
 /// Starts a thread with the smallest stack that POSIX systems allow.
 fn small_stack() {
+    // `PTHREAD_STACK_MIN` of glibc on x86-64, before 2.34 made it depend on thread-local storage.
     const SMALLEST_BYTES: usize = 16 << 10;
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();

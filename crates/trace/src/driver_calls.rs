@@ -1,7 +1,7 @@
 //! Driver calls that need memory and allocate none for the program.
 
-/// Beginnings of the names of such calls, and what each does. The first that matches counts. Those of the recorder's
-/// hooks that record nothing but a refusal are among them.
+/// Beginnings of the names of such calls, and what each does. The first match counts. Every hook of the recorder's
+/// `refusals` family has an entry.
 const PURPOSES: &[(&str, &str)] = &[
     ("cuGraphInstantiate", "instantiating a CUDA graph"),
     ("cuGraphUpload", "uploading a CUDA graph"),

@@ -153,3 +153,18 @@ pub(super) fn refused(call: &Call, location: Location, bytes: u64, result: Code)
     // How much memory the driver wanted is not known: the size in the arguments is not what it takes for the call.
     call.failed(location, stack, result, 0);
 }
+
+#[cfg(test)]
+mod tests {
+    use whyoom_trace::driver_call_purpose;
+
+    use super::HOOKS;
+
+    #[test]
+    fn every_call_has_a_purpose() {
+        for hook in HOOKS {
+            let name = hook.symbol.to_string_lossy();
+            assert!(driver_call_purpose(&name).is_some(), "{name}");
+        }
+    }
+}

@@ -42,10 +42,10 @@ impl Scratch {
         scratch
     }
 
-    /// Gives the mapping back.
+    /// Unmaps the tables.
     ///
     /// # Safety
-    /// `map` returned it, and nobody uses it any more.
+    /// `map` returned the pointer, and no reference to the tables is left.
     pub(super) unsafe fn unmap(scratch: *mut Self) {
         // SAFETY: the caller says so.
         unsafe { libc::munmap(scratch.cast(), mem::size_of::<Self>()) };
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(tables.recent(Fingerprint([1, 7])), None, "at the same index");
         let inner = tables.with_room(|_| tables.with_room(|_| ()));
         assert_eq!(inner, Some(None), "the room is in use");
-        // SAFETY: nobody uses it any more.
+        // SAFETY: no reference is left.
         unsafe { Scratch::unmap(scratch) };
     }
 }

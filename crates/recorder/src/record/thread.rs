@@ -32,8 +32,8 @@ pub(crate) struct Thread {
     device: Cell<(u64, u32, DeviceId)>,
     /// Tables for its stacks, mapped when they are first needed.
     scratch: Cell<*mut Scratch>,
-    /// The tables were given back, because the thread is ending.
-    gave_scratch_back: Cell<bool>,
+    /// The tables were unmapped, because the thread is ending.
+    scratch_unmapped: Cell<bool>,
 }
 
 /// The C library's key whose value has it call `end_of_thread`; below 0 where there is none. A
@@ -52,7 +52,7 @@ thread_local! {
             module: Cell::new(0),
             device: Cell::new((0, 0, DeviceId::HOST)),
             scratch: Cell::new(ptr::null_mut()),
-            gave_scratch_back: Cell::new(false),
+            scratch_unmapped: Cell::new(false),
         }
     };
 }
@@ -150,13 +150,13 @@ impl Thread {
     /// Returns the thread's tables for stacks. Returns `None` if the thread is ending or the system has no memory.
     #[inline]
     pub(super) fn scratch(&self) -> Option<&Scratch> {
-        // SAFETY: null or a mapping of this thread's, which `give_scratch_back` unmaps outside recorded calls only.
+        // SAFETY: null or a mapping of this thread's, which `unmap_scratch` unmaps outside recorded calls only.
         unsafe { self.scratch.get().as_ref() }.or_else(|| self.map_scratch())
     }
 
     #[cold]
     fn map_scratch(&self) -> Option<&Scratch> {
-        if self.gave_scratch_back.get() {
+        if self.scratch_unmapped.get() {
             return None;
         }
         let scratch = Scratch::map();
@@ -166,8 +166,8 @@ impl Thread {
     }
 
     /// Unmaps the tables. From then on the thread has no stacks.
-    fn give_scratch_back(&self) {
-        self.gave_scratch_back.set(true);
+    fn unmap_scratch(&self) {
+        self.scratch_unmapped.set(true);
         let scratch = self.scratch.replace(ptr::null_mut());
         if !scratch.is_null() {
             // SAFETY: mapped by `map_scratch`, and taken out of its place just now.
@@ -245,7 +245,7 @@ unsafe extern "C" fn end_of_thread(_value: *mut c_void) {
         whyoom_stacks::end_of_thread();
     }));
     // The thread's frames are gone by now, also if it ended inside a recorded call.
-    thread.give_scratch_back();
+    thread.unmap_scratch();
     thread.inside.set(was_inside);
 }
 
