@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use whyoom_memory::{Category, Growth, Incident, IterationSource, Model, Space};
-use whyoom_trace::{DeviceId, FrameText, ProcessId, Tables};
+use whyoom_trace::{DeviceId, FrameText, ProcessId, Tables, driver_call_purpose};
 
 use crate::{
     ahead::Ahead,
@@ -112,7 +112,9 @@ pub fn figures(model: &Model, tables: &Tables, incident: &Incident) -> ObservedF
 
 /// The figures of a failure under the allocator that was in force.
 pub(crate) fn in_force(at_home: &Diagnosis<'_>, incident: &Incident) -> ObservedFigures {
-    let observed = ObservedFigures::of(incident);
+    let mut observed = ObservedFigures::of(incident);
+    let name = incident.refused_call.map(|call| at_home.tables.text(call));
+    observed.refused_for = name.and_then(driver_call_purpose);
     match (at_home.has_pool(), at_home.expandable_segments_on()) {
         (true, _) => observed.under_pool(incident),
         (false, true) => observed.with_expandable_segments(),

@@ -31,6 +31,8 @@ pub struct ObservedFigures {
     /// What was asked for: of the driver, where a message tells it; of the allocator, where it was
     /// recorded.
     pub requested: Option<Bytes>,
+    /// What the driver had no memory for if the call is no allocation, as "instantiating a CUDA graph".
+    pub refused_for: Option<&'static str>,
     /// What the driver was asked for.
     pub asked_of_driver: Option<Bytes>,
     /// The device's capacity.
@@ -73,6 +75,7 @@ impl ObservedFigures {
         let counter = |counter| incident.counter(counter);
         let mut observed = Self {
             requested: incident.requested(),
+            refused_for: None,
             asked_of_driver: incident.requested(),
             capacity: counter(Counter::DeviceTotal),
             free: counter(Counter::DeviceFree),
@@ -244,9 +247,10 @@ impl ObservedFigures {
     /// What was missing for the request, in words.
     pub(crate) fn missing(&self) -> Option<String> {
         let shortfall = self.shortfall()?;
-        Some(match self.requested {
-            Some(_) => format!("The request fell {shortfall} short"),
-            None => "Too little was free for the request (size unknown)".to_owned(),
+        Some(match (self.requested, self.refused_for) {
+            (Some(_), _) => format!("The request fell {shortfall} short"),
+            (None, Some(purpose)) => format!("The driver had no memory for {purpose}"),
+            (None, None) => "Too little was free for the request (size unknown)".to_owned(),
         })
     }
 
@@ -339,6 +343,9 @@ impl ObservedFigures {
             ("free in private pools", some(self.private_free), told),
             ("free on other streams", some(self.other_streams), told),
         ];
+        let refused = self.refused_for.map(|purpose| {
+            Evidence::text("the driver had no memory for", purpose, Basis::Recorded)
+        });
         let figures = rows
             .into_iter()
             .filter_map(|(label, bytes, basis)| Some(Evidence::bytes(label, bytes?, basis)));
@@ -358,7 +365,7 @@ impl ObservedFigures {
         let largest = self.largest_cached.filter(|_| pieces.is_some());
         let largest = largest.map(|bytes| Evidence::bytes("largest free block", bytes, told));
         let figures = figures.chain(pieces).chain(largest);
-        figures.chain(others).chain(recorded).collect()
+        refused.into_iter().chain(figures).chain(others).chain(recorded).collect()
     }
 }
 

@@ -770,6 +770,50 @@ fn a_launch_that_found_no_memory_is_no_unchecked_error() {
     assert!(verdict.contributing.iter().all(|finding| finding.cause != "unchecked-error"));
 }
 
+/// A run whose last call is refused: the driver has no memory for it.
+fn refused_call(name: &str, free: u64) -> Run {
+    let mut run = Run::new();
+    let stack = run.stack(&[(name, "libcuda.so.1", 0), ("capture", "/home/me/serve.py", 31)]);
+    let kernel = run.tables.string(name);
+    let call = Action::LaunchFailed { kernel, shared_memory: Bytes(0) };
+    run.on(run.origin(GPU), stack, 2, call);
+    run.refused(stack, 0, free, 2);
+    run.exit();
+    run
+}
+
+#[test]
+fn refused_driver_calls_are_named() {
+    let calls = [
+        ("cuGraphInstantiateWithFlags", "instantiating a CUDA graph"),
+        ("cuStreamCreate", "creating a stream"),
+        ("cuMemSetAccess", "making mapped memory accessible"),
+    ];
+    for (name, purpose) in calls {
+        let verdict = refused_call(name, 6 * GIB).judge();
+        let words = [&format!("the driver had no memory for {purpose}"), "6.00 GiB was free"];
+        assert_cause(&verdict, "unknown", &words);
+        assert!(verdict.contributing.iter().all(|finding| finding.cause != "unchecked-error"));
+        let advice = verdict.primary.remedies.iter().map(|remedy| remedy.what.as_str());
+        let on_graphs = advice.filter(|what| what.contains("fewer batch sizes")).count();
+        assert_eq!(on_graphs, usize::from(purpose.contains("graph")), "{name}");
+    }
+}
+
+#[test]
+fn a_refused_driver_call_is_attributed_to_the_process_that_fills_the_gpu() {
+    let mut run = Run::new();
+    let stack = run.stack(&[("cuGraphInstantiateWithFlags", "libcuda.so.1", 0), TRAIN]);
+    run.sample(Counter::ProcessUsed, 400 * MIB);
+    run.holder(78, 7 * GIB, "python serve.py", ProcessState::Runs);
+    let kernel = run.tables.string("cuGraphInstantiateWithFlags");
+    let call = Action::LaunchFailed { kernel, shared_memory: Bytes(0) };
+    run.on(run.origin(GPU), stack, 2, call);
+    run.refused(stack, 0, 40 * MIB, 2);
+    let words = ["The driver had no memory for instantiating a CUDA graph", "kill 78"];
+    assert_cause(&run.judge(), "other-process", &words);
+}
+
 #[test]
 fn a_launch_that_fails_beside_a_request_says_so() {
     let mut run = Run::new();

@@ -29,6 +29,9 @@ pub struct Incident {
     pub of_driver: bool,
     /// The interface of the driver that refused last, where its calls were recorded.
     pub interface: Option<Interface>,
+    /// The driver call that failed, if it is no allocation: a graph's instantiation, for example.
+    #[serde(default)]
+    pub refused_call: Option<StringId>,
     /// What the message says, whose it is, and its text; nothing for an event of an allocator.
     pub symptom: Option<(Symptom, Software, StringId)>,
     /// Counters read at the failure.

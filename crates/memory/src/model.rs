@@ -324,6 +324,7 @@ impl Model {
             Action::Symptom { symptom, software, text } => Some((symptom, software, text)),
             _ => None,
         };
+        let recorded = self.processes.get(&event.origin.process);
         let mut incident = Incident {
             process: event.origin.process,
             device: event.origin.device,
@@ -331,7 +332,8 @@ impl Model {
             stack: event.stack,
             category: self.profiles.of(event.stack, tables).category,
             of_driver: event.result.0 != 0,
-            interface: self.processes.get(&event.origin.process).and_then(Process::refused),
+            interface: recorded.and_then(Process::refused),
+            refused_call: recorded.and_then(|process| process.refused_call(event)),
             symptom,
             counters: pending_samples.counters,
             holders: pending_samples.holders,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use whyoom_trace::{
     Action, Address, Bytes, ContextId, DeviceId, Event, Limit, MemoryKind, ResultCode, StackId,
-    StringId, SyncScope, Tables, Time,
+    StringId, SyncScope, Tables, ThreadId, Time, driver_call_purpose,
 };
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
 
 /// Failures beyond these are counted, not kept.
 const MAX_FAILURES: usize = 64;
+
+/// The driver's code for too little memory.
+const OUT_OF_MEMORY: ResultCode = ResultCode(2);
 
 /// The driver's code for an argument that is wrong.
 const INVALID_VALUE: ResultCode = ResultCode(1);
@@ -31,6 +34,9 @@ pub struct Process {
     successes: u64,
     code_loads: u64,
     refused: Option<Interface>,
+    /// The last call that is no allocation and that the driver had no memory for.
+    #[serde(default)]
+    refused_call: Option<RefusedCall>,
     event_counter: EventCounter,
     exited: Option<Time>,
 }
@@ -42,6 +48,14 @@ pub struct Contexts {
     pub open: Vec<ContextId>,
     /// The call that opened the last of them.
     pub stack: StackId,
+}
+
+/// A driver call that is no allocation and failed because memory ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct RefusedCall {
+    name: StringId,
+    thread: ThreadId,
+    stack: StackId,
 }
 
 /// A call that failed: a launch, a copy, a free or a wait.
@@ -164,10 +178,19 @@ impl Process {
         self.refused
     }
 
+    /// Returns the name of the driver call behind an out-of-memory event if it is no allocation. Returns `None` for an
+    /// allocation, a launch, a context or code.
+    pub(crate) fn refused_call(&self, failure: &Event) -> Option<StringId> {
+        let call = self.refused_call?;
+        let same = call.thread == failure.origin.thread && call.stack == failure.stack;
+        (same && failure.result == OUT_OF_MEMORY).then_some(call.name)
+    }
+
     /// Takes an event of this process.
     pub(crate) fn event(&mut self, event: &Event, tables: &Tables) {
         let (device, succeeded) = (event.origin.device, event.result == ResultCode(0));
         self.event_counter.event(event);
+        self.note_refused_call(event, tables);
         match event.action {
             Action::ContextCreate if succeeded => {
                 let contexts = self.contexts.entry(device).or_default();
@@ -187,6 +210,8 @@ impl Process {
             Action::LaunchFailed { kernel: call, .. } if is_copy(tables.text(call)) => {
                 self.failure(event, FailedCall::Copy { call });
             }
+            // The failure that follows it is counted.
+            Action::LaunchFailed { kernel, .. } if is_driver_call(kernel, tables) => {}
             Action::LaunchFailed { kernel, shared_memory } => {
                 self.failure(event, FailedCall::Launch { kernel, shared_memory });
             }
@@ -205,6 +230,23 @@ impl Process {
                 if succeeded =>
             {
                 self.successes += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// Remembers a driver call that failed because memory ran out, until another event of its thread fails.
+    fn note_refused_call(&mut self, event: &Event, tables: &Tables) {
+        if event.result != OUT_OF_MEMORY {
+            return;
+        }
+        let (thread, stack) = (event.origin.thread, event.stack);
+        match event.action {
+            Action::LaunchFailed { kernel: name, .. } if is_driver_call(name, tables) => {
+                self.refused_call = Some(RefusedCall { name, thread, stack });
+            }
+            _ if self.refused_call.is_some_and(|call| call.thread == thread) => {
+                self.refused_call = None;
             }
             _ => {}
         }
@@ -232,6 +274,11 @@ fn keep(failures: &mut Vec<Failure>, failure: Failure) {
     if failures.len() < MAX_FAILURES {
         failures.push(failure);
     }
+}
+
+/// Returns true if the name is one of a driver call, and not of a kernel.
+fn is_driver_call(name: StringId, tables: &Tables) -> bool {
+    driver_call_purpose(tables.text(name)).is_some()
 }
 
 /// Whether what failed is a function of the driver, and no kernel.

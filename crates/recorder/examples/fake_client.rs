@@ -131,6 +131,84 @@ fn pooled(driver: *mut c_void) {
     pitched(driver);
 }
 
+extern "C" fn nothing(_: *mut c_void) -> *mut c_void {
+    ptr::null_mut()
+}
+
+/// Starts a thread with the smallest stack that POSIX systems allow.
+fn small_stack() {
+    // `PTHREAD_STACK_MIN` of glibc on x86-64, before 2.34 made it depend on thread-local storage.
+    const SMALLEST_BYTES: usize = 16 << 10;
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        let set = libc::pthread_attr_setstacksize(&mut attributes, SMALLEST_BYTES);
+        let mut thread = 0;
+        let started = libc::pthread_create(&mut thread, &attributes, nothing, ptr::null_mut());
+        if started == 0 {
+            libc::pthread_join(thread, ptr::null_mut());
+        }
+        println!("set: {set}, started: {started}");
+    }
+}
+
+/// Allocates after a reset, and again when the context is active.
+fn reset(driver: *mut c_void) {
+    type Reset = unsafe extern "C" fn(i32) -> u32;
+    type Retain = unsafe extern "C" fn(*mut u64, i32) -> u32;
+    let reset: Reset = unsafe { transmute(symbol(driver, c"cuDevicePrimaryCtxReset_v2")) };
+    let retain: Retain = unsafe { transmute(symbol(driver, c"cuDevicePrimaryCtxRetain")) };
+    let alloc = symbol(driver, c"cuMemAlloc_v2");
+    let mut context = 0;
+    println!("reset: {}", unsafe { reset(3) });
+    allocate(alloc, 1 << 20);
+    println!("retain: {}", unsafe { retain(&mut context, 3) });
+    allocate(alloc, 2 << 20);
+}
+
+/// Allocates in a stream that captures again into a graph, and after the capture.
+fn recaptured(driver: *mut c_void) {
+    type Begin = unsafe extern "C" fn(u64, u32, u64, *const c_void, *mut c_void) -> u32;
+    type End = unsafe extern "C" fn(u64, *mut u64) -> u32;
+    type AllocAsync = unsafe extern "C" fn(*mut u64, usize, u64) -> u32;
+    let begin: Begin = unsafe { transmute(symbol(driver, c"cuStreamBeginRecaptureToGraph")) };
+    let end: End = unsafe { transmute(symbol(driver, c"cuStreamEndCapture")) };
+    let alloc: AllocAsync = unsafe { transmute(symbol(driver, c"cuMemAllocAsync_ptsz")) };
+    let (mut address, mut graph) = (0, 0);
+    let (callback, data) = (ptr::without_provenance(4), ptr::without_provenance_mut(5));
+    println!("begin: {}", unsafe { begin(9, 2, 3, callback, data) });
+    println!("alloc: {}", unsafe { alloc(&mut address, 100, 9) });
+    println!("end: {}", unsafe { end(9, &mut graph) });
+    println!("alloc: {}", unsafe { alloc(&mut address, 200, 9) });
+}
+
+/// Calls that are recorded only if the driver has no memory for them: each works once and is then refused.
+fn refused(driver: *mut c_void) {
+    type Create = unsafe extern "C" fn(*mut u64, u32) -> u32;
+    type Instantiate = unsafe extern "C" fn(*mut u64, u64, u64) -> u32;
+    type Map = unsafe extern "C" fn(u64, usize, usize, u64, u64) -> u32;
+    type Access = unsafe extern "C" fn(u64, usize, *const c_void, usize) -> u32;
+    type Bind = unsafe extern "C" fn(u64, i32, usize, u64, usize, usize, u64) -> u32;
+    let create: Create = unsafe { transmute(symbol(driver, c"cuStreamCreate")) };
+    let make: Instantiate = unsafe { transmute(symbol(driver, c"cuGraphInstantiateWithFlags")) };
+    let map: Map = unsafe { transmute(symbol(driver, c"cuMemMap")) };
+    let access: Access = unsafe { transmute(symbol(driver, c"cuMemSetAccess")) };
+    let bind: Bind = unsafe { transmute(symbol(driver, c"cuMulticastBindMem_v2")) };
+    let mut made = 0;
+    for number in [1, 7] {
+        let results = unsafe {
+            [
+                create(&mut made, number),
+                make(&mut made, number.into(), 0),
+                map(1 << 41, 2 << 20, 0, number.into(), 0),
+                access(1 << 41, 2 << 20, ptr::null(), number as usize),
+                bind(1, 2, 3, 4, 5, 6, number.into()),
+            ]
+        };
+        println!("{results:?}");
+    }
+}
+
 /// Two iterations and a phase, where a recorder is there to be told. It says nothing of that: the output
 /// is the same without.
 fn marked(alloc: *mut c_void) {
@@ -199,6 +277,10 @@ fn main() {
         "one by one" => one_by_one(alloc),
         "marked" => marked(alloc),
         "pooled" => pooled(driver),
+        "refused" => refused(driver),
+        "reset" => reset(driver),
+        "small stack" => small_stack(),
+        "recaptured" => recaptured(driver),
         "fork" => {
             allocate(alloc, 1);
             let child = unsafe { libc::fork() };

@@ -49,6 +49,8 @@ pub enum Family {
     Launches,
     /// Copies and fills, where they fail.
     Copies,
+    /// Calls that are recorded only if the driver had no memory for them.
+    Refusals,
     /// Waiting for the device.
     Synchronize,
     /// Streams, where they end.
@@ -104,6 +106,22 @@ impl Hook {
     /// Notes where the real function is. The first answer stays: it is the driver's own.
     pub(crate) fn found(&self, address: *mut c_void) {
         let _ = self.real.compare_exchange(ptr::null_mut(), address, Relaxed, Relaxed);
+    }
+
+    /// Returns true if the hook may be handed out in place of `found`: its real function is the driver's export of this
+    /// name or, if the driver exports none, `found` itself. Another address that the driver answered for the name never
+    /// becomes the real function of all callers.
+    pub(crate) fn stands_for(&self, found: *mut c_void) -> bool {
+        let exported = self.exported();
+        let real = if exported.is_null() { found } else { exported };
+        self.found(real);
+        self.real.load(Relaxed) == real
+    }
+
+    /// Returns true if this is the variant of `plain` whose default stream is the thread's own.
+    pub(crate) fn is_variant_of(&self, plain: &Self) -> bool {
+        let (own, plain) = (self.symbol.to_bytes(), plain.symbol.to_bytes());
+        self.per_thread && own.strip_prefix(plain).is_some_and(|rest| rest.starts_with(b"_pt"))
     }
 
     /// The real function, found on first use.

@@ -10,7 +10,7 @@ use crate::{
     declare::hooks,
     family::{
         arrays, captures, code, contexts, copies, device, graphs, host, ipc, launches, limits,
-        pools, streams, synchronize, virtual_memory,
+        pools, refusals, streams, synchronize, virtual_memory,
     },
     hook::Hook,
     mark, nn_modules, pool_callbacks,
@@ -55,6 +55,7 @@ static TABLES: &[&[&Hook]] = &[
     captures::HOOKS,
     launches::HOOKS,
     copies::HOOKS,
+    refusals::HOOKS,
     synchronize::HOOKS,
     streams::HOOKS,
 ];

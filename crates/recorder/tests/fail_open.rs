@@ -83,6 +83,28 @@ fn same(way: &str, plain: &Output, recorded: &Output) {
     assert_eq!(plain.status, recorded.status, "{way}");
 }
 
+/// Reads the size of a library's thread-local storage: `p_memsz` of its `PT_TLS` header, 0 if it has none.
+fn thread_local_bytes(library: &Path) -> u64 {
+    const TLS: u64 = 7;
+    let file = std::fs::read(library).expect("the library is built");
+    let number = |at: usize, bytes: usize| {
+        let bytes = file[at..at + bytes].iter().rev();
+        bytes.fold(0, |number, byte| number << 8 | u64::from(*byte))
+    };
+    let (first, size, count) = (number(0x20, 8), number(0x36, 2), number(0x38, 2));
+    let headers = (0..count).map(|index| (first + index * size) as usize);
+    let of_threads = headers.filter(|header| number(*header, 4) == TLS);
+    of_threads.map(|header| number(header + 0x28, 8)).sum()
+}
+
+/// Thread-local storage of a preloaded library is taken from the stack of every thread of the program.
+#[test]
+fn thread_local_storage_is_small() {
+    const MOST_BYTES: u64 = 256;
+    let bytes = thread_local_bytes(&built("deps/libwhyoom_recorder.so"));
+    assert!(bytes <= MOST_BYTES, "{bytes} bytes in every thread of every process");
+}
+
 fn allocs(events: &[Event]) -> Vec<u64> {
     let size = |event: &Event| match event.action {
         Action::Alloc { size, .. } => Some(size.0),
@@ -166,6 +188,55 @@ fn a_failure_comes_with_what_the_device_says() {
     let last = &events[events.len() - 2];
     assert!(matches!(last.action, Action::OutOfMemory { requested } if requested.0 == 1 << 50));
     assert_eq!(last.stack, events[0].stack);
+}
+
+#[test]
+fn calls_that_are_no_allocation_are_recorded_if_memory_runs_out() {
+    let bench = Bench::new();
+    bench.events("refused");
+    let mut tables = Tables::default();
+    let events = bench.read_into(&mut tables);
+    let refused = events.iter().filter_map(|event| match event.action {
+        Action::LaunchFailed { kernel, shared_memory } => {
+            Some((tables.text(kernel), shared_memory.0, event.origin.device.0))
+        }
+        _ => None,
+    });
+    let expected = [
+        ("cuStreamCreate", 0, 3),
+        ("cuGraphInstantiateWithFlags", 0, 3),
+        ("cuMemMap", 2 << 20, 3),
+        ("cuMemSetAccess", 2 << 20, 3),
+        ("cuMulticastBindMem_v2", 6, 2),
+    ];
+    assert_eq!(refused.collect::<Vec<_>>(), expected);
+    let failures = events.iter().filter(|event| matches!(event.action, Action::OutOfMemory { .. }));
+    assert_eq!(failures.count(), expected.len());
+    let looks = |event: &&Event| matches!(event.action, Action::Sample { .. });
+    assert_eq!(events.iter().filter(looks).count(), 2 * expected.len(), "the machine is looked at");
+}
+
+#[test]
+fn a_context_without_a_device_is_asked_again() {
+    let events = Bench::new().events("reset");
+    let devices = events.iter().filter_map(|event| match event.action {
+        Action::Alloc { .. } => Some(event.origin.device),
+        _ => None,
+    });
+    assert_eq!(devices.collect::<Vec<_>>(), [DeviceId::HOST, DeviceId(3)]);
+}
+
+#[test]
+fn allocations_in_a_recapture_are_nodes_of_its_graph() {
+    assert_eq!(allocs(&Bench::new().events("recaptured")), [200]);
+}
+
+#[test]
+fn a_thread_with_the_smallest_stack_starts() {
+    let bench = Bench::new();
+    let plain = bench.plain("small stack");
+    assert_eq!(text(&plain.stdout), "set: 0, started: 0\n");
+    same("small stack", &plain, &bench.recorded_with("small stack", &[]));
 }
 
 /// Compiles a library of the bench. Whether there is a compiler.

@@ -129,11 +129,12 @@ pub enum Action {
         /// To what; bytes, except where the limit counts something else.
         value: u64,
     },
-    /// A kernel launch failed, or a copy or fill; the event's result says how.
+    /// A kernel launch failed, a copy or fill, or a call of [`driver_call_purpose`](crate::driver_call_purpose) that the
+    /// driver had no memory for; the event's result says how.
     LaunchFailed {
-        /// The kernel's name; of a copy or fill the driver's name for it: `cuMemcpyHtoD_v2`.
+        /// The kernel's name; of another call the driver's name for it: `cuMemcpyHtoD_v2`.
         kernel: StringId,
-        /// The dynamic shared memory that it asked for.
+        /// The dynamic shared memory that the launch asked for. For another call, the size in its arguments, or 0.
         shared_memory: Bytes,
     },
     /// Code was loaded onto the device: a module or a library.

@@ -4,6 +4,7 @@
 //! repeats and pushes [`Event`]s into an [`EventSink`]. Events are complete in themselves and come
 //! in order, so that whatever reads them can do so in one pass, at any length.
 
+mod driver_calls;
 mod event;
 pub mod facts;
 mod ids;
@@ -14,6 +15,7 @@ mod sink;
 mod software;
 mod tables;
 
+pub use driver_calls::driver_call_purpose;
 pub use event::{
     Action, Counter, Event, Limit, MarkKind, MemoryKind, Origin, ProcessState, SegmentGrowth,
     SizeClass, Symptom, SyncScope,

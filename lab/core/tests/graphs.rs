@@ -8,7 +8,7 @@ use whyoom_lab_core::{
         Box3, CaptureMode, Driver, Edge, Fill, GraphMemoryAttribute, HostCall, UpdateReason, Work,
         exchange_mode,
     },
-    machine::{DeviceSpec, Machine, MachineSpec},
+    machine::{DeviceSpec, Machine, MachineSpec, Quirks},
     models,
 };
 
@@ -26,13 +26,17 @@ struct Lab {
 
 impl Lab {
     fn new() -> Self {
+        Self::with(Quirks::default())
+    }
+
+    fn with(quirks: Quirks) -> Self {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("whyoom-test-graphs-{}-{number}", std::process::id());
         let file = std::env::temp_dir().join(name);
         let model = models::find(models::DEFAULT).unwrap();
         let device = DeviceSpec::of(model).with_total(TOTAL);
-        let spec = MachineSpec { devices: vec![device], ..MachineSpec::default() };
+        let spec = MachineSpec { devices: vec![device], quirks, ..MachineSpec::default() };
         let machine = Machine::create(&file, &spec).unwrap();
         std::fs::remove_file(&file).unwrap();
         let mut driver = Driver::on(machine, &[0], None).unwrap();
@@ -84,6 +88,27 @@ fn captured_work_is_done_at_the_launch() {
     lab.driver.destroy_graph(graph).unwrap();
     assert_eq!(lab.driver.launch_graph(lab.context, exec, lab.streams[1]), Ok(Vec::new()));
     assert_eq!(seen, [2; 4]);
+}
+
+#[test]
+fn nodes_of_an_executable_graph_are_charged_on_request() {
+    let mut lab = Lab::with(Quirks { graph_node_bytes: 64 * MIB, ..Quirks::default() });
+    let memory = lab.driver.alloc(lab.context, 4 * MIB).unwrap();
+    lab.begin();
+    for value in 1..=3 {
+        lab.fill(memory, value).unwrap();
+    }
+    let graph = lab.end().unwrap();
+    let (before, _) = lab.driver.memory_info(0).unwrap();
+    let exec = lab.driver.instantiate(graph, 0).unwrap();
+    let (with_graph, _) = lab.driver.memory_info(0).unwrap();
+    assert_eq!(before - with_graph, 3 * 64 * MIB);
+    lab.driver.destroy_exec(exec).unwrap();
+    assert_eq!(lab.driver.memory_info(0).unwrap().0, before);
+    let rest = lab.driver.alloc(lab.context, before - 100 * MIB).unwrap();
+    assert_eq!(lab.driver.instantiate(graph, 0), Err((Error::OutOfMemory, None)));
+    lab.driver.free(lab.context, rest).unwrap();
+    assert!(lab.driver.instantiate(graph, 0).is_ok());
 }
 
 #[test]

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, ensure};
 use harness::{Build, Held, OLDEST_GLIBC};
 use object::{
     Endianness,
-    elf::{FileHeader64, SHT_DYNSYM, STB_GLOBAL},
-    read::elf::{FileHeader, SectionTable, Sym},
+    elf::{FileHeader64, PT_TLS, SHT_DYNSYM, STB_GLOBAL},
+    read::elf::{FileHeader, ProgramHeader, SectionTable, Sym},
 };
 
 use super::Row;
@@ -18,6 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     ("libraries::glibc", old_glibc),
     ("libraries::unwinder", one_unwinder),
     ("libraries::symbol-versions", symbol_versions),
+    ("libraries::thread-local-storage", small_thread_local_storage),
 ];
 
 /// Libraries whose symbols have versions, as the vendor's have.
@@ -96,6 +97,31 @@ fn needed_without_version(data: &[u8]) -> Result<Vec<String>> {
         }
     }
     Ok(unknown)
+}
+
+/// Maximum size in bytes of the thread-local storage of a preloaded library. glibc takes it from each thread's stack and
+/// refuses threads whose stack is too small (OpenBLAS#1936). Chosen: the recorder needs about 200.
+const MOST_THREAD_LOCAL_BYTES: u64 = 256;
+
+/// The preloaded libraries leave the stacks of the program's threads alone.
+fn small_thread_local_storage() -> Result<Held> {
+    let mut most = 0;
+    for file in ["libwhyoom_recorder.so", "libwhyoom_pool.so"] {
+        let data = fs::read(Build::ready()?.file(file)).with_context(|| file.to_owned())?;
+        let bytes = thread_local_bytes(&data)?;
+        ensure!(bytes <= MOST_THREAD_LOCAL_BYTES, "{file} takes {bytes} bytes of each thread");
+        most = most.max(bytes);
+    }
+    Ok(Held::new(format!("at most {most} bytes of each thread")).count("bytes", most))
+}
+
+/// Returns the size in memory of a file's thread-local storage, 0 if it has none.
+fn thread_local_bytes(data: &[u8]) -> Result<u64> {
+    let header = Header::parse(data)?;
+    let endian = header.endian()?;
+    let segments = header.program_headers(endian, data)?.iter();
+    let of_threads = segments.filter(|segment| segment.p_type(endian) == PT_TLS);
+    Ok(of_threads.map(|segment| segment.p_memsz(endian)).sum())
 }
 
 /// Exceptions of a program pass through the libraries: one unwinder must do for both.

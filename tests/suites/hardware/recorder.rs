@@ -16,6 +16,8 @@ pub(super) const ROWS: &[Row] = &[
     ("quota::dlsym", || quota("dlsym")),
     ("quota::proc-address", || quota("proc")),
     ("captures::unjoined", unjoined),
+    ("refusals::graph", || refused_call("graph", "graph-nodes=1MiB", "instantiating a CUDA graph")),
+    ("refusals::map", || refused_call("map", "fail-map=1", "mapping physical memory")),
 ];
 
 /// Loads a library behind what the lab loads: `sh -c BEHIND LIBRARY COMMAND…`
@@ -50,6 +52,27 @@ fn quota(way: &str) -> Result<Held> {
     let recorded: Asks = trial.recorded(&format!("hardware/quota-{way}"))?.ran.figures()?;
     ensure!(recorded == expected, "recorded: {recorded:?}");
     Ok(Held::new("a quota of 1 GiB is 16 blocks of 64 MiB, recorded or not"))
+}
+
+/// What refuses.c says.
+#[derive(Debug, Deserialize)]
+struct Refuses {
+    answer: i32,
+}
+
+/// A call that is no allocation and finds no memory is a failure, and the verdict names it.
+fn refused_call(way: &str, fault: &str, purpose: &str) -> Result<Held> {
+    let program = text(&CProgram::new("tests/scenarios/hardware/refuses.c")?.built()?);
+    let lab = ["--memory", "4GiB", "--fault", fault];
+    let trial = Trial::on(&lab, &[program, way.to_owned()]);
+    let recorded = trial.recorded(&format!("hardware/refuses-{way}"))?;
+    let said: Refuses = recorded.ran.figures()?;
+    ensure!(said.answer == 2, "{said:?}");
+    let why = recorded.verdict()?;
+    ensure!(why.incidents_seen == 1, "{} failures", why.incidents_seen);
+    let evidence = why.verdict.evidence.to_string();
+    ensure!(evidence.contains(purpose), "{}: {evidence}", why.verdict.headline);
+    Ok(Held::new(format!("{}: {}", why.verdict.cause, why.verdict.headline)))
 }
 
 /// What unjoined.py says.

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use whyoom_recording::{Losses, Recording, Unresolved};
-use whyoom_trace::{Action, Address, Bytes, Event, HandleId, MemoryKind, Tables, lines};
+use whyoom_trace::{
+    Action, Address, Bytes, Event, HandleId, MemoryKind, Tables, driver_call_purpose, lines,
+};
 
 /// The events of a recording with the number of each one's process.
 pub(super) struct Read {
@@ -136,8 +138,10 @@ impl Calls {
 /// A call that the lab's log has too, as words that can be compared; nothing for what only one knows.
 fn in_words(event: &Event, tables: &Tables) -> Option<String> {
     let call = match event.action {
-        // The lab's log has no copies and fills.
-        Action::LaunchFailed { kernel, .. } if tables.text(kernel).starts_with("cuMem") => {
+        // The lab's log has no calls that are neither allocations nor launches.
+        Action::LaunchFailed { kernel, .. }
+            if driver_call_purpose(tables.text(kernel)).is_some() =>
+        {
             return None;
         }
         Action::LaunchFailed { kernel, shared_memory } => {

@@ -156,6 +156,14 @@ fn reported(diagnosis: &Diagnosis<'_>) -> (String, String) {
     )
 }
 
+/// Returns what leaves the driver memory for its CUDA graphs. Returns `None` if no graph was refused.
+fn fewer_graphs(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
+    let purpose = diagnosis.observed.refused_for?;
+    let what = "capture CUDA graphs for fewer batch sizes, or keep more of the GPU free until they are \
+                instantiated (vLLM: a lower gpu_memory_utilization)";
+    purpose.contains("CUDA graph").then(|| Remedy::advice(what))
+}
+
 /// How to record what is missing, with what the software at hand has for it.
 fn learn_more(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
     // What a recording does not tell is who else held memory.
@@ -168,8 +176,8 @@ fn learn_more(diagnosis: &Diagnosis<'_>) -> Vec<Remedy> {
         return vec![record_run(diagnosis), watch_device()];
     }
     if diagnosis.incident.is_some_and(told) {
-        let own = pytorchs_word(diagnosis);
-        return own.into_iter().chain([watch_device()]).collect();
+        let own = fewer_graphs(diagnosis).into_iter().chain(pytorchs_word(diagnosis));
+        return own.chain([watch_device()]).collect();
     }
     if diagnosis.has_pool() && diagnosis.process().is_none() {
         let what = "record the run: a snapshot of whyoom's pool contains only the state, and \
@@ -299,6 +307,13 @@ fn incident(diagnosis: &Diagnosis<'_>) -> (String, String) {
                  rest is unknown"
             ),
             "Either this program's own memory fills the device, or another's.".to_owned(),
+        );
+    }
+    if let Some(purpose) = observed.refused_for {
+        let free = observed.free.map_or(String::new(), |free| format!("{free} was free. "));
+        return (
+            format!("Cannot tell yet: the driver had no memory for {purpose}"),
+            format!("{free}How much the driver needs for it is not known."),
         );
     }
     let Some(requested) = observed.requested else {

@@ -1,6 +1,9 @@
 //! Captures: what a stream that captures is told becomes a node of a graph, and takes no memory yet.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+};
 
 use crate::{declare::hooks, record::Call, resolution::real::Function, result_code::Code};
 
@@ -28,6 +31,13 @@ hooks! { Graphs;
     )
     [cuStreamBeginCaptureToGraph = "cuStreamBeginCaptureToGraph" since 12030,
      cuStreamBeginCaptureToGraph_ptsz = "cuStreamBeginCaptureToGraph" since 12030 (per_thread)]
+    after { |_, (), result| began(result) }
+
+    // A capture to a graphics command list (`cuStreamBeginCaptureToCig`) is no entry: documented, its stream
+    // refuses allocations, and nothing of it becomes a graph.
+    Optional (stream: u64, mode: u32, graph: u64, callback: *const c_void, data: *mut c_void)
+    [cuStreamBeginRecaptureToGraph = "cuStreamBeginRecaptureToGraph" since 13030,
+     cuStreamBeginRecaptureToGraph_ptsz = "cuStreamBeginRecaptureToGraph" since 13030 (per_thread)]
     after { |_, (), result| began(result) }
 
     Optional (stream: u64, graph: *mut u64)

@@ -15,6 +15,7 @@ pub(crate) mod limits;
 mod out_parameter;
 mod physical;
 pub(crate) mod pools;
+pub(crate) mod refusals;
 pub(crate) mod streams;
 pub(crate) mod synchronize;
 pub(crate) mod virtual_memory;

@@ -7,7 +7,7 @@ use std::{
 
 use whyoom_trace::{Action, Bytes, Counter, DeviceId, Limit, MemoryKind::StreamOrdered};
 
-use super::{captures, out_parameter::written, virtual_memory::MemLocation};
+use super::{captures, out_parameter::written, refusals::refused, virtual_memory::MemLocation};
 use crate::{
     declare::hooks,
     record::{
@@ -94,6 +94,10 @@ hooks! { Pools;
         // SAFETY: the call succeeded: it has read the one and written the other.
         let (handle, wanted) = unsafe { (written(pool), written(properties)) };
         POOLS.of(call.process).know(handle, wanted.device());
+    } else if !properties.is_null() {
+        // SAFETY: the program's own properties, which it lends for the call.
+        let device = unsafe { written(properties) }.device();
+        refused(call, Location::on(device), 0, result);
     } }
 
     Required (pool: u64)

@@ -4,12 +4,12 @@ use std::ffi::c_void;
 
 use whyoom_trace::{Action, Address, Bytes, DeviceId, HandleId};
 
-use super::{captures, out_parameter::written, physical::Physical};
+use super::{captures, out_parameter::written, physical::Physical, refusals::refused};
 use crate::{
     declare::hooks,
     record::{Call, Cause, Location, NO_STACK, PerProcess, cause_of, clock, device_of},
     resolution::real::Function,
-    result_code::Code,
+    result_code::{Code, OUT_OF_MEMORY},
 };
 
 /// `CUmemLocation`, with its enumeration as a number.
@@ -87,6 +87,19 @@ hooks! { VirtualMemory;
         let (address, size, handle) = (Address(address), Bytes(bytes as u64), HandleId(handle));
         let action = Action::Map { address, size, handle };
         note(call, time, Location::on(device).in_pool(captures::under_way()), result, action);
+        if result == OUT_OF_MEMORY {
+            let location = Location::on(device);
+            let location = if device == DeviceId::HOST { call.here() } else { location };
+            refused(call, location, size.0, result);
+        }
+    } }
+
+    Required (address: u64, bytes: usize, access: *const c_void, count: usize)
+    [cuMemSetAccess = "cuMemSetAccess" since 10020]
+    failed { |call, (), result| {
+        let mapped = PHYSICAL.of(call.process).device_at(address);
+        let location = mapped.map_or_else(|| call.here(), Location::on);
+        refused(call, location, bytes as u64, result);
     } }
 
     Required (address: u64, bytes: usize)

@@ -35,16 +35,19 @@ pub(super) fn current(thread: &Thread) -> Location {
     }
     let ended = ENDED.load(Relaxed);
     let device = thread.known_device(context, ended).unwrap_or_else(|| {
-        let device = ask_device();
+        let Some(device) = ask_device() else { return DeviceId::HOST };
         thread.know_device(context, ended, device);
         device
     });
     Location::on(device).in_context(context)
 }
 
-fn ask_device() -> DeviceId {
+/// Returns the device of the current context. Returns `None` if the driver does not answer, for example because the
+/// primary context was reset: its handle may be active again later, and must not be remembered without a device.
+fn ask_device() -> Option<DeviceId> {
     let mut device = -1;
-    let Some(get) = DEVICE.get() else { return DeviceId::HOST };
+    let get = DEVICE.get()?;
     // SAFETY: the driver writes the number where it is told to.
-    if unsafe { get(&mut device) } == 0 { device_of(device) } else { DeviceId::HOST }
+    let answered = unsafe { get(&mut device) } == 0;
+    answered.then(|| device_of(device))
 }

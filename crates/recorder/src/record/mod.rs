@@ -28,6 +28,7 @@ mod names;
 mod part;
 mod per_process;
 mod process;
+mod scratch;
 mod settings;
 mod stacks;
 mod stand_in;

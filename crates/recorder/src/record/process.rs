@@ -186,7 +186,7 @@ impl Process {
 
     /// The stack that led here.
     pub(crate) fn stack(&self) -> StackId {
-        self.stacks.capture(thread::current().module(), &self.part, &self.names)
+        self.stacks.capture(thread::current(), &self.part, &self.names)
     }
 
     /// A stack that carries a module and nothing else.

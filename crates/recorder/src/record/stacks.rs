@@ -5,7 +5,6 @@
 //! is used.
 
 use std::{
-    cell::{Cell, RefCell},
     collections::HashMap,
     env, ptr,
     sync::{
@@ -26,7 +25,9 @@ use super::{
     modules::Modules,
     names::{Names, define},
     part::{NO_MEMORY, stop},
+    scratch::Scratch,
     stand_in::StandIn,
+    thread::Thread,
 };
 
 /// What is asked for.
@@ -56,9 +57,6 @@ impl Depth {
 /// Threads that allocate at once seldom meet in one shard.
 const SHARDS: usize = 64;
 
-/// More than a training step of a small model has.
-const RECENT_STACKS: usize = 512;
-
 /// A stack with a Python frame that cannot be named is looked at again when it comes again, but not
 /// for ever: where no frame can be named, every event would define its own.
 const MOST_UNNAMED: u32 = 1024;
@@ -78,15 +76,6 @@ pub(crate) struct Stacks {
     unnamed: AtomicU32,
     /// What ring mode names in place of stacks beyond its limit.
     stand_in: StandIn,
-}
-
-thread_local! {
-    /// Room for a stack. It has nothing to drop, so that it is there to the thread's very end.
-    static ROOM: RefCell<[Raw; MAX_FRAMES]> =
-        const { RefCell::new([Raw::Native(0); MAX_FRAMES]) };
-    /// The stacks that came last, each in the place of its fingerprint: to find it here takes no lock.
-    static RECENT: [Cell<(Fingerprint, StackId)>; RECENT_STACKS] =
-        const { [const { Cell::new((Fingerprint([0; 2]), StackId(0))) }; RECENT_STACKS] };
 }
 
 impl Stacks {
@@ -112,21 +101,23 @@ impl Stacks {
 
     /// The stack of this thread and the module that is at work; the empty one where none can be had.
     #[inline]
-    pub(crate) fn capture(&self, module: Option<FrameId>, part: &Part, names: &Names) -> StackId {
+    pub(crate) fn capture(&self, thread: &Thread, part: &Part, names: &Names) -> StackId {
+        let module = thread.module();
         let Some(capturer) = &self.capturer else {
             return module.map_or(StackId(0), |module| self.of_module(module, part));
         };
+        // A thread has no tables if it is ending or the system has no memory: then it has no stacks.
+        let Some(scratch) = thread.scratch() else { return StackId(0) };
         // A stack means the modules that were defined before it: where others have come, it is looked at anew.
         let print = capturer.fingerprint().filter(|_| !self.is_behind(capturer));
         if let Some(print) = print {
             let print = self.print(print, module);
-            if let Some(id) = recent(print).or_else(|| self.known(print)) {
+            if let Some(id) = scratch.recent(print).or_else(|| self.known(print, scratch)) {
                 return id;
             }
         }
-        ROOM.with(|room| {
-            let Ok(mut room) = room.try_borrow_mut() else { return StackId(0) };
-            let count = capturer.capture(&mut room);
+        let numbered = scratch.with_room(|room| {
+            let count = capturer.capture(room);
             let frames = &room[..count];
             if frames.is_empty() {
                 return StackId(0);
@@ -134,13 +125,14 @@ impl Stacks {
             if self.is_behind(capturer) && !self.renew_modules(capturer, part, names) {
                 return StackId(0);
             }
-            self.number(capturer, (frames, module), part, names)
-        })
+            self.number(capturer, (frames, module), scratch, part, names)
+        });
+        numbered.unwrap_or(StackId(0))
     }
 
     /// A stack that carries a module and nothing else.
     pub(crate) fn of_module(&self, module: FrameId, part: &Part) -> StackId {
-        self.known_or(&[], Some(module), |id| {
+        self.known_or((&[], Some(module)), None, |id| {
             define(part, Definition::Stack { id, frames: &[RawFrame::Named(module)] });
             true
         })
@@ -150,11 +142,12 @@ impl Stacks {
         &self,
         capturer: &Capturer,
         (frames, module): (&[Raw], Option<FrameId>),
+        scratch: &Scratch,
         part: &Part,
         names: &Names,
     ) -> StackId {
         let mut stand_in = None;
-        let id = self.known_or(frames, module, |id| {
+        let id = self.known_or((frames, module), Some(scratch), |id| {
             stand_in = self.stand_in.instead_of(id, part, names);
             stand_in.is_none() && self.define(id, capturer, (frames, module), part, names)
         });
@@ -164,8 +157,8 @@ impl Stacks {
     /// The number of a stack. A new one gets its number from `define`, which tells whether it may be kept.
     fn known_or(
         &self,
-        frames: &[Raw],
-        module: Option<FrameId>,
+        (frames, module): (&[Raw], Option<FrameId>),
+        scratch: Option<&Scratch>,
         define: impl FnOnce(StackId) -> bool,
     ) -> StackId {
         let print = self.print(Fingerprint::of(frames), module);
@@ -180,7 +173,9 @@ impl Stacks {
         let id = StackId(self.count.fetch_add(1, Relaxed) + 1);
         if define(id) {
             known.insert(print, id);
-            remember(print, id);
+            if let Some(scratch) = scratch {
+                scratch.remember(print, id);
+            }
         }
         id
     }
@@ -197,10 +192,10 @@ impl Stacks {
     }
 
     /// A stack that was defined before, by whichever thread.
-    fn known(&self, print: Fingerprint) -> Option<StackId> {
+    fn known(&self, print: Fingerprint, scratch: &Scratch) -> Option<StackId> {
         let known = self.shard(print).lock().unwrap_or_else(PoisonError::into_inner);
         let id = known.get(&print).copied()?;
-        remember(print, id);
+        scratch.remember(print, id);
         Some(id)
     }
 
@@ -288,14 +283,4 @@ impl Stacks {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
-}
-
-#[inline]
-fn recent(print: Fingerprint) -> Option<StackId> {
-    let (known, id) = RECENT.with(|recent| recent[print.0[0] as usize % RECENT_STACKS].get());
-    (known == print).then_some(id)
-}
-
-fn remember(print: Fingerprint, id: StackId) {
-    RECENT.with(|recent| recent[print.0[0] as usize % RECENT_STACKS].set((print, id)));
 }

@@ -11,7 +11,10 @@ use std::{
 use whyoom_recording::{Lease, Stop};
 use whyoom_trace::{DeviceId, Event, FrameId, ThreadId};
 
-use super::part::{OwnPart, stop};
+use super::{
+    part::{OwnPart, stop},
+    scratch::Scratch,
+};
 
 /// A thread's own. It has nothing to drop, so that it is there to the thread's very end.
 pub(crate) struct Thread {
@@ -27,6 +30,10 @@ pub(crate) struct Thread {
     module: Cell<u32>,
     /// A context, how many had ended when it was looked at, and its device.
     device: Cell<(u64, u32, DeviceId)>,
+    /// Tables for its stacks, mapped when they are first needed.
+    scratch: Cell<*mut Scratch>,
+    /// The tables were unmapped, because the thread is ending.
+    scratch_unmapped: Cell<bool>,
 }
 
 /// The C library's key whose value has it call `end_of_thread`; below 0 where there is none. A
@@ -44,6 +51,8 @@ thread_local! {
             ending: Cell::new(false),
             module: Cell::new(0),
             device: Cell::new((0, 0, DeviceId::HOST)),
+            scratch: Cell::new(ptr::null_mut()),
+            scratch_unmapped: Cell::new(false),
         }
     };
 }
@@ -138,6 +147,34 @@ impl Thread {
         found
     }
 
+    /// Returns the thread's tables for stacks. Returns `None` if the thread is ending or the system has no memory.
+    #[inline]
+    pub(super) fn scratch(&self) -> Option<&Scratch> {
+        // SAFETY: null or a mapping of this thread's, which `unmap_scratch` unmaps outside recorded calls only.
+        unsafe { self.scratch.get().as_ref() }.or_else(|| self.map_scratch())
+    }
+
+    #[cold]
+    fn map_scratch(&self) -> Option<&Scratch> {
+        if self.scratch_unmapped.get() {
+            return None;
+        }
+        let scratch = Scratch::map();
+        self.scratch.set(scratch);
+        // SAFETY: null or mapped just now.
+        unsafe { scratch.as_ref() }
+    }
+
+    /// Unmaps the tables. From then on the thread has no stacks.
+    fn unmap_scratch(&self) {
+        self.scratch_unmapped.set(true);
+        let scratch = self.scratch.replace(ptr::null_mut());
+        if !scratch.is_null() {
+            // SAFETY: mapped by `map_scratch`, and taken out of its place just now.
+            unsafe { Scratch::unmap(scratch) };
+        }
+    }
+
     #[inline]
     pub(super) fn known_device(&self, context: u64, ended: u32) -> Option<DeviceId> {
         let (known, at, device) = self.device.get();
@@ -207,6 +244,8 @@ unsafe extern "C" fn end_of_thread(_value: *mut c_void) {
         thread.give_back();
         whyoom_stacks::end_of_thread();
     }));
+    // The thread's frames are gone by now, also if it ended inside a recorded call.
+    thread.unmap_scratch();
     thread.inside.set(was_inside);
 }
 

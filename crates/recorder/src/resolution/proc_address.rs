@@ -53,7 +53,7 @@ fn hook_for<T: Iterator<Item = &'static Hook>>(
     if let Some(hook) = named().find(is_found) {
         return Some(hook);
     }
-    by_version(named(), name, version, flags)
+    by_version(named, name, version, flags).filter(|hook| hook.stands_for(found))
 }
 
 /// A name that from some version on means a function which has another one of its own.
@@ -64,8 +64,10 @@ fn renamed(name: &str, version: i32) -> &str {
     }
 }
 
-fn by_version(
-    named: impl Iterator<Item = &'static Hook>,
+/// Returns the hook of the function that a name means in a CUDA version, with these flags. Returns `None` if the version
+/// has no such function, or is too new to be known.
+fn by_version<T: Iterator<Item = &'static Hook>>(
+    named: impl Fn() -> T,
     name: &str,
     version: i32,
     flags: u64,
@@ -73,12 +75,14 @@ fn by_version(
     if version >= FIRST_UNKNOWN_VERSION {
         return None;
     }
-    let per_thread = flags & PER_THREAD != 0;
-    let meant = named.filter(|hook| hook.base == name);
-    let mut meant = meant.filter(|hook| (hook.since..hook.until).contains(&version));
-    let first = meant.next()?;
-    // Where there are two variants, the flags say which; most functions have one.
-    if first.per_thread == per_thread { Some(first) } else { meant.next().or(Some(first)) }
+    let meant = || named().filter(|hook| hook.base == name);
+    let in_range = |hook: &&Hook| (hook.since..hook.until).contains(&version);
+    let plain = meant().filter(|hook| !hook.per_thread).find(in_range)?;
+    if flags & PER_THREAD == 0 {
+        return Some(plain);
+    }
+    // The flag alone says which variant is meant, also for versions before the variant's own. Most functions have none.
+    Some(meant().find(|hook| hook.is_variant_of(plain)).unwrap_or(plain))
 }
 
 #[cfg(test)]
@@ -88,7 +92,7 @@ mod tests {
 
     fn meant(name: &str, version: i32, flags: u64) -> Option<&'static str> {
         let name = renamed(name, version);
-        let named = table().filter(|hook| hook.base == name);
+        let named = || table().filter(|hook| hook.base == name);
         by_version(named, name, version, flags).and_then(|hook| hook.symbol.to_str().ok())
     }
 
@@ -109,5 +113,11 @@ mod tests {
         assert_eq!(meant("cuMemAllocAsync", 12000, 0), Some("cuMemAllocAsync"));
         assert_eq!(meant("cuMemAllocAsync", 12000, 2), Some("cuMemAllocAsync_ptsz"));
         assert_eq!(meant("cuMemAlloc", 12000, 2), Some("cuMemAlloc_v2"));
+        // The first version of each is older than its variant with the thread's own stream.
+        assert_eq!(meant("cuMemcpy", 4000, 2), Some("cuMemcpy_ptds"));
+        assert_eq!(meant("cuMemcpy", 4000, 0), Some("cuMemcpy"));
+        assert_eq!(meant("cuStreamSynchronize", 4000, 2), Some("cuStreamSynchronize_ptsz"));
+        assert_eq!(meant("cuMemcpy", 3000, 2), None, "there was no such function");
+        assert_eq!(meant("cuStreamBeginCapture", 10000, 2), None, "it had other parameters");
     }
 }

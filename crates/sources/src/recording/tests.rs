@@ -228,6 +228,20 @@ fn a_refusal_that_pytorch_recovers_from_is_no_failure() {
 }
 
 #[test]
+fn mappings_that_the_pool_retries_are_no_failures() {
+    let mut tables = Tables::default();
+    let (of_pytorch, _) = stacks(&mut tables);
+    let map = tables.frame_text("map", "libwhyoom_pool.so", 0);
+    let of_pool = tables.stack(&[map]);
+    let refused = |stack| Event { stack, result: REFUSED, ..event(1, failure(0)) };
+    let (first, block) = (event(1, block(0, 512)), event(1, block(64 * MIB, 2 * MIB)));
+    let retried = translate(&[first, refused(of_pool), block], &tables).0;
+    assert_eq!(retried, [first.action, block.action]);
+    let fatal = translate(&[first, refused(of_pytorch), block], &tables).0;
+    assert_eq!(fatal, [first.action, failure(0), block.action]);
+}
+
+#[test]
 fn what_the_driver_said_goes_before_pytorchs_failure() {
     let mut tables = Tables::default();
     let (inside, _) = stacks(&mut tables);

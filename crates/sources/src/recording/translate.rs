@@ -4,8 +4,8 @@
 
 use whyoom_redact::is_recorded;
 use whyoom_trace::{
-    Action, Bytes, Counter, DeviceId, Event, EventSink, MemoryKind, Origin, ProcessId, ResultCode,
-    SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
+    Action, Bytes, Counter, DeviceId, Event, EventSink, FrameText, MemoryKind, Origin, ProcessId,
+    ResultCode, SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
 };
 
 use super::{
@@ -373,21 +373,25 @@ fn counter(event: &Event) -> Option<Counter> {
     }
 }
 
-/// Whether PyTorch's caching allocator or whyoom's pool made the call; nothing where no stack was
-/// recorded. They always ask for bytes: without any, a context, a launch or code failed, and nobody tries
-/// those again.
+/// Returns true if PyTorch's caching allocator or whyoom's pool made the call and may try it again. PyTorch retries only
+/// requests for bytes; a context, a launch, code or a mapping fails for good. The pool also retries mappings. Returns
+/// `None` if bytes were requested and no stack was recorded.
 fn asked_by_allocator(failure: &Event, tables: &Tables) -> Option<bool> {
-    if failure.action == (Action::OutOfMemory { requested: Bytes::ZERO }) {
-        return Some(false);
-    }
     let mut frames = tables.frames(failure.stack).peekable();
+    if failure.action == (Action::OutOfMemory { requested: Bytes::ZERO }) {
+        return Some(frames.any(is_of_pool));
+    }
     frames.peek()?;
     Some(frames.any(|frame| {
         frame.file.contains("libc10_cuda")
             || frame.function.contains("CUDACachingAllocator")
-            || frame.file.contains("libwhyoom_pool")
-            || frame.function.contains("whyoom_pool")
+            || is_of_pool(frame)
     }))
+}
+
+/// Returns true if the frame is one of whyoom's pool.
+fn is_of_pool(frame: FrameText<'_>) -> bool {
+    frame.file.contains("libwhyoom_pool") || frame.function.contains("whyoom_pool")
 }
 
 /// Whether a setting is a variable of the environment that is not recorded. Settings of allocators are in small

@@ -254,7 +254,7 @@ pub(crate) struct LabMachineArguments {
     #[arg(long)]
     pub(crate) shared: bool,
     /// Inject a fault: fail=N | ecc | orphan=SIZE | ghost=SIZE | stuck=SIZE | tenant=SIZE@2s | slow-sync=50ms |
-    /// fail-map=N-M | granularity=SIZE | lost-gpu=N | mig | mps | no-peers | no-virtual-memory |
+    /// fail-map=N-M | granularity=SIZE | graph-nodes=SIZE | lost-gpu=N | mig | mps | no-peers | no-virtual-memory |
     /// nvml-without-memory | nvml-without-use | page-tables=SIZE | slow-nvml=30ms
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<Fault>,

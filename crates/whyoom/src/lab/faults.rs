@@ -40,6 +40,7 @@ pub(crate) enum Quirk {
     FailMappings(u64, u64),
     Granularity(u64),
     PageTables(u64),
+    GraphNodes(u64),
     Mps,
     Mig,
 }
@@ -56,6 +57,7 @@ impl Quirk {
             Self::FailMappings(first, last) => quirks.fail_mappings = Some((first, last)),
             Self::Granularity(bytes) => quirks.granularity = Some(bytes),
             Self::PageTables(bytes) => quirks.page_table_bytes = bytes,
+            Self::GraphNodes(bytes) => quirks.graph_node_bytes = bytes,
             Self::Mps => quirks.mps = true,
             Self::Mig => quirks.mig = true,
         }
@@ -83,6 +85,7 @@ impl Quirk {
                 Self::Granularity(bytes.context("granularity=SIZE is a power of two")?)
             }
             "page-tables" => Self::PageTables(size(value)?),
+            "graph-nodes" => Self::GraphNodes(size(value)?),
             "mps" => Self::Mps,
             "mig" => Self::Mig,
             _ => return Ok(None),
@@ -146,6 +149,7 @@ mod tests {
         assert_eq!(read("tenant=3GiB@2s"), Some(Fault::Tenant(3 << 30, Duration::from_secs(2))));
         assert_eq!(read("ecc"), Some(Fault::Ecc));
         assert_eq!(read("lost-gpu=3"), Some(Fault::Quirk(Quirk::LostGpu(3))));
+        assert_eq!(read("graph-nodes=2MiB"), Some(Fault::Quirk(Quirk::GraphNodes(2 << 20))));
         assert_eq!(read("granularity=64KiB"), Some(Fault::Quirk(Quirk::Granularity(64 << 10))));
         for wrong in [
             "lost-gpu=99",

@@ -21,6 +21,9 @@ pub struct Quirks {
     pub granularity: Option<u64>,
     /// What page tables take for each GiB of a process's mapped virtual memory on a device, begun ones included.
     pub page_table_bytes: u64,
+    /// Bytes that each node of an executable graph takes of the device that is current when the graph is instantiated.
+    /// What real drivers take is not known.
+    pub graph_node_bytes: u64,
     /// NVML lists all processes as clients of MPS too.
     pub mps: bool,
     /// Each device is divided (MIG): NVML tells of its memory and processes only by its one part, which has all.

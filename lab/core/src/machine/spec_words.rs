@@ -8,8 +8,8 @@ use crate::models::MODELS;
 
 /// Counts of devices and effects, and three single settings.
 const COUNT_WORDS: usize = 5;
-/// Six switches in one word, and six values.
-const QUIRK_WORDS: usize = 7;
+/// Six switches in one word, and seven values.
+const QUIRK_WORDS: usize = 8;
 const FIRST_WORDS: usize = COUNT_WORDS + QUIRK_WORDS;
 /// The model, three amounts and six units.
 const DEVICE_WORDS: usize = 10;
@@ -87,14 +87,16 @@ fn quirk_words(quirks: &Quirks) -> [u64; QUIRK_WORDS] {
     let (first, last) = quirks.fail_mappings.unwrap_or_default();
     let granularity = quirks.granularity.unwrap_or_default();
     let nvml = quirks.nvml_nanoseconds;
-    [switches, nvml, lost, first, last, granularity, quirks.page_table_bytes]
+    let (tables, node) = (quirks.page_table_bytes, quirks.graph_node_bytes);
+    [switches, nvml, lost, first, last, granularity, tables, node]
 }
 
 fn quirks_of(
-    [switches, nvml, lost, first, last, granularity, tables]: [u64; QUIRK_WORDS],
+    [switches, nvml, lost, first, last, granularity, tables, node]: [u64; QUIRK_WORDS],
 ) -> Option<Quirks> {
     let possible = lost <= MAX_DEVICES as u64
         && tables <= MAX_BYTES
+        && node <= MAX_BYTES
         && (granularity == 0 || granularity.is_power_of_two() && granularity <= MAX_BYTES);
     let on = |place: u32| switches >> place & 1 == 1;
     possible.then_some(Quirks {
@@ -107,6 +109,7 @@ fn quirks_of(
         fail_mappings: some(first).map(|first| (first, last)),
         granularity: some(granularity),
         page_table_bytes: tables,
+        graph_node_bytes: node,
         mps: on(4),
         mig: on(5),
     })
@@ -201,6 +204,7 @@ mod tests {
                 fail_mappings: Some((2, 3)),
                 granularity: Some(4 << 20),
                 page_table_bytes: 7,
+                graph_node_bytes: 8,
                 mig: true,
                 ..Quirks::default()
             },
@@ -220,8 +224,8 @@ mod tests {
     fn words_that_are_no_machine_are_refused() {
         let words = encode(&spec()).expect("it has room");
         let counts = [(0, 17), (0, u64::MAX), (1, 17), (3, u64::MAX)];
-        let quirks = [(10, 3), (11, 1 << 51)];
-        let device = [(12, 1000), (13, 1 << 51), (17, 3), (18, 0), (19, 1 << 40), (20, 3), (21, 1)];
+        let quirks = [(10, 3), (11, 1 << 51), (12, 1 << 51)];
+        let device = [(13, 1000), (14, 1 << 51), (18, 3), (19, 0), (20, 1 << 40), (21, 3), (22, 1)];
         for (place, word) in counts.into_iter().chain(quirks).chain(device) {
             let mut words = words;
             words[place] = word;

@@ -43,6 +43,7 @@ impl Driver {
         if spaces.iter().any(taken) {
             return Err(invalid(None));
         }
+        let charged = self.charge_nodes(&steps).map_err(|error| (error, None))?;
         for space in &spaces {
             if let Some(space) = self.graphs.spaces.get_mut(space) {
                 space.executable = true;
@@ -52,9 +53,22 @@ impl Driver {
             self.add_references(*object, *count);
         }
         let exec = self.new_handle();
-        let entry = Exec { steps, flags, spaces, objects, number, last: None };
+        let entry = Exec { steps, flags, spaces, charged, objects, number, last: None };
         self.graphs.execs.insert(exec, entry);
         Ok(exec)
+    }
+
+    /// Charges the current device for the nodes of a graph. Returns the device and the bytes.
+    fn charge_nodes(&mut self, steps: &[Step]) -> Result<(usize, u64)> {
+        let of_each = self.quirks().graph_node_bytes;
+        if of_each == 0 {
+            return Ok((0, 0));
+        }
+        let context = self.current()?;
+        let device = self.device_of(context)?;
+        let bytes = Step::count(steps).saturating_mul(of_each);
+        self.charge(device, bytes)?;
+        Ok((device, bytes))
     }
 
     /// The nodes of a graph in an order in which they can run.
@@ -102,6 +116,8 @@ impl Driver {
     /// Ends an executable graph. What it allocated and nobody freed stays.
     pub fn destroy_exec(&mut self, id: ExecId) -> Result<()> {
         let exec = self.graphs.execs.remove(&id).ok_or(Error::InvalidValue)?;
+        let (device, bytes) = exec.charged;
+        self.refund(device, bytes);
         for space in exec.spaces {
             self.end_space_of_exec(space);
         }

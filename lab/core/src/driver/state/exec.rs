@@ -17,10 +17,22 @@ pub(crate) struct Exec {
     pub(crate) flags: InstantiateFlags,
     /// The addresses of its allocations.
     pub(crate) spaces: Vec<u64>,
+    /// The device that its nodes take memory of, and how many bytes.
+    pub(crate) charged: (usize, u64),
     pub(crate) objects: HashMap<ObjectId, u32>,
     pub(crate) number: u32,
     /// The end of its last launch.
     pub(crate) last: Option<Stamp>,
+}
+
+impl Step {
+    /// Returns the number of nodes in these steps, those of their parts included.
+    pub(crate) fn count(steps: &[Self]) -> u64 {
+        steps
+            .iter()
+            .flat_map(|step| &step.parts)
+            .fold(steps.len() as u64, |count, part| count + Self::count(part))
+    }
 }
 
 /// A node of an executable graph.
