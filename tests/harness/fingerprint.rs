@@ -437,10 +437,15 @@ mod tests {
         ] {
             assert_ne!(sample(path).of_suite("pool"), before, "{path}");
         }
-        for path in ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs", "docs/dev/evidence/who-peers.md"] {
+        for path in
+            ["tests/suites/lab/mod.rs", "fleet/agent/src/lib.rs", "docs/dev/evidence/who-peers.md"]
+        {
             assert_eq!(sample(path).of_suite("pool"), before, "{path}");
         }
-        assert_ne!(sample("docs/dev/evidence/who-peers.md").of_suite("who"), sample("").of_suite("who"));
+        assert_ne!(
+            sample("docs/dev/evidence/who-peers.md").of_suite("who"),
+            sample("").of_suite("who")
+        );
     }
 
     #[test]

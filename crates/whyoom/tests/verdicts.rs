@@ -446,7 +446,11 @@ const CASES: &[Case] = &[
     Case {
         files: &["logs/working-set-predictions.log"],
         cause: "working-set",
-        must: &["eval_accumulation_steps=1", "preprocess_logits_for_metrics", "whyoom run --keepers"],
+        must: &[
+            "eval_accumulation_steps=1",
+            "preprocess_logits_for_metrics",
+            "whyoom run --keepers",
+        ],
         must_not: &[EXPANDABLE, "checkpointing", "tensor1"],
     },
     Case {
