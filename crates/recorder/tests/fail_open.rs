@@ -1,5 +1,6 @@
 //! The recorder in a program of its own, on a driver made for it: what it records, and that the
 //! program sees the same with it as without.
+#![allow(clippy::disallowed_methods, reason = "the tests' own files")]
 
 use std::{
     os::unix::{fs::symlink, process::ExitStatusExt},

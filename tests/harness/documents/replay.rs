@@ -25,6 +25,9 @@ pub struct ReplayRun {
     pub capacity_from: Value,
     pub model: Value,
     pub rows: Vec<ReplayRow>,
+    pub fits_up_to_here: bool,
+    #[serde(deserialize_with = "nullable")]
+    pub caveat: Option<String>,
 }
 
 /// An allocator.
@@ -34,6 +37,9 @@ pub struct ReplayRow {
     pub about: String,
     #[serde(deserialize_with = "nullable")]
     pub switch: Option<String>,
+    /// Left out where there is none.
+    #[serde(default)]
+    pub example: Option<String>,
     #[serde(deserialize_with = "nullable")]
     pub fits: Option<bool>,
     pub peak_reserved_bytes: u64,
