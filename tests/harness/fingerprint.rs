@@ -59,12 +59,12 @@ const READING_CODE: &[&str] = &[
 const SUITES_THAT_ONLY_RECORD: &[&str] = &["lab"];
 
 /// Suites of which only the parts named here read a verdict or a page. Their other parts do not depend on
-/// [`VERDICT_CODE`]. Every part of a suite that is not in the table depends on everything.
+/// [`VERDICT_CODE`]. Every part of a suite that is not in the table depends on everything. A part
+/// is a file of the same name.
 const PARTS_WITH_VERDICTS: &[(&str, &[&str])] = &[
     ("attach", &["ended", "visits"]),
     ("diff", &["modules"]),
     ("fit", &[]),
-    ("hardware", &["machine", "node"]),
     ("pool", &[]),
     // `blocks` has no checks of its own: `programs` uses it.
     ("recorder", &["blocks", "flight", "growth", "programs", "ways"]),

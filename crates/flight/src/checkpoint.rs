@@ -22,7 +22,7 @@ use crate::about::About;
 pub const CHECKPOINT: &str = "flight.model";
 const MAGIC: &[u8; 8] = b"whyoomFL";
 /// Raise it with every change of what is saved: a test notices.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const START: usize = 16;
 /// A larger one is not written, nor read: that is a live set of some ten million blocks.
 const MOST_BYTES: u64 = 1 << 30;
@@ -280,6 +280,6 @@ mod tests {
     fn another_layout_has_another_version() {
         let (about, model, tables) = saved();
         let length = bytes(&about, &model, &tables).expect("bytes").len();
-        assert_eq!((VERSION, length), (2, 12_730), "raise VERSION, then note the new length here");
+        assert_eq!((VERSION, length), (3, 12_732), "raise VERSION, then note the new length here");
     }
 }
