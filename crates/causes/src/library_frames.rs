@@ -55,8 +55,6 @@ impl Phase {
             self,
             Self::Predictions
                 | Self::Saving
-                | Self::Sharded
-                | Self::Autoencoder
                 | Self::Denoising
                 | Self::Merging
                 | Self::Server
@@ -144,6 +142,8 @@ const HF_TRAINER: &[&str] = &["transformers/trainer.py", "transformers/trainer_s
 const HF_GATHERS: &[&str] = &["transformers/trainer_pt_utils.py"];
 const HF_GATHER_CALLS: &[&str] =
     &["nested_concat", "torch_pad_and_concatenate", "add", "nested_gather", "distributed_concat"];
+/// Calls that only the collection of an evaluation's predictions makes.
+const HF_KEEPS_PREDICTIONS: &[&str] = &["nested_concat", "torch_pad_and_concatenate"];
 const HF_EVAL_LOOPS: &[&str] = &["evaluation_loop", "prediction_loop"];
 const HF_OWN_GATHERS: &[&str] = &["_nested_gather", "_pad_across_processes", "gather_function"];
 const HF_STEPS: &[&str] = &["_inner_training_loop", "_run_epoch", "train"];
@@ -156,7 +156,7 @@ const HF_LOADING: &[&str] = &[
 const HF_MODELING: &[&str] =
     &["transformers/modeling_utils.py", "transformers/core_model_loading.py"];
 
-const TRL_GRPO: &[&str] = &["trl/trainer/grpo_trainer.py", "trl/trainer/rloo_trainer.py"];
+const TRL_GRPO: &[&str] = &["trl/trainer/grpo_trainer.py"];
 const TRL_LOGPS: &[&str] = &["_get_per_token_logps", "_get_per_token_logps_and_entropies"];
 const TRL_DPO: &[&str] = &["trl/trainer/dpo_trainer.py"];
 const TRL_DPO_FORWARD: &[&str] = &[
@@ -279,6 +279,18 @@ const SBERT_NEGATIVES: &[&str] = &[
     "sentence_transformers/sentence_transformer/losses/multiple_negatives_ranking.py",
 ];
 
+const CUDF_FRAMES: &[&str] =
+    &["cudf/core/", "cudf/io/", "cudf/utils/", "cudf/_lib/", "cudf/pandas/"];
+const RAPIDS_FRAMES: &[&str] = &[
+    "cudf/core/",
+    "cudf/io/",
+    "cudf/utils/",
+    "cudf/_lib/",
+    "cudf/pandas/",
+    "rmm/pylibrmm/",
+    "rmm/rmm.py",
+];
+
 const STATE_DICTS: &[&str] =
     &["state_dict", "save_checkpoint", "save_pretrained", "save_model", "_save_checkpoint"];
 
@@ -379,8 +391,8 @@ const TABLE: &[Row] = &[
         &["compute_loss", "training_step"],
         Phase::Training,
         [
-            "SFTConfig(..., max_length=1024)",
-            "truncate long sequences: activations and logits grow with the length",
+            "SFTConfig(..., max_length=512)",
+            "truncate long sequences (the default is 1024): activations and logits grow with the length",
             "docs/source/reducing_memory_usage.md",
         ],
     ),
@@ -400,7 +412,7 @@ const TABLE: &[Row] = &[
         DEEPSPEED,
         ZERO_OPTIMIZERS,
         ZERO_STATE,
-        Phase::Sharded,
+        Phase::OptimizerState,
         [
             "\"zero_optimization\": {\"offload_optimizer\": {\"device\": \"cpu\"}}",
             "keep the optimizer's state and its fp32 weights in host memory",
@@ -411,7 +423,7 @@ const TABLE: &[Row] = &[
         DEEPSPEED,
         ZERO_STAGE_1_AND_2,
         ZERO_STATE,
-        Phase::Sharded,
+        Phase::OptimizerState,
         [
             "\"zero_optimization\": {\"stage\": 3}",
             "shard the parameters as well: stages 1 and 2 keep all of them on each GPU",
@@ -424,8 +436,8 @@ const TABLE: &[Row] = &[
         ZERO_3_FETCH_CALLS,
         Phase::Sharded,
         [
-            "\"zero_optimization\": {\"stage3_max_live_parameters\": 1e8, \"stage3_prefetch_bucket_size\": 5e7}",
-            "keep fewer gathered parameters at once (the defaults are 1e9 and 5e8)",
+            "\"zero_optimization\": {\"stage3_max_live_parameters\": 1e8, \"stage3_prefetch_bucket_size\": 1e7}",
+            "keep fewer gathered parameters at once (the default of the first is 1e9)",
             "docs/_pages/config-json.md; DeepSpeed#1624",
         ],
     ),
@@ -585,14 +597,14 @@ const TABLE: &[Row] = &[
             "sentence_transformers/util/retrieval.py; sentence-transformers#487",
         ],
     ),
-    tells(
+    adds(
         SENTENCE_TRANSFORMERS,
         SBERT_SEARCH,
         &["cos_sim", "pytorch_cos_sim"],
-        Phase::Pairs,
+        Phase::Any,
         [
             "util.semantic_search(queries, corpus, top_k=5)",
-            "do not make the scores of all pairs: it scores pieces of the corpus and keeps the best",
+            "in a search, do not make the scores of all pairs: it scores pieces of the corpus and keeps the best",
             "sentence_transformers/util/retrieval.py; sentence-transformers#852",
         ],
     ),
@@ -665,7 +677,8 @@ const TABLE: &[Row] = &[
         Phase::Predictions,
         [
             "Trainer(..., preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(dim=-1))",
-            "keep only what compute_metrics needs, not the logits (of a tuple, take the first)",
+            "keep only what compute_metrics needs, not the logits (of a tuple, take the first); compute_metrics then gets \
+         classes: leave out its own argmax",
             "src/transformers/trainer.py; transformers#8476",
         ],
     ),
@@ -720,7 +733,7 @@ const TABLE: &[Row] = &[
         Phase::Saving,
         [
             "TrainingArguments(..., save_only_model=True)",
-            "save the model without the optimizer's state, if training need not be resumed",
+            "save the model without the optimizer's state, if training need not be resumed (not with a sharded state dict)",
             "src/transformers/training_args.py",
         ],
     ),
@@ -830,7 +843,7 @@ const TABLE: &[Row] = &[
         Phase::Checkpointing,
         [
             "TrainingArguments(..., gradient_checkpointing=True)",
-            "recompute activations in backward instead of keeping them",
+            "in training, recompute activations in backward instead of keeping them",
             "src/transformers/training_args.py",
         ],
     ),
@@ -1010,7 +1023,7 @@ const TABLE: &[Row] = &[
         Phase::Checkpointing,
         [
             "unet.enable_gradient_checkpointing()",
-            "recompute activations in backward instead of keeping them",
+            "in training, recompute activations in backward instead of keeping them",
             "src/diffusers/models/modeling_utils.py",
         ],
     ),
@@ -1033,7 +1046,8 @@ const TABLE: &[Row] = &[
         Phase::Merging,
         [
             "model = model.to(\"cpu\").merge_and_unload()",
-            "merge on the host: each layer's merged weights are made beside the old ones",
+            "if the weights are not quantized or offloaded, merge on the host, and move the model back: each layer's merged \
+         weights are made beside the old ones",
             "src/peft/tuners/lora/layer.py, get_delta_weight; peft#1939",
         ],
     ),
@@ -1083,8 +1097,8 @@ const TABLE: &[Row] = &[
         &["set_module_tensor_to_device", "load_checkpoint_in_model"],
         Phase::Loading,
         [
-            "from_pretrained(..., device_map=\"auto\", max_memory={0: \"20GiB\", \"cpu\": \"60GiB\"})",
-            "leave room on the GPU: what does not fit goes to host memory",
+            "from_pretrained(..., device_map=\"auto\", max_memory={0: \"…GiB\", \"cpu\": \"…GiB\"})",
+            "give the weights about 80 % of the GPU: what does not fit goes to host memory",
             "src/transformers/modeling_utils.py, max_memory; llm2vec#52",
         ],
     ),
@@ -1152,7 +1166,7 @@ const TABLE: &[Row] = &[
         Phase::Checkpointing,
         [
             "model.set_grad_checkpointing()",
-            "recompute activations in backward instead of keeping them",
+            "in training, recompute activations in backward instead of keeping them",
             "timm/models/vision_transformer.py",
         ],
     ),
@@ -1163,7 +1177,7 @@ const TABLE: &[Row] = &[
         Phase::Checkpointing,
         [
             "model.gradient_checkpointing_enable()",
-            "recompute activations in backward instead of keeping them",
+            "in training, recompute activations in backward instead of keeping them",
             "src/transformers/modeling_utils.py",
         ],
     ),
@@ -1175,7 +1189,7 @@ const TABLE: &[Row] = &[
         Phase::Any,
         [
             "xformers.ops.memory_efficient_attention(q, k, v, attn_bias=xformers.ops.LowerTriangularMask())",
-            "pass a causal mask as this object, not as a tensor of all pairs",
+            "only if the model's attention is causal: pass the mask as this object, not as a tensor of all pairs",
             "xformers/ops/fmha/attn_bias.py",
         ],
     ),
@@ -1327,7 +1341,7 @@ const TABLE: &[Row] = &[
     ),
     tells(
         RAPIDS,
-        &["cudf/"],
+        CUDF_FRAMES,
         &[],
         Phase::Arrays,
         [
@@ -1338,7 +1352,7 @@ const TABLE: &[Row] = &[
     ),
     adds(
         RAPIDS,
-        &["cudf/", "rmm/"],
+        RAPIDS_FRAMES,
         &[],
         Phase::Arrays,
         [
@@ -1488,23 +1502,34 @@ pub(crate) fn checkpointing(diagnosis: &Diagnosis<'_>) -> Option<Remedy> {
     rows.find(|row| seen_code::any_frame(diagnosis, |frame| row.matches(frame))).map(Row::remedy)
 }
 
-/// Returns the phase that the frames tell, innermost first. Saving counts wherever it is: what it gathers is gathered
-/// in training too. `None` if no frame tells a phase.
+/// Returns the phase that the frames tell, innermost first. Saving counts wherever it is, because training gathers the same
+/// things. `None` if no frame tells a phase.
 fn phase(frames: &[FrameText<'_>]) -> Option<Phase> {
-    let told = |frame| TABLE.iter().find(|row| row.decides && row.matches(frame));
-    let saves = |row: &Row| row.decides && row.phase == Phase::Saving;
-    let is_saving =
-        frames.iter().any(|frame| TABLE.iter().any(|row| saves(row) && row.matches(frame)));
-    if is_saving {
-        return Some(Phase::Saving);
+    let has_call = |names: &[&str]| frames.iter().any(|frame| names.contains(&call_name(frame)));
+    // Training gathers losses with the same functions.
+    let gathers_predictions = has_call(HF_EVAL_LOOPS) || has_call(HF_KEEPS_PREDICTIONS);
+    let mut innermost = None;
+    for frame in frames {
+        for row in TABLE.iter().filter(|row| row.decides && row.matches(frame)) {
+            if row.phase == Phase::Saving {
+                return Some(Phase::Saving);
+            }
+            if row.phase != Phase::Predictions || gathers_predictions {
+                innermost = innermost.or(Some(row.phase));
+            }
+        }
     }
-    frames.iter().find_map(told).map(|row| row.phase)
+    innermost
+}
+
+/// Returns the name of a frame's function, without its class.
+fn call_name<'a>(frame: &FrameText<'a>) -> &'a str {
+    frame.function.rsplit('.').next().unwrap_or(frame.function)
 }
 
 impl Row {
     fn matches(&self, frame: &FrameText<'_>) -> bool {
-        let name = frame.function.rsplit('.').next().unwrap_or(frame.function);
-        let has_function = self.functions.is_empty() || self.functions.contains(&name);
+        let has_function = self.functions.is_empty() || self.functions.contains(&call_name(frame));
         has_function
             && (self.files.is_empty() || self.files.iter().any(|file| is_in(frame.file, file)))
     }

@@ -71,7 +71,10 @@ fn is_full_of_weights(diagnosis: &Diagnosis<'_>) -> bool {
     let observed = &diagnosis.observed;
     let share = observed.allocated.zip(observed.capacity);
     let is_full = share.is_some_and(|(used, all)| used.share_of(all) >= NEARLY_FULL);
-    let in_first_step = diagnosis.is_message() && diagnosis.steps_done() == Some(0);
+    let phase = library_frames::of_request(diagnosis).and_then(|advice| advice.phase);
+    let in_first_step = diagnosis.is_message()
+        && phase == Some(Phase::Training)
+        && diagnosis.steps_done() == Some(0);
     let is_mostly_weights = diagnosis.share_at_peak(Category::Parameters) >= MOSTLY;
     (is_full && in_first_step || is_mostly_weights) && trains(diagnosis)
 }

@@ -8,7 +8,7 @@ use crate::{
     diagnosis::Diagnosis,
     finding::{Basis, Evidence, Finding, Remedy, Strength},
     leak_site::driver_sites,
-    library_frames::{self, LibraryAdvice},
+    library_frames::{self, Phase},
     quotation_marks::within_quotes,
     referrer::RetentionKind,
 };
@@ -126,7 +126,8 @@ fn check(diagnosis: &Diagnosis<'_>) -> Option<Finding> {
     }
     add_hold(growth, &mut finding);
     let by_library = library_frames::of_stack(diagnosis.tables, worst.stack);
-    if let Some(advice) = by_library.filter(LibraryAdvice::is_complete) {
+    // Other settings of a library make one step smaller, and leave the growth.
+    if let Some(advice) = by_library.filter(|advice| advice.phase == Some(Phase::Predictions)) {
         finding.remedies = advice.remedies;
         return Some(finding);
     }

@@ -190,6 +190,8 @@ enum LoadEvidence {
     WorksWithLess,
     /// It failed in the first training step.
     FirstStep,
+    /// It failed while an optimizer made its state.
+    OptimizerState,
     /// An evaluation keeps its predictions on the device.
     Predictions,
     /// One message, which a leak gives as well.
@@ -202,13 +204,12 @@ impl LoadEvidence {
             return Self::Recorded;
         }
         let phase = library_frames::of_request(diagnosis).and_then(|advice| advice.phase);
-        let in_training = phase == Some(Phase::Training) || diagnosis.asked_in_training();
         match phase {
             _ if diagnosis.said() == Some(Said::TooLarge) => Self::WorksWithLess,
             Some(Phase::Predictions) => Self::Predictions,
-            // An optimizer allocates its state in its first step.
-            Some(Phase::OptimizerState) => Self::FirstStep,
-            _ if in_training && diagnosis.steps_done() == Some(0) => Self::FirstStep,
+            Some(Phase::OptimizerState) => Self::OptimizerState,
+            // A trainer's bar counts steps; that of the program's own loop may count epochs.
+            Some(Phase::Training) if diagnosis.steps_done() == Some(0) => Self::FirstStep,
             _ => Self::Undecided,
         }
     }
@@ -235,9 +236,10 @@ fn headline(
         _ => {}
     }
     let claim = match evidence {
-        LoadEvidence::Recorded | LoadEvidence::WorksWithLess | LoadEvidence::FirstStep => {
-            "The workload is too large"
-        }
+        LoadEvidence::Recorded
+        | LoadEvidence::WorksWithLess
+        | LoadEvidence::FirstStep
+        | LoadEvidence::OptimizerState => "The workload is too large",
         LoadEvidence::Predictions => "The predictions of an evaluation fill the GPU",
         LoadEvidence::Undecided if diagnosis.software() == Some(Software::PyTorch) => {
             "Live tensors fill the GPU"
@@ -256,6 +258,10 @@ fn weighed(diagnosis: &Diagnosis<'_>, evidence: LoadEvidence) -> String {
         }
         LoadEvidence::FirstStep => {
             return "It failed in the first training step: nothing can have been kept from an earlier one."
+                .to_owned();
+        }
+        LoadEvidence::OptimizerState => {
+            return "An optimizer makes its state in its first step: that is not memory kept from an earlier one."
                 .to_owned();
         }
         LoadEvidence::Predictions => {
@@ -609,7 +615,10 @@ fn with_decision(
     mut remedies: Vec<Remedy>,
 ) -> Vec<Remedy> {
     let is_told = library.is_some_and(LibraryAdvice::is_complete)
-        || matches!(LoadEvidence::of(diagnosis), LoadEvidence::FirstStep);
+        || matches!(
+            LoadEvidence::of(diagnosis),
+            LoadEvidence::FirstStep | LoadEvidence::OptimizerState
+        );
     let what = "rerun it like this: it tells whether memory grows or the workload is too large, and names the \
                 line and the variable";
     let at = if is_told { remedies.len().min(1) } else { 0 };
@@ -617,12 +626,12 @@ fn with_decision(
     remedies
 }
 
-/// Drops what frees less than the request needs, if anything else is left, and orders the rest by what it frees. A remedy
-/// that frees an unknown amount keeps its place.
+/// Drops what is known to free less than the request needs, if another remedy is known to free enough, and orders the rest
+/// by what it frees. A remedy that frees an unknown amount keeps its place.
 fn largest_first(mut remedies: Vec<Remedy>, shortfall: Bytes) -> Vec<Remedy> {
-    let suffices = |remedy: &Remedy| remedy.frees.is_none_or(|frees| frees >= shortfall);
+    let suffices = |remedy: &Remedy| remedy.frees.is_some_and(|frees| frees >= shortfall);
     if remedies.iter().any(suffices) {
-        remedies.retain(suffices);
+        remedies.retain(|remedy| remedy.frees.is_none() || suffices(remedy));
     }
     let places: Vec<usize> =
         (0..remedies.len()).filter(|&index| remedies[index].frees.is_some()).collect();

@@ -240,6 +240,9 @@ impl Scanner<'_> {
                 self.seen.insert(message.clone(), vec![rank]);
             }
         }
+        if message.weight != Weight::Exact && self.waiting.len() >= MAX_WAITING {
+            return;
+        }
         let stack = traceback::stack(window, self.tables);
         let text = self.tables.string(&kept_text(window));
         let listed = listed_beside(&message, window);
@@ -250,7 +253,7 @@ impl Scanner<'_> {
         let read = Candidate { message, rank, stack, text, listed, line, around };
         if read.message.weight == Weight::Exact {
             self.report(read);
-        } else if self.waiting.len() < MAX_WAITING {
+        } else {
             self.waiting.push(read);
         }
     }

@@ -28,6 +28,12 @@ static ARROW: LazyLock<Regex> = LazyLock::new(|| regex(r"^-+> (\d+)"));
 static RICH_FRAME: LazyLock<Regex> =
     LazyLock::new(|| regex(r"^([~/]\S*\.py|[A-Za-z]:\\\S*\.py):(\d+) in ([\w.<>]+)$"));
 
+/// Maximum number of frames of a stack. Python's own limit of recursion is 1,000. Chosen, not measured.
+const MAX_FRAMES: usize = 256;
+/// Maximum number of bytes between the innermost frame and the message. More than that is another traceback, of a failure that
+/// the program handled before. Chosen, not measured.
+const MAX_BYTES_AFTER_FRAMES: usize = 4 << 10;
+
 /// A frame as it was read. The innermost comes last.
 struct Frame {
     function: String,
@@ -43,6 +49,9 @@ pub(super) fn stack(window: &Window<'_>, tables: &mut Tables) -> StackId {
     // Other ranks write in between: their lines carry another mark.
     let lines: Vec<&str> =
         before[start..].lines().filter_map(|line| line.strip_prefix(marker)).collect();
+    if ends_early(&before[start..]) {
+        return StackId(0);
+    }
     let mut frames = of_python(&lines);
     if frames.is_empty() {
         frames = of_ipython(&lines);
@@ -50,10 +59,16 @@ pub(super) fn stack(window: &Window<'_>, tables: &mut Tables) -> StackId {
     if frames.is_empty() {
         frames = of_rich(&lines);
     }
-    let ids = frames.iter().rev();
+    let ids = frames.iter().rev().take(MAX_FRAMES);
     let ids: Vec<FrameId> =
         ids.map(|frame| tables.frame_text(&frame.function, &frame.file, frame.line)).collect();
     tables.stack(&ids)
+}
+
+/// Returns true if a Python traceback ends long before its text does.
+fn ends_early(text: &str) -> bool {
+    let last = FRAME.find_iter(text).last();
+    last.is_some_and(|last| text.len() - last.end() > MAX_BYTES_AFTER_FRAMES)
 }
 
 fn of_python(lines: &[&str]) -> Vec<Frame> {

@@ -150,8 +150,10 @@ fn clean(bytes: &[u8]) -> String {
         cleaned.push_str(&rest[..at]);
         rest = &rest[at..];
         if let Some(escape) = rest.strip_prefix("\u{1b}[") {
-            let end = escape.find(|c: char| c.is_ascii_alphabetic()).map_or(0, |end| end + 1);
+            // Parameters end at the first other character. A search for a letter could go through the whole text each time.
+            let end = escape.find(|c| !matches!(c, ' '..='?')).unwrap_or(escape.len());
             rest = &escape[end..];
+            rest = rest.strip_prefix(|c: char| c.is_ascii_alphabetic()).unwrap_or(rest);
         } else if let Some(behind) = rest.strip_prefix("\\n") {
             cleaned.push('\n');
             rest = behind;
