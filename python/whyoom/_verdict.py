@@ -141,7 +141,14 @@ def why(*sources: Source) -> Verdict:
     if not sources:
         raise TypeError("whyoom.why() needs a path, a text or an exception")
     inputs = _inputs_of(sources)
-    document = loads(inputs.ask("why", "--json", "--timeline"))
+    try:
+        document = loads(inputs.ask("why", "--json", "--timeline"))
+    except WhyoomError:
+        # The recording of this process may be gone or unfinished: then the message is judged alone.
+        alone = _inputs_of(sources, with_recording=False)
+        if alone == inputs:
+            raise
+        inputs, document = alone, loads(alone.ask("why", "--json", "--timeline"))
     verdict = _verdict_of(document, inputs)
     if any(isinstance(source, BaseException) for source in sources):
         # A recording in progress changes: the text is asked for while it is the one that was judged.
@@ -199,12 +206,13 @@ def _environment() -> Dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in left_out}
 
 
-def _inputs_of(sources: Sequence[Source]) -> _Inputs:
+def _inputs_of(sources: Sequence[Source], with_recording: bool = True) -> _Inputs:
     paths, texts = [], []
     for source in sources:
         if isinstance(source, BaseException):
             texts.append(_text_of(source))
-            paths.extend(recordings.path_for(source))
+            if with_recording:
+                paths.extend(recordings.path_for(source))
         elif isinstance(source, str) and _is_text(source):
             texts.append(source)
         else:

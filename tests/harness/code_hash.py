@@ -4,7 +4,7 @@ Of a Rust file only the code counts: comments that no macro reads, and white spa
 stage that builds and runs the code is not run again after a change that the compiler does not see. Comments of
 documentation count where a macro may read them, which is wherever a manifest names one of DOC_READING_CRATES.
 
-    git ls-files | python3 .ci/code_hash.py
+    git ls-files | python3 tests/harness/code_hash.py
 """
 
 import hashlib

@@ -140,6 +140,7 @@ impl SuiteFingerprints {
 fn reads_verdicts(name: &str) -> bool {
     let mut words = name.split("::");
     let (suite, part) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let part = part.strip_prefix("deep-").unwrap_or(part);
     match PARTS_WITH_VERDICTS.iter().find(|(name, _)| *name == suite) {
         Some((_, parts)) => parts.contains(&part),
         None => true,
@@ -494,9 +495,12 @@ mod tests {
             assert_eq!(of_check("crates/causes/src/lib.rs", name), of_check("", name), "{name}");
             assert_ne!(of_check("crates/memory/src/lib.rs", name), of_check("", name), "{name}");
         }
-        for name in
-            ["recorder::growth::loop", "score::practice::a", "hostile::paste", "fleet::report"]
-        {
+        for name in [
+            "recorder::growth::loop",
+            "score::practice::a",
+            "hostile::paste",
+            "recording::deep-flight",
+        ] {
             assert_ne!(of_check("crates/causes/src/lib.rs", name), of_check("", name), "{name}");
         }
     }
@@ -585,6 +589,7 @@ mod tests {
     const WORDS_FOR_VERDICTS: &[&str] = &[
         "Why",
         "verdict()",
+        "--apply",
         "has_cause",
         "whyoom_causes",
         "\"why\"",

@@ -34,9 +34,9 @@ pub struct Process {
     successes: u64,
     code_loads: u64,
     refused: Option<Interface>,
-    /// The last call that is no allocation and that the driver had no memory for.
+    /// The last call of each thread that is no allocation and that the driver had no memory for.
     #[serde(default)]
-    refused_call: Option<RefusedCall>,
+    refused_calls: BTreeMap<ThreadId, RefusedCall>,
     event_counter: EventCounter,
     exited: Option<Time>,
 }
@@ -54,7 +54,6 @@ pub struct Contexts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct RefusedCall {
     name: StringId,
-    thread: ThreadId,
     stack: StackId,
 }
 
@@ -181,9 +180,8 @@ impl Process {
     /// Returns the name of the driver call behind an out-of-memory event if it is no allocation. Returns `None` for an
     /// allocation, a launch, a context or code.
     pub(crate) fn refused_call(&self, failure: &Event) -> Option<StringId> {
-        let call = self.refused_call?;
-        let same = call.thread == failure.origin.thread && call.stack == failure.stack;
-        (same && failure.result == OUT_OF_MEMORY).then_some(call.name)
+        let call = self.refused_calls.get(&failure.origin.thread)?;
+        (call.stack == failure.stack && failure.result == OUT_OF_MEMORY).then_some(call.name)
     }
 
     /// Takes an event of this process.
@@ -210,8 +208,10 @@ impl Process {
             Action::LaunchFailed { kernel: call, .. } if is_copy(tables.text(call)) => {
                 self.failure(event, FailedCall::Copy { call });
             }
-            // The failure that follows it is counted.
-            Action::LaunchFailed { kernel, .. } if is_driver_call(kernel, tables) => {}
+            // The failure that follows it is counted. A ring whose table of names is full has no name.
+            Action::LaunchFailed { kernel, .. }
+                if is_driver_call(kernel, tables)
+                    || (event.result == OUT_OF_MEMORY && tables.text(kernel).is_empty()) => {}
             Action::LaunchFailed { kernel, shared_memory } => {
                 self.failure(event, FailedCall::Launch { kernel, shared_memory });
             }
@@ -235,20 +235,22 @@ impl Process {
         }
     }
 
-    /// Remembers a driver call that failed because memory ran out, until another event of its thread fails.
+    /// Remembers a driver call that failed because memory ran out, until another event of its thread fails
+    /// for lack of memory.
     fn note_refused_call(&mut self, event: &Event, tables: &Tables) {
         if event.result != OUT_OF_MEMORY {
             return;
         }
-        let (thread, stack) = (event.origin.thread, event.stack);
+        let thread = event.origin.thread;
         match event.action {
             Action::LaunchFailed { kernel: name, .. } if is_driver_call(name, tables) => {
-                self.refused_call = Some(RefusedCall { name, thread, stack });
+                self.refused_calls.insert(thread, RefusedCall { name, stack: event.stack });
             }
-            _ if self.refused_call.is_some_and(|call| call.thread == thread) => {
-                self.refused_call = None;
+            // The failure of that call itself.
+            Action::OutOfMemory { requested: Bytes::ZERO } => {}
+            _ => {
+                self.refused_calls.remove(&thread);
             }
-            _ => {}
         }
     }
 

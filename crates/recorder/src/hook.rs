@@ -108,12 +108,13 @@ impl Hook {
         let _ = self.real.compare_exchange(ptr::null_mut(), address, Relaxed, Relaxed);
     }
 
-    /// Returns true if the hook may be handed out in place of `found`: its real function is the driver's export of this
-    /// name or, if the driver exports none, `found` itself. Another address that the driver answered for the name never
-    /// becomes the real function of all callers.
+    /// Returns true if the hook may be handed out in place of `found`. Its real function is then the driver's export of
+    /// this name if `found` is another address of the same library, so that it does not become the real function of all
+    /// callers. An address in another library is a wrapper, such as a quota's, that the hook must call.
     pub(crate) fn stands_for(&self, found: *mut c_void) -> bool {
         let exported = self.exported();
-        let real = if exported.is_null() { found } else { exported };
+        let is_export = !exported.is_null() && are_in_same_library(found, exported);
+        let real = if is_export { exported } else { found };
         self.found(real);
         self.real.load(Relaxed) == real
     }
@@ -152,5 +153,21 @@ impl Hook {
     /// The address under which the loaded driver exports it; null where it does not.
     pub(crate) fn exported(&self) -> *mut c_void {
         real::driver_symbol(self.symbol)
+    }
+}
+
+/// Returns true if two addresses lie in the same loaded library.
+fn are_in_same_library(one: *mut c_void, other: *mut c_void) -> bool {
+    let base = library_base(one);
+    base.is_some() && base == library_base(other)
+}
+
+/// Returns the address at which the library of an address is loaded. Returns `None` if the address is in no library.
+fn library_base(address: *mut c_void) -> Option<*mut c_void> {
+    let mut info = mem::MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the call only compares the address, and writes the structure if it answers with another number than 0.
+    unsafe {
+        let is_found = libc::dladdr(address, info.as_mut_ptr()) != 0;
+        is_found.then(|| info.assume_init().dli_fbase)
     }
 }

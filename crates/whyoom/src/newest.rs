@@ -52,7 +52,7 @@ pub(crate) fn for_why() -> PathBuf {
 }
 
 /// Returns true if standard input is a terminal or the null device: no text waits there.
-fn is_idle_input() -> bool {
+pub(crate) fn is_idle_input() -> bool {
     if io::stdin().is_terminal() {
         return true;
     }

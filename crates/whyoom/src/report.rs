@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use whyoom_causes::Verdict;
 use whyoom_reading::ReportOf;
 use whyoom_redact::Paths;
@@ -16,7 +16,7 @@ use crate::{
     argument_values::is_standard_output,
     arguments::ReportArguments,
     misuse::Misuse,
-    newest::newest_here,
+    newest::{is_idle_input, newest_here},
     reading::Reading,
     terminal::{print_line, say},
     whole_file::{WholeFile, may_write},
@@ -30,6 +30,10 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
     }
     let mut reading = Reading::new(true);
     if arguments.files.is_empty() {
+        ensure!(
+            is_idle_input(),
+            Misuse("to read standard input, name it: whyoom report -".to_owned())
+        );
         let none = "no recording is in this folder: name one, or record one with whyoom run";
         reading.add(&newest_here().ok_or_else(|| Misuse(none.to_owned()))?)?;
     }

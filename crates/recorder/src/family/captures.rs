@@ -33,7 +33,7 @@ hooks! { Graphs;
      cuStreamBeginCaptureToGraph_ptsz = "cuStreamBeginCaptureToGraph" since 12030 (per_thread)]
     after { |_, (), result| began(result) }
 
-    // A capture to a graphics command list (`cuStreamBeginCaptureToCig`) is no entry: documented, its stream
+    // A capture to a graphics command list (`cuStreamBeginCaptureToCig`) is not hooked: documented, its stream
     // refuses allocations, and nothing of it becomes a graph.
     Optional (stream: u64, mode: u32, graph: u64, callback: *const c_void, data: *mut c_void)
     [cuStreamBeginRecaptureToGraph = "cuStreamBeginRecaptureToGraph" since 13030,
@@ -68,10 +68,10 @@ fn ended(result: Code) {
 }
 
 /// Whether no capture is left after that answer: it succeeded, or it was broken before
-/// (`CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`) or by streams that did not join (`.._UNJOINED`). After
-/// any other it may go on; to count one too many only costs questions.
+/// (`CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`), by streams that did not join (`.._UNJOINED`), or because a recapture did not
+/// fit its graph (`CUDA_ERROR_GRAPH_RECAPTURE_FAILURE`). After any other it may go on.
 fn ends(result: Code) -> bool {
-    matches!(result, 0 | 901 | 904)
+    matches!(result, 0 | 901 | 904 | 918)
 }
 
 /// Whether the stream that a call was given captures.
@@ -107,7 +107,7 @@ mod tests {
         for result in [1, 201, 400, 401, 905, 908] {
             assert!(!ends(result), "{result}");
         }
-        for result in [0, 901, 904] {
+        for result in [0, 901, 904, 918] {
             assert!(ends(result), "{result}");
         }
     }

@@ -12,7 +12,7 @@ use whyoom_trace::{Action, Bytes, MemoryKind::StreamOrdered};
 use super::{
     graph_nodes::{Step, steps_of},
     out_parameter::written,
-    refusals::refused,
+    refusals::refused_here,
 };
 use crate::{
     declare::hooks,
@@ -95,7 +95,7 @@ hooks! { Graphs;
 
 fn instantiated(call: &Call, executable: *const u64, graph: u64, flags: u64, result: Code) {
     if result != 0 {
-        refused(call, call.here(), 0, result);
+        refused_here(call, 0, result);
         return;
     }
     let steps = steps_of(graph);

@@ -14,7 +14,7 @@ use crate::{
         Call, Held, Location, MOST_DEVICES, PerProcess, PoolFacts, Process, clock, device_of,
     },
     resolution::real::Function,
-    result_code::Code,
+    result_code::{Code, OUT_OF_MEMORY},
     serve,
 };
 
@@ -94,8 +94,8 @@ hooks! { Pools;
         // SAFETY: the call succeeded: it has read the one and written the other.
         let (handle, wanted) = unsafe { (written(pool), written(properties)) };
         POOLS.of(call.process).know(handle, wanted.device());
-    } else if !properties.is_null() {
-        // SAFETY: the program's own properties, which it lends for the call.
+    } else if result == OUT_OF_MEMORY && !properties.is_null() {
+        // SAFETY: the driver looked for memory of these properties, so it has read them.
         let device = unsafe { written(properties) }.device();
         refused(call, Location::on(device), 0, result);
     } }

@@ -1,7 +1,7 @@
 //! Calls that need memory of the driver's own and are recorded only if it has none: graphs, code, streams, access.
 //!
-//! Signatures are those of the public bindings (cudarc 0.19, `driver/sys`). A call that succeeds costs what the
-//! driver takes for it, and one comparison.
+//! Signatures are those of the public bindings (cudarc 0.19, `driver/sys`). A call that succeeds costs one
+//! comparison.
 
 use std::ffi::{c_char, c_void};
 
@@ -130,12 +130,16 @@ hooks! { Refusals;
     failed { |call, (), result| refused_here(call, 0, result) }
 }
 
-fn refused_here(call: &Call, bytes: u64, result: Code) {
-    refused(call, call.here(), bytes, result);
+pub(super) fn refused_here(call: &Call, bytes: u64, result: Code) {
+    if result == OUT_OF_MEMORY {
+        refused(call, call.here(), bytes, result);
+    }
 }
 
 fn refused_in_stream(call: &Call, stream: u64, result: Code) {
-    refused(call, call.here().in_stream(stream), 0, result);
+    if result == OUT_OF_MEMORY {
+        refused(call, call.here().in_stream(stream), 0, result);
+    }
 }
 
 /// Records that the driver had no memory for a call that is no allocation. `bytes` is the size in its arguments, 0 if

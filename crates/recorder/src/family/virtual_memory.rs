@@ -96,7 +96,7 @@ hooks! { VirtualMemory;
 
     Required (address: u64, bytes: usize, access: *const c_void, count: usize)
     [cuMemSetAccess = "cuMemSetAccess" since 10020]
-    failed { |call, (), result| {
+    failed { |call, (), result| if result == OUT_OF_MEMORY {
         let mapped = PHYSICAL.of(call.process).device_at(address);
         let location = mapped.map_or_else(|| call.here(), Location::on);
         refused(call, location, bytes as u64, result);

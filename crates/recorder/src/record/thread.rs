@@ -150,7 +150,8 @@ impl Thread {
     /// Returns the thread's tables for stacks. Returns `None` if the thread is ending or the system has no memory.
     #[inline]
     pub(super) fn scratch(&self) -> Option<&Scratch> {
-        // SAFETY: null or a mapping of this thread's, which `unmap_scratch` unmaps outside recorded calls only.
+        // SAFETY: null or a mapping of this thread's, which `unmap_scratch` unmaps only when the thread
+        // ends.
         unsafe { self.scratch.get().as_ref() }.or_else(|| self.map_scratch())
     }
 

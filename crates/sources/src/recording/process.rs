@@ -25,6 +25,8 @@ pub(super) struct Process {
     shared_pools: BTreeMap<PoolId, PoolId>,
     /// Whether PyTorch's allocator was seen in it.
     pub(super) has_blocks: bool,
+    /// True if whyoom's pool serves it.
+    pub(super) has_pool: bool,
     /// What it calls its devices.
     pub(super) device_names: DeviceNames,
 }

@@ -5,7 +5,8 @@
 use whyoom_redact::is_recorded;
 use whyoom_trace::{
     Action, Bytes, Counter, DeviceId, Event, EventSink, FrameText, MemoryKind, Origin, ProcessId,
-    ResultCode, SizeClass, Tables, ThreadId, facts::DEVICE_UUID,
+    ResultCode, SizeClass, Tables, ThreadId,
+    facts::{DEVICE_UUID, POOL},
 };
 
 use super::{
@@ -62,11 +63,13 @@ struct Thread {
     of_driver: Vec<Event>,
     /// That call's failure, where it is not certain that it was PyTorch's.
     failures: Vec<Ticket>,
+    /// True if the last call that failed maps memory or gives access to it.
+    refused_mapping: bool,
 }
 
 impl Thread {
     fn has_nothing(&self) -> bool {
-        let Self { undecided, samples, of_driver, failures } = self;
+        let Self { undecided, samples, of_driver, failures, refused_mapping: _ } = self;
         undecided.is_empty() && samples.is_empty() && of_driver.is_empty() && failures.is_empty()
     }
 }
@@ -106,7 +109,10 @@ impl<'a> Translator<'a> {
             }
             Action::OutOfMemory { .. } if succeeded => self.allocator_failed(event),
             Action::OutOfMemory { .. } => self.driver_failed(event, tables),
-            _ if !succeeded => self.queue.push(*event),
+            _ if !succeeded => {
+                self.thread(event).refused_mapping = is_mapping(event, tables);
+                self.queue.push(*event);
+            }
             Action::Exit => {
                 self.emit_usage(event);
                 self.pass(event);
@@ -129,6 +135,9 @@ impl<'a> Translator<'a> {
             // An older recorder wrote down more variables than are needed.
             Action::Setting { name, .. } if is_withheld(tables.text(name)) => {}
             Action::Setting { name, value } => {
+                if tables.text(name) == POOL {
+                    self.process(event).has_pool = true;
+                }
                 if tables.text(name) == "CUDA_VISIBLE_DEVICES" {
                     let visible = tables.text(value).to_owned();
                     self.process(event).device_names.visible = Some(visible);
@@ -215,7 +224,9 @@ impl<'a> Translator<'a> {
         self.settle(event);
         let mut samples = std::mem::take(&mut self.thread(event).samples);
         let has_blocks = self.process(event).has_blocks;
-        let asked_by_allocator = asked_by_allocator(event, tables);
+        let has_pool = self.process(event).has_pool;
+        let maps = std::mem::take(&mut self.thread(event).refused_mapping);
+        let asked_by_allocator = may_be_retried(event, maps, has_pool, tables);
         if asked_by_allocator == Some(true) {
             samples.iter_mut().for_each(|sample| add_to_free(sample, in_hand));
         }
@@ -373,12 +384,16 @@ fn counter(event: &Event) -> Option<Counter> {
     }
 }
 
-/// Returns true if PyTorch's caching allocator or whyoom's pool made the call and may try it again. PyTorch retries only
-/// requests for bytes; a context, a launch, code or a mapping fails for good. The pool also retries mappings. Returns
-/// `None` if bytes were requested and no stack was recorded.
-fn asked_by_allocator(failure: &Event, tables: &Tables) -> Option<bool> {
+/// Returns true if PyTorch's caching allocator or whyoom's pool made the call and may try it again. Both retry requests for
+/// bytes, and the pool also mappings. Nothing retries a context, a launch or code. Returns `None` if no stack was recorded
+/// and one of them may have made the call.
+fn may_be_retried(failure: &Event, maps: bool, has_pool: bool, tables: &Tables) -> Option<bool> {
     let mut frames = tables.frames(failure.stack).peekable();
     if failure.action == (Action::OutOfMemory { requested: Bytes::ZERO }) {
+        if !maps || !has_pool {
+            return Some(false);
+        }
+        frames.peek()?;
         return Some(frames.any(is_of_pool));
     }
     frames.peek()?;
@@ -391,7 +406,13 @@ fn asked_by_allocator(failure: &Event, tables: &Tables) -> Option<bool> {
 
 /// Returns true if the frame is one of whyoom's pool.
 fn is_of_pool(frame: FrameText<'_>) -> bool {
-    frame.file.contains("libwhyoom_pool") || frame.function.contains("whyoom_pool")
+    frame.file.contains("libwhyoom_pool") || frame.function.contains("whyoom_pool::")
+}
+
+/// Returns true if the failed call maps physical memory, or gives access to it.
+fn is_mapping(failure: &Event, tables: &Tables) -> bool {
+    let Action::LaunchFailed { kernel, .. } = failure.action else { return false };
+    ["cuMemMap", "cuMemSetAccess"].contains(&tables.text(kernel))
 }
 
 /// Whether a setting is a variable of the environment that is not recorded. Settings of allocators are in small
