@@ -12,7 +12,7 @@ use regex::Regex;
 use super::{command::succeeds, counted::Counted, sources::remedy_sources, wheels::Wheel};
 
 /// Arguments that are no literal: what they hold is listed in another place that is read here too.
-const NOT_LITERAL: &[&str] = &["entry.switch", "paste", "option", "call", "literal"];
+const NOT_LITERAL: &[&str] = &["entry.switch", "paste", "option", "call", "line", "literal"];
 
 /// A figure that a statement is printed with.
 const EXAMPLE_OF_FIGURE: &str = "0.90";
@@ -35,6 +35,7 @@ enum How {
 
 const CUBLAS: &str = "docs.nvidia.com/cuda/cublas, CUBLAS_WORKSPACE_CONFIG";
 const CUDA_RUNTIME: &str = "docs.nvidia.com/cuda/cuda-runtime-api";
+const JAX_MEMORY: &str = "docs.jax.dev, gpu_memory_allocation";
 const NCCL: &str = "docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html";
 const NVIDIA_SMI: &str = "docs.nvidia.com/deploy/nvidia-smi";
 const TENSORFLOW: &str = "www.tensorflow.org/guide/gpu";
@@ -56,6 +57,7 @@ const CHECKS: &[(&str, How)] = &[
         How::Source("docs.pytorch.org, CUDA environment variables"),
     ),
     ("export CUBLAS_WORKSPACE_CONFIG=:4096:2", How::Source(CUBLAS)),
+    ("export CUDF_SPILL=on", How::Source("docs.rapids.ai/api/cudf, library design: spilling")),
     ("export CUDA_VISIBLE_DEVICES=$LOCAL_RANK", How::Shell),
     ("export NCCL_BUFFSIZE=1048576", How::Source(NCCL)),
     ("export NCCL_MAX_CTAS=8", How::Source(NCCL)),
@@ -68,6 +70,8 @@ const CHECKS: &[(&str, How)] = &[
         "export TF_GPU_HOST_MEM_LIMIT_IN_MB=16384",
         How::Source("github.com/tensorflow/tensorflow/pull/59148"),
     ),
+    ("export XLA_PYTHON_CLIENT_MEM_FRACTION=.95", How::Source(JAX_MEMORY)),
+    ("export XLA_PYTHON_CLIENT_PREALLOCATE=false", How::Source(JAX_MEMORY)),
     (
         "export XLA_PJRT_GPU_HOST_MEMORY_LIMIT_GB=128",
         How::Source("openxla/xla, xla/pjrt/gpu/gpu_helpers.cc reads it"),
@@ -168,6 +172,8 @@ fn lines(counted: &mut Counted) -> Result<BTreeSet<String>> {
         Regex::new(&format!(r"(?:Remedy::line|ShellLine::new)\(\s*(?:{literal}|([\w.]+))"))?;
     let statements = Regex::new(&format!(r"\[{literal}, {literal}\]"))?;
     let rows = Regex::new(&format!(r"\bline\(\s*{literal},\s*S::\w+,\s*{literal}"))?;
+    // A row of the table of libraries.
+    let of_libraries = Regex::new(r#"\[\s*"(export [^"]*)","#)?;
     let switches = Regex::new(&format!(r"switch: {literal}"))?;
     let mut found = BTreeSet::new();
     for code in remedy_sources()? {
@@ -185,6 +191,7 @@ fn lines(counted: &mut Counted) -> Result<BTreeSet<String>> {
             found.insert(format!("{}{EXAMPLE_OF_FIGURE}{}", &captures[1], &captures[2]));
         }
         found.extend(rows.captures_iter(&code).map(|captures| unescaped(&captures[2])));
+        found.extend(of_libraries.captures_iter(&code).map(|captures| unescaped(&captures[1])));
         let switched = switches.captures_iter(&code).map(|captures| unescaped(&captures[1]));
         found.extend(switched.filter(|line| !line.is_empty()));
     }
