@@ -597,11 +597,11 @@ const TABLE: &[Row] = &[
             "sentence_transformers/util/retrieval.py; sentence-transformers#487",
         ],
     ),
-    adds(
+    tells(
         SENTENCE_TRANSFORMERS,
         SBERT_SEARCH,
         &["cos_sim", "pytorch_cos_sim"],
-        Phase::Any,
+        Phase::Pairs,
         [
             "util.semantic_search(queries, corpus, top_k=5)",
             "in a search, do not make the scores of all pairs: it scores pieces of the corpus and keeps the best",
@@ -1508,13 +1508,21 @@ fn phase(frames: &[FrameText<'_>]) -> Option<Phase> {
     let has_call = |names: &[&str]| frames.iter().any(|frame| names.contains(&call_name(frame)));
     // Training gathers losses with the same functions.
     let gathers_predictions = has_call(HF_EVAL_LOOPS) || has_call(HF_KEEPS_PREDICTIONS);
+    // A loss compares the pairs of its batch with the functions of a search.
+    let is_loss =
+        frames.iter().any(|frame| SBERT_NEGATIVES.iter().any(|file| is_in(frame.file, file)));
     let mut innermost = None;
     for frame in frames {
         for row in TABLE.iter().filter(|row| row.decides && row.matches(frame)) {
             if row.phase == Phase::Saving {
                 return Some(Phase::Saving);
             }
-            if row.phase != Phase::Predictions || gathers_predictions {
+            let counts = match row.phase {
+                Phase::Predictions => gathers_predictions,
+                Phase::Pairs => !is_loss,
+                _ => true,
+            };
+            if counts {
                 innermost = innermost.or(Some(row.phase));
             }
         }

@@ -95,7 +95,7 @@ const CASES: &[Case] = &[
             ),
             ("main", "pretrain_gpt2.py"),
         ],
-        phase: Phase::Sharded,
+        phase: Phase::OptimizerState,
         first: "offload_optimizer",
     },
     Case {

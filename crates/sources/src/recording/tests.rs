@@ -5,7 +5,8 @@ mod pool;
 use whyoom_trace::{
     Action, Address, Bytes, Counter, DeviceId, Event, EventSink, HandleId, MemoryKind, Origin,
     PoolId, ProcessId, ProcessState, ResultCode, SegmentGrowth, SizeClass, StackId, StringId,
-    Tables, ThreadId, Time, facts::Fact,
+    Tables, ThreadId, Time,
+    facts::{Fact, POOL},
 };
 
 use super::{
@@ -233,12 +234,29 @@ fn mappings_that_the_pool_retries_are_no_failures() {
     let (of_pytorch, _) = stacks(&mut tables);
     let map = tables.frame_text("map", "libwhyoom_pool.so", 0);
     let of_pool = tables.stack(&[map]);
-    let refused = |stack| Event { stack, result: REFUSED, ..event(1, failure(0)) };
+    let (name, value) = (tables.string(POOL), tables.string("on"));
+    let served = event(1, Action::Setting { name, value });
+    let call =
+        Action::LaunchFailed { kernel: tables.string("cuMemMap"), shared_memory: Bytes::ZERO };
     let (first, block) = (event(1, block(0, 512)), event(1, block(64 * MIB, 2 * MIB)));
-    let retried = translate(&[first, refused(of_pool), block], &tables).0;
-    assert_eq!(retried, [first.action, block.action]);
-    let fatal = translate(&[first, refused(of_pytorch), block], &tables).0;
-    assert_eq!(fatal, [first.action, failure(0), block.action]);
+    // Returns the events but for the setting and the call.
+    let translated = |stack, call: Option<Action>| {
+        let refused = |action| Event { stack, result: REFUSED, ..event(1, action) };
+        let call = call.map(refused);
+        let events: Vec<Event> =
+            [served, first].into_iter().chain(call).chain([refused(failure(0)), block]).collect();
+        let mut sent = translate(&events, &tables).0;
+        sent.retain(|action| {
+            !matches!(action, Action::Setting { .. } | Action::LaunchFailed { .. })
+        });
+        sent
+    };
+    let retried = vec![first.action, block.action];
+    let fatal = vec![first.action, failure(0), block.action];
+    assert_eq!(translated(of_pool, Some(call)), retried);
+    assert_eq!(translated(StackId(0), Some(call)), retried, "no stack was recorded");
+    assert_eq!(translated(of_pytorch, Some(call)), fatal);
+    assert_eq!(translated(of_pool, None), fatal, "a context is not retried");
 }
 
 #[test]
