@@ -1,6 +1,6 @@
 """Reads a recording of whyoom: read_recording.py FOLDER
 
-Written from docs/recording-format.md alone, to show that the page is sufficient. It counts the
+Written from docs/dev/recording-format.md alone, to show that the page is sufficient. It counts the
 events, and prints which lines allocated the PyTorch blocks that were live at the peak.
 """
 
